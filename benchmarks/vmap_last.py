@@ -1,4 +1,4 @@
-"""`vmap_last` against `jax.vmap`: five small programs, many of each side by side.
+"""`vmap_last` against `jax.vmap`: six small programs, many of each side by side.
 
     python -m benchmarks.vmap_last             1024 problems of each, float32
     python -m benchmarks.vmap_last --batch N   N problems
@@ -66,6 +66,15 @@ def kmeans_step(centres, points):
     return centres + 0.5 * (sums - counts[:, None] * centres) / (1.0 + counts[:, None])
 
 
+def best_arms_step(state, means):
+    """Play the 5 of 20 arms with the largest upper confidence bounds; each pays its mean."""
+    counts, totals = state
+    plays = 1.0 + jnp.abs(counts)
+    bounds = totals / plays + jnp.sqrt(2.0 * jnp.log(jnp.sum(plays)) / plays)
+    best = jnp.argsort(-bounds)[:5]
+    return counts.at[best].add(1.0), totals.at[best].add(means[best])
+
+
 class Program(NamedTuple):
     """A step, and the shapes of its state and of the data that it reads."""
 
@@ -80,6 +89,7 @@ PROGRAMS = {
     "network 8-16-1, own weights": Program(network_step, (8,), ((16, 8), (16,), (16,), ())),
     "particle filter, 16 particles": Program(particle_step, ((16,), ()), ()),
     "k-means, 20 points, 4 centres": Program(kmeans_step, (4, 2), (20, 2)),
+    "best 5 of 20 arms": Program(best_arms_step, ((20,), (20,)), (20,)),
 }
 
 

@@ -28,7 +28,7 @@ class Bins(NamedTuple):
     @property
     def mean(self) -> jax.Array:
         """`[B, K]` mean of every bin that is complete."""
-        return self.total / self.size
+        return self.total * (1.0 / self.size)  # exact: N is a power of two
 
 
 def empty(n_bins: int, n_arms: int) -> Bins:

@@ -1,26 +1,56 @@
-"""Advice on speed: the equations of a learner's round without a rule for a batch of trials (`vmap_last.explain`)."""
+"""Advice on speed: what runs for one trial after the other in a learner's round, or costs more than another form."""
 
-from typing import Any
+import collections
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import as_arrays, map_traced, shared_leaves
 from jaxbandits.simulation import loop
-from jaxbandits.tracing.vmap_last import VmapFallback, explain
+from jaxbandits.tracing import short_sorts
+from jaxbandits.tracing.flat import FlatFunction, Step, flatten
+from jaxbandits.tracing.jax_compat import open_jaxpr
+from jaxbandits.tracing.vmap_last import VmapFallback, explain, location
 from jaxbandits.types import narrow
 
 _WIDTH = 64
 _SHOWN = 6
+_ENTRIES = 4  # of a quotient or a draw, from which advice is given
+
+# By primitive without a rule: what to write in its place.
+_REMEDIES = {
+    "sort": f"a sort by one key of at most {short_sorts.COUNTED} entries has a rule, and of a longer one a slice of at "
+    f"most {short_sorts.SELECTED} at one end, jnp.argsort(-u)[:m]",
+    "top_k": f"k of at most {short_sorts.SELECTED} or at most {short_sorts.COUNTED} entries have a rule",
+    "SearchSorted": "jnp.sum(sorted_values < x) counts in its place",
+    "eigh": "update a factor or an inverse by rank one in place of a decomposition every round",
+    "cholesky": "update a factor or an inverse by rank one in place of a decomposition every round",
+    "triangular_solve": "update a factor or an inverse by rank one in place of a decomposition every round",
+    "lu": "update a factor or an inverse by rank one in place of a decomposition every round",
+}
 
 
-def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
-    """List the equations of `select` and `update` that `vmap_last` has no rule for.
+class Cost(NamedTuple):
+    """Equations on one line of code that have a rule and still cost more than need be, and what to write instead."""
 
-    Args:
-      algorithm: a small concrete instance.
-      environment: a small concrete instance, from which the learner gets observations and feedback.
-    """
+    advice: str
+    location: str  # file:line of the traced code, "" if unknown
+
+
+class _Round(NamedTuple):
+    """A round of a learner as a function, with shapes of its arguments for many trials and for one."""
+
+    play: Callable[..., Any]
+    many: list[Any]
+    one: list[Any]
+    axes: tuple[int | None, ...]
+
+
+def _round(algorithm: Any, environment: Any) -> _Round:
+    """Return `select` and `update` of a learner as a function of keys, states, observations and feedback."""
     algorithm, environment = as_arrays((algorithm, environment))
     t, key = jnp.int32(0), jax.random.key(0, impl="threefry2x32")
 
@@ -34,34 +64,106 @@ def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
     def many(x: Any) -> Any:
         return jax.ShapeDtypeStruct((*x.shape, _WIDTH), x.dtype)
 
-    state, obs, feedback = jax.tree.map(many, jax.eval_shape(first, algorithm, environment))
-    keys = jax.tree.map(many, jax.eval_shape(lambda: key))
-
     def play_round(t: Any, algorithm: Any, key: Any, state: Any, obs: Any, feedback: Any) -> Any:
         for_select, for_update = (jax.random.fold_in(jax.random.fold_in(key, part), t) for part in (0, 1))
         decision = algorithm.select(for_select, t, state, obs)
         return algorithm.update(for_update, t, state, obs, decision, feedback)
 
-    batched = (map_traced(many, algorithm), keys, state, obs, feedback)
-    axes = [None, *(None if is_shared else -1 for is_shared in shared_leaves(batched))]
+    state, obs, feedback = jax.eval_shape(first, algorithm, environment)
+    one = (t, algorithm, jax.eval_shape(lambda: key), state, obs, feedback)
+    batched = (map_traced(many, algorithm), *jax.tree.map(many, one[2:]))
+    axes = (None, *(None if is_shared else -1 for is_shared in shared_leaves(batched)))
     leaves, structure = jax.tree.flatten((t, *batched))
-    return explain(lambda *leaves: play_round(*jax.tree.unflatten(structure, leaves)), *leaves, in_axes=tuple(axes))
+    return _Round(
+        lambda *leaves: play_round(*jax.tree.unflatten(structure, leaves)), leaves, jax.tree.leaves(one), axes
+    )
+
+
+def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
+    """List the equations of `select` and `update` that `vmap_last` has no rule for.
+
+    Args:
+      algorithm: a small concrete instance.
+      environment: a small concrete instance, from which the learner gets observations and feedback.
+    """
+    played = _round(algorithm, environment)
+    return explain(played.play, *played.many, in_axes=played.axes)
+
+
+def costs(algorithm: Any, environment: Any) -> list[Cost]:
+    """List what has a rule in `select` and `update` and still costs more than another form of it.
+
+    Args:
+      algorithm: a small concrete instance.
+      environment: a small concrete instance, from which the learner gets observations and feedback.
+    """
+    played = _round(algorithm, environment)
+    flat = flatten(*open_jaxpr(jax.make_jaxpr(played.play)(*played.one)), _inside)
+    found = collections.Counter([*_quotients(flat), *_categorical_draws(flat)])
+    return list(found)
+
+
+def _inside(eqn: Any) -> Any | None:
+    """Return the jaxpr of a call that is part of the function around it; None for loops and branches."""
+    return eqn.params["jaxpr"] if eqn.primitive.name in ("jit", "pjit") else None
+
+
+def _quotients(flat: FlatFunction) -> Iterator[Cost]:
+    """Yield the quotients of arrays by a number, or by an array with fewer entries, that differ between rounds."""
+    makers = {name: step for step in flat.steps for name in step.outputs}
+
+    def entries(name: int, shape: tuple[int, ...]) -> int:
+        """Return how many entries of a value were computed; 0 for a constant."""
+        step: Step | None = makers.get(name)
+        if name in flat.constants:
+            return 0
+        if step is None or step.eqn.primitive.name not in ("broadcast_in_dim", "convert_element_type", "reshape"):
+            return math.prod(shape)
+        return entries(step.inputs[0], step.eqn.invars[0].aval.shape)
+
+    for step in flat.steps:
+        if step.eqn.primitive.name != "div":
+            continue
+        result, divisor = step.eqn.outvars[0].aval, step.eqn.invars[1].aval
+        size, computed = math.prod(result.shape), entries(step.inputs[1], divisor.shape)
+        if size >= _ENTRIES and 0 < computed <= size // _ENTRIES and jnp.issubdtype(result.dtype, jnp.floating):
+            yield Cost(
+                f"divides {size} entries by {'one number' if computed == 1 else f'{computed} numbers'}: x * (1.0 / s) "
+                "in place of x / s divides once and is as exact but for the last digit",
+                location(step),
+            )
+
+
+def _categorical_draws(flat: FlatFunction) -> Iterator[Cost]:
+    """Yield the draws of `jax.random.categorical` and others that take a number of their own for each entry."""
+    for step in flat.steps:
+        size = math.prod(step.eqn.outvars[0].aval.shape) if step.eqn.outvars else 0
+        gumbel = any(call.params.get("name") == "_gumbel" for call in step.calls)
+        if step.eqn.primitive.name == "random_bits" and gumbel and size >= _ENTRIES:
+            yield Cost(
+                f"draws {size} random numbers for a Gumbel maximum (jax.random.categorical): one is enough, "
+                "jnp.sum(jnp.cumsum(p)[:-1] <= jax.random.uniform(key)) for probabilities p",
+                location(step),
+            )
 
 
 def advice(algorithm: Any, environment: Any) -> tuple[str, ...]:
-    """Return one line that names the equations of a learner that run on one trial at a time, or none.
+    """Return lines that name what slows a learner down, and what is faster; none where nothing does.
 
     Args:
       algorithm: a small concrete instance.
       environment: a small concrete instance.
     """
-    found = vmap_fallbacks(algorithm, environment)
-    if not found:
-        return ()
-    shown = [
-        f"{u.primitive}{f' x{u.count}' * (u.count > 1)}{f' at {u.location}' * bool(u.location)}" for u in found[:_SHOWN]
-    ]
-    more = [f"{len(found) - _SHOWN} more"] * (len(found) > _SHOWN)
-    return (
-        f"{type(algorithm).__name__} runs these on one trial at a time, through jax.vmap: {', '.join(shown + more)}",
-    )
+    name, found = type(algorithm).__name__, vmap_fallbacks(algorithm, environment)
+    lines = []
+    if found:
+        shown = [
+            f"{u.primitive}{f' x{u.count}' * (u.count > 1)}{f' at {u.location}' * bool(u.location)}"
+            for u in found[:_SHOWN]
+        ]
+        more = [f"{len(found) - _SHOWN} more"] * (len(found) > _SHOWN)
+        lines.append(f"{name} runs these on one trial at a time: {', '.join(shown + more)}")
+        remedies = dict.fromkeys((u.primitive, _REMEDIES[u.primitive]) for u in found if u.primitive in _REMEDIES)
+        lines += [f"{primitive}: {remedy}" for primitive, remedy in remedies]
+    lines += [f"{name}{f' at {x.location}' * bool(x.location)} {x.advice}" for x in costs(algorithm, environment)]
+    return tuple(lines)

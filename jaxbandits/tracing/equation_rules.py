@@ -14,11 +14,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.tracing import batched_index, short_axes, small_solves
-from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing import batched_index, short_axes, short_sorts, small_solves
+from jaxbandits.tracing.barrier import barrier, is_key
 from jaxbandits.tracing.row_axes import KERNEL_TERMS, RowPlan, is_entry
 from jaxbandits.tracing.shape_rules import WITHOUT_SCALARS, align_ranks, broadcast_batch
 from jaxbandits.tracing.short_axes import Rows
+from jaxbandits.tracing.short_sorts import SortPlan
 from jaxbandits.tracing.threefry import threefry
 
 ELEMENTWISE = frozenset(
@@ -26,8 +27,9 @@ ELEMENTWISE = frozenset(
     abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e bitcast_convert_type cbrt ceil
     clamp clz convert_element_type copy copy_p cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt
     igamma igammac integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not or
-    polygamma population_count pow reduce_precision rem round rsqrt select_n shift_left shift_right_arithmetic
-    shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor zeta
+    polygamma polynomial population_count pow reduce_precision regularized_incomplete_beta rem round rsqrt select_n
+    shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor
+    zeta
     """.split()  # noqa: SIM905
 )
 
@@ -128,13 +130,31 @@ def _search(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[A
     return [(short_axes.argextreme(better, args[0], axis, eqn.params["index_dtype"]), True)]
 
 
-def sort(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPlan | None) -> list[Any] | None:
-    """Sort along a short axis, in `Rows` where a plan says so; None for a long axis."""
-    axis, operands = eqn.params["dimension"], [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
-    if eqn.params["num_keys"] > 1 or not short_axes.is_short_sort(operands[0].shape[axis]):
+def sort(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: SortPlan) -> list[Any] | None:
+    """Sort along a short axis by one key, as planned; None for others."""
+    operands = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
+    if eqn.params["num_keys"] > 1:
         return None
-    stages = plan is None or plan.separate_kernels
-    return [(x if plan else x.array(), True) for x in short_axes.sort(operands, axis, stages)]
+    results = short_sorts.sort(operands, eqn.params["dimension"], eqn.params["is_stable"], plan)
+    return None if results is None else [(x, True) for x in results]
+
+
+def _top_k(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+    del size, batched
+    results = short_sorts.top_k(args[0], eqn.params.get("axis", args[0].ndim - 2), eqn.params["k"])
+    return None if results is None else [(x, True) for x in results]
+
+
+def _stack(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+    arrays, axis = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)], eqn.params["axis"]
+    if is_key(arrays[0]):
+        return [(lax.concatenate([lax.expand_dims(x, (axis,)) for x in arrays], axis), True)]
+    return [(short_axes.stack(arrays, axis), True)]
+
+
+def _unstack(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+    del size, batched
+    return [(x, True) for x in short_axes.entries(args[0], eqn.params["axis"])]
 
 
 def _batched_slice(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
@@ -316,6 +336,9 @@ EQUATION_RULES: dict[str, Callable[..., list[Any] | None]] = {
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _cumulate),
     "argmax": _search,
     "argmin": _search,
+    "top_k": _top_k,
+    "stack": _stack,
+    "unstack": _unstack,
     "dynamic_slice": _batched_slice,
     "dynamic_update_slice": _batched_update,
     "gather": _gather,

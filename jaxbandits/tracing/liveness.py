@@ -20,7 +20,7 @@ from jaxbandits.tracing.flat import FlatFunction
 FREE = frozenset(
     """
     and broadcast_in_dim convert_element_type copy copy_p eq expand_dims ge gt iota le lt ne neg not
-    optimization_barrier or random_unwrap random_wrap reshape slice squeeze stop_gradient transpose xor
+    optimization_barrier or random_unwrap random_wrap reshape slice squeeze stop_gradient transpose unstack xor
     """.split()  # noqa: SIM905
 )
 

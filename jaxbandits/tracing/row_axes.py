@@ -1,8 +1,10 @@
-"""Plans for the matrix products and sorts that are kept as rows (`short_axes.Rows`), from the steps that read them.
+"""Plans for matrix products and sorts from the steps that read them: kept as rows (`short_axes.Rows`), or in part.
 
 A product that is summed afterwards (a quadratic form of every arm, `sum_j (X A)_kj X_kj`, say) need not exist as an
 array: with its rows as separate arrays, each sum can be part of the kernel that computes its terms. Which axis the rows
 lie along decides the size of these kernels.
+
+Of a sort only those entries are computed that are read: `argsort(-u)[:m]` is m searches for the best arm.
 """
 
 import math
@@ -10,6 +12,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits.tracing.flat import FlatFunction, Step, consumers
 from jaxbandits.tracing.short_axes import ROW_TERMS, WRITTEN_OUT
+from jaxbandits.tracing.short_sorts import SortPlan
 
 FUSED_TERMS = 30  # products up to which one kernel makes an entry and its sum; measured: better to d = 5, worse at 8
 KERNEL_TERMS = 80  # products in one kernel; a larger one falls out of the registers
@@ -23,8 +26,8 @@ class RowPlan(NamedTuple):
     separate_kernels: bool  # whether each row passes a barrier of its own
 
 
-def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPlan]:
-    """Plan rows for products that are summed afterwards, and for sorts of which only single entries are read.
+def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPlan | SortPlan]:
+    """Plan rows for products that are summed afterwards, and what to compute of sorts.
 
     A product of few terms is one kernel with its sum: rows along the axis that is summed. With more terms, rows lie
     along an axis that is not summed, and each is a kernel with its own sum. Where these would be too many, rows lie
@@ -39,13 +42,13 @@ def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPl
     """
     readers = consumers(flat)
     returned = set(flat.outputs)
-    plans: dict[int, RowPlan] = {}
+    indices = {
+        step.outputs[0]: step.eqn.params["dimension"] for step in flat.steps if step.eqn.primitive.name == "iota"
+    }
+    plans: dict[int, RowPlan | SortPlan] = {}
     for step in flat.steps:
-        if step.eqn.primitive.name == "sort" and not returned.intersection(step.outputs):
-            axis = step.eqn.params["dimension"]
-            reading = [reader.eqn for name in step.outputs for reader in readers.get(name, ())]
-            if all(is_entry(eqn, axis) for eqn in reading):
-                plans[step.outputs[0]] = RowPlan(axis, separate_kernels=len(reading) > SORTED_ENTRIES)
+        if step.eqn.primitive.name == "sort":
+            plans[step.outputs[0]] = _sort_plan(step, readers, returned, indices)
         if step.eqn.primitive.name != "dot_general":
             continue
         (name,), shape = step.outputs, step.eqn.outvars[0].aval.shape
@@ -61,6 +64,41 @@ def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPl
         elif summed is not None and shape[summed] <= WRITTEN_OUT:
             plans[name] = RowPlan(summed, separate_kernels=True)
     return plans
+
+
+def _sort_plan(step: Step, readers: dict[int, list[Step]], returned: set[int], indices: dict[int, int]) -> SortPlan:
+    """Plan a sort.
+
+    Args:
+      step: the sort.
+      readers: by value: the steps that read it.
+      returned: values that are returned.
+      indices: by value that holds an index along an axis: the axis.
+    """
+    axis, n = step.eqn.params["dimension"], step.eqn.invars[0].aval.shape[step.eqn.params["dimension"]]
+    spans = [_entries_read(name, axis, n, readers, returned) for name in step.outputs]
+    start, stop = min(a for a, _ in spans), max(b for _, b in spans)
+    start, stop = (start, stop) if start < stop else (0, n)  # a slice without entries
+    reading = [reader.eqn for name in step.outputs for reader in readers.get(name, ())]
+    rows = returned.isdisjoint(step.outputs) and all(is_entry(eqn, axis) for eqn in reading)
+    places = frozenset(k for k, name in enumerate(step.inputs) if indices.get(name) == axis)
+    return SortPlan(start, stop, places, rows, stages=not rows or len(reading) > SORTED_ENTRIES)
+
+
+def _entries_read(name: int, axis: int, n: int, readers: dict[int, list[Step]], returned: set[int]) -> tuple[int, int]:
+    """Return the first entry of a value along an axis that a step reads, and the end of these; (n, 0) if none does."""
+    start, stop = (0, n) if name in returned else (n, 0)
+    for reader in readers.get(name, ()):
+        params: Any = reader.eqn.params
+        first, last = 0, n
+        if reader.eqn.primitive.name == "slice" and params["strides"] is None:
+            first, last = params["start_indices"][axis], params["limit_indices"][axis]
+        elif reader.eqn.primitive.name == "rev":
+            first, last = _entries_read(reader.outputs[0], axis, n, readers, returned)
+            if axis in params["dimensions"]:
+                first, last = n - last, n - first
+        start, stop = min(start, first), max(stop, last)
+    return start, stop
 
 
 def is_entry(eqn: Any, axis: int) -> bool:

@@ -1,4 +1,4 @@
-"""Products, sums, searches and sorts along short axes, with the batch axis last.
+"""Products, sums and searches along short axes, with the batch axis last.
 
 Under `jax.vmap` the short axis of a product of 10 x 10 matrices, a sum over 10 entries or an argmax over 20 arms is the
 innermost loop, which XLA:CPU runs at a few percent of the machine's speed. Here the operation is written out over the
@@ -11,7 +11,7 @@ as a whole never exists.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -28,7 +28,6 @@ SEARCHED = 64  # entries of a search that is written out; of more, pairs of neig
 LONG_TERMS = 2**15  # products up to which a long contraction is added up in slices
 _SLICES = 8  # of a longer sum; 4 to 32 measured
 _SELECTED = 4  # slices up to which an array is assembled by selects
-_SORTED = 16  # entries of a sort that is written out
 _CONCATENATED = 16  # arrays in one concatenation on an accelerator, whose kernel compares indices with all of them
 
 
@@ -152,60 +151,6 @@ def is_larger(a: jax.Array, b: jax.Array) -> jax.Array:
 def is_smaller(a: jax.Array, b: jax.Array) -> jax.Array:
     """Return whether a is smaller than b in the order of argmin, in which NaN is the smallest."""
     return ~(a >= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a < b
-
-
-def _is_after(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return whether a comes after b in the order of sort, in which NaN is last."""
-    return ~(a <= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a > b
-
-
-def is_short_sort(length: int) -> bool:
-    """Return whether a sort of so many entries is written out."""
-    return 2 <= length <= _SORTED
-
-
-def sort(operands: Sequence[jax.Array], axis: int, stages: bool) -> list[Rows]:
-    """Sort operands by the first one in rounds of exchanges, stably if there are several.
-
-    Args:
-      operands: arrays of one shape.
-      axis: the axis that is sorted.
-      stages: whether to end the kernels after every fourth round, because each entry of the result would repeat the
-        exchanges that lead to it. A kernel that makes one entry alone does them once.
-    """
-    columns = [entries(x, axis) for x in operands]
-    n = len(columns[0])
-    # Of one operand alone nobody sees in which order equal entries stand.
-    for i, exchanges in enumerate(_merge_exchange(n) if len(operands) == 1 else _odd_even_transposition(n)):
-        for low, high in exchanges:
-            swap = _is_after(columns[0][low], columns[0][high])
-            for column in columns:
-                x, y = column[low], column[high]
-                column[low], column[high] = lax.select(swap, y, x), lax.select(swap, x, y)
-        if stages and i % 4 == 3:
-            flat = iter(barrier([x for column in columns for x in column]))
-            columns = [[next(flat) for _ in column] for column in columns]
-    return [Rows(tuple(column), axis) for column in columns]
-
-
-def _odd_even_transposition(n: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield rounds of n (n - 1) / 2 exchanges between neighbours: a stable sort."""
-    for i in range(n):
-        yield [(k, k + 1) for k in range(i % 2, n - 1, 2)]
-
-
-def _merge_exchange(n: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield rounds of some n (log2 n)^2 / 4 exchanges (Batcher 1968; Knuth, Volume 3, Algorithm 5.2.2M)."""
-    half = 1 << (n - 1).bit_length() - 1
-    p = half
-    while p > 0:
-        q, r, d = half, 0, p
-        while True:
-            yield [(k, k + d) for k in range(n - d) if k & p == r]
-            if q == p:
-                break
-            d, q, r = q - p, q // 2, p
-        p //= 2
 
 
 def cumulate(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int, reverse: bool) -> jax.Array:

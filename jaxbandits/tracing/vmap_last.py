@@ -49,7 +49,7 @@ from jaxbandits.tracing.flat import Step, flatten
 from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTION_RULES
 from jaxbandits.tracing.indices import without_negative_indices
 from jaxbandits.tracing.jax_compat import open_jaxpr
-from jaxbandits.tracing.row_axes import RowPlan, row_axes
+from jaxbandits.tracing.row_axes import row_axes
 from jaxbandits.tracing.shape_rules import SHAPE_RULES, WITHOUT_SCALARS, align_ranks, broadcast_batch
 from jaxbandits.tracing.short_axes import Rows
 from jaxbandits.tracing.traces import TraceDigest, trace_digest
@@ -57,6 +57,8 @@ from jaxbandits.tracing.traces import TraceDigest, trace_digest
 Rule = Callable[..., tuple[Any, Any]]
 
 _BARRIERS = ("optimization_barrier", "barrier")  # the latter is the primitive of `tracing.barrier`
+# Primitives that lose nothing under `jax.vmap`: its rule is the author's, or it works entry by entry.
+_WITHOUT_LOSS = ("custom_vmap_call", "random_unwrap", "random_wrap", "Frexp", "Ldexp")
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
 
@@ -139,12 +141,12 @@ class TracedFunction:
         return jax.tree.unflatten(jax.tree.structure(self.out), leaves)
 
 
-# Primitive and location of the equations that went through `jax.vmap`, while this is a list.
+# Primitive and location of the equations that ran for one trial after the other, while this is a list.
 _fallbacks: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("fallbacks", default=None)
 
 
 class VmapFallback(NamedTuple):
-    """Equations of one primitive on one line of code that have no rule and go through `jax.vmap`."""
+    """Equations of one primitive on one line of code that have no rule: through `jax.vmap`, or XLA's own sort."""
 
     primitive: str
     count: int
@@ -171,7 +173,7 @@ def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int
     return [VmapFallback(name, count, location) for (name, location), count in collections.Counter(found).most_common()]
 
 
-def _location(step: Step) -> str:
+def location(step: Step) -> str:
     """Return file:line of the innermost code outside JAX that a step was traced from."""
     for eqn in (step.eqn, *reversed(step.calls)):
         traceback = getattr(eqn.source_info, "traceback", None)
@@ -273,7 +275,7 @@ def _run(
         count = len(fallbacks or ())
         outputs = _apply(size, step.eqn, list(args), list(flags), plans.get(step.outputs[0]) if step.outputs else None)
         if fallbacks and len(fallbacks) > count:
-            fallbacks[count:] = [(name, location or _location(step)) for name, location in fallbacks[count:]]
+            fallbacks[count:] = [(name, where or location(step)) for name, where in fallbacks[count:]]
         values |= zip(step.outputs, outputs, strict=True)
         for name in step.outputs:
             x, flag = values[name]
@@ -287,9 +289,7 @@ def _slices(x: Any) -> list[Any]:
     return list(x.slices) if isinstance(x, Rows) else [x]
 
 
-def _apply(
-    size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPlan | None = None
-) -> list[tuple[Any, bool]]:
+def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any = None) -> list[tuple[Any, bool]]:
     """Evaluate one equation by the rule of its primitive.
 
     Args:
@@ -297,7 +297,7 @@ def _apply(
       eqn: the equation.
       args: its operands, arrays or `Rows`.
       batched: which have the batch axis.
-      plan: how to keep its result in `Rows`; None: as an array.
+      plan: `RowPlan` of a product or `SortPlan` of a sort (`row_axes`); None: the result is an array.
 
     Returns:
       The results, and whether each has the batch axis.
@@ -338,16 +338,26 @@ def _apply(
     if results is not None:
         return results
     if name in LEADING_AXES:
+        if name == "sort":  # XLA's own is a loop over the entries of one trial after the other
+            _note(name)
         args = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
         return [(x, True) for x in _outputs(eqn, bind(*args))]
     if name in SHAPE_RULES and (batched[0] or name == "concatenate"):
         result = SHAPE_RULES[name](size, args, batched, params)
         if result is not None:
             return [(result, True)]
-    if (fallbacks := _fallbacks.get()) is not None:
-        fallbacks.append((name, ""))
+    if name == "call_hi_primitive":  # of jax 0.12: `jnp.searchsorted`, `jnp.frexp`
+        name = str(params["_prim"]).partition("[")[0]
+    if name not in _WITHOUT_LOSS:
+        _note(name)
     mapped = jax.vmap(bind, in_axes=[-1 if b else None for b in batched], out_axes=-1)
     return [(x, True) for x in _outputs(eqn, mapped(*args))]
+
+
+def _note(name: str) -> None:
+    """Note an equation for `explain`."""
+    if (fallbacks := _fallbacks.get()) is not None:
+        fallbacks.append((name, ""))
 
 
 def _outputs(eqn: Any, out: Any) -> list[Any]:

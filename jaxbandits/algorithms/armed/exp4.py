@@ -83,7 +83,7 @@ class Exp4:
         if obs.mask is not None:
             weights = jnp.where(obs.mask, weights, 0.0)
             weights = jnp.where(jnp.sum(weights) > 0.0, weights, obs.mask.astype(weights.dtype))
-        return weights / jnp.sum(weights)
+        return weights * (1.0 / jnp.sum(weights))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LossState, obs: AdviceObs, decision: ArmDecision, feedback: Reward

@@ -66,4 +66,4 @@ def exponential_weights(losses: jax.Array, rate: Any) -> jax.Array:
     """Return `exp(-rate L_i) / sum_k exp(-rate L_k)` `[K]`."""
     least = jnp.min(losses)
     weights = jnp.where(losses < jnp.inf, elementary.exp(-rate * (losses - least)), 0.0)
-    return weights / jnp.sum(weights)
+    return weights * (1.0 / jnp.sum(weights))

@@ -49,4 +49,5 @@ class ThompsonBeta(BetaPosterior):
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del t
         success, failure = self.posterior(state)
-        return rng.betas(key, success / self.reshaping, failure / self.reshaping)
+        scale = 1.0 / self.reshaping
+        return rng.betas(key, success * scale, failure * scale)

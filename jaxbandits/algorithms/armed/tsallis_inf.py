@@ -64,4 +64,4 @@ def tsallis_weights(losses: jax.Array, rate: jax.Array) -> jax.Array:
         total, cubes = jnp.sum(squares), jnp.sum(squares * inverse)
         z = z + total * (jnp.sqrt(total) - 1.0) / cubes
     weights = 1.0 / jnp.square(y + z)
-    return weights / jnp.sum(weights)
+    return weights * (1.0 / jnp.sum(weights))

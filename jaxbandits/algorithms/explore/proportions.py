@@ -62,4 +62,4 @@ def optimal_proportions(mean: jax.Array) -> jax.Array:
     s = solve(s, y)
     odds = jnp.where(jnp.arange(len(mean)) == best, 1.0, jnp.where(is_best, 0.0, s / (1.0 - s)))
     n_best = jnp.sum(is_best)
-    return jnp.where(n_best > 1, is_best / n_best, odds / jnp.sum(odds))
+    return jnp.where(n_best > 1, is_best * (1.0 / n_best), odds * (1.0 / jnp.sum(odds)))

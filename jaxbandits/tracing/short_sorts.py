@@ -1,0 +1,188 @@
+"""Sorts along short axes, with the batch axis last.
+
+XLA:CPU sorts the entries of one trial after the other. Here every step compares whole rows of trials. Of three ways the
+number of entries, and of those that are read, decides:
+
+* *Exchanges*: one array alone, of up to 16 entries, by a sorting network.
+* *Selection*: where few entries at one end are read (the m best arms), m searches for the next one.
+* *Counting*: the place of an entry is the number of entries before it.
+
+All are stable, with NaN last and 0.0 equal to -0.0, as `lax.sort`; `top_k` has the order of `lax.top_k`, in which 0.0
+is larger than -0.0 and NaN larger than infinity.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.tracing import batched_index
+from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.short_axes import Rows, argextreme, entries, fold, stack
+
+EXCHANGED = 16  # entries up to which one array is sorted by exchanges
+SELECTED = 16  # entries up to which those at one end are searched one by one
+COUNTED = 64  # entries up to which each is compared with all others
+
+_INTEGERS = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}  # by size in bytes
+
+
+class SortPlan(NamedTuple):
+    """Entries of a sort that are read along its axis, and the way in which its result is kept."""
+
+    start: int
+    stop: int
+    places: frozenset[int]  # operands that hold the index along the axis
+    rows: bool  # whether single entries alone are read, from `Rows`
+    stages: bool  # whether many are, so that each would repeat the exchanges that lead to it
+
+
+def sort(operands: Sequence[jax.Array], axis: int, stable: bool, plan: SortPlan) -> list[Any] | None:
+    """Sort operands `[..., n, ..., W]` along an axis by the first one, stably; entries that nobody reads are zero.
+
+    Returns:
+      Arrays or `Rows`; None where the axis is too long.
+    """
+    key, n = operands[0], operands[0].shape[axis]
+    if n < 2:
+        return list(operands)
+    is_float = jnp.issubdtype(key.dtype, jnp.floating)
+    if len(operands) == 1 and n <= EXCHANGED and not (stable and is_float):  # which would show the order of zeros
+        rows = exchange(key, axis, plan.stages)
+        return [rows if plan.rows else rows.array()]
+    indices = None
+    if min(plan.stop, n - plan.start) <= SELECTED and key.dtype in (jnp.float32, jnp.float64):
+        indices = _select(_ordered(_as_compared(key)), axis, plan.start, plan.stop)
+    elif n > COUNTED:
+        return None
+    else:
+        rank = _count(is_after, key, axis)
+    sorted_: list[Any] = []
+    for k, x in enumerate(operands):
+        if indices is None:
+            read = _place(rank, x, axis, plan.start, plan.stop)
+        elif k in plan.places:
+            read = stack([i.astype(x.dtype) for i in indices], axis)
+        else:
+            read = stack([batched_index.take(x, i, axis) for i in indices], axis)
+        sorted_.append(_pad(read, axis, plan.start, n - plan.stop))
+    return sorted_
+
+
+def top_k(x: jax.Array, axis: int, k: int) -> tuple[jax.Array, jax.Array] | None:
+    """Return the k largest entries of `[..., n, ..., W]` along an axis, and their indices; None if n is too large."""
+    n, is_float = x.shape[axis], jnp.issubdtype(x.dtype, jnp.floating)
+    if k < 1 or n < 2 or x.dtype.itemsize not in _INTEGERS:
+        return None
+    key = _ordered(x) if is_float else x
+    if is_float and k <= SELECTED:
+        last = key.dtype.type(jnp.iinfo(key.dtype).max - 1)  # of all NaNs, which `_select` must be able to pass
+        chosen = _select(jnp.minimum(~key, last), axis, 0, k)  # descending: ~a < ~b where a > b
+        return stack([batched_index.take(x, i, axis) for i in chosen], axis), stack(chosen, axis)
+    if n > COUNTED:
+        return None
+    rank = _count(lambda a, b: a < b, key, axis)
+    index = lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    return _place(rank, x, axis, 0, k), _place(rank, index, axis, 0, k)
+
+
+def is_after(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Return whether a comes after b in the order of sort, in which NaN is last."""
+    return ~(a <= b) & (b == b) if jnp.issubdtype(a.dtype, jnp.inexact) else a > b
+
+
+def _as_compared(x: jax.Array) -> jax.Array:
+    """Return floats whose bits are equal where `lax.sort` takes them as equal: zeros (as the CPU compares), NaNs."""
+    return jnp.where(x == 0.0, 0.0, jnp.where(x == x, x, jnp.nan))
+
+
+def _ordered(x: jax.Array) -> jax.Array:
+    """Return whole numbers in the order of floats: -NaN, -infinity, ..., -0.0, 0.0, ..., infinity, NaN."""
+    dtype = _INTEGERS[x.dtype.itemsize]
+    bits = lax.bitcast_convert_type(x, dtype)
+    return jnp.where(bits < 0, bits ^ jnp.iinfo(dtype).max, bits)
+
+
+def _select(key: jax.Array, axis: int, start: int, stop: int) -> list[jax.Array]:
+    """Return the indices of the entries that a stable sort moves to `start`, ..., `stop - 1`, each int32.
+
+    Args:
+      key: whole numbers, of which none is the smallest or the largest of its type.
+      axis: the axis that is sorted.
+      start: first place.
+      stop: end of the places.
+    """
+    n, limits = key.shape[axis], jnp.iinfo(key.dtype)
+    from_front = stop <= n - start
+    better, worst = (lax.lt, limits.max) if from_front else (lax.ge, limits.min)  # of equal ones the last comes last
+    place = lax.broadcasted_iota(jnp.int32, key.shape, axis)
+    (key,) = barrier([key])
+    indices: list[jax.Array] = []
+    for _ in range(stop if from_front else n - start):
+        (index,) = barrier([argextreme(better, key, axis, jnp.int32)])
+        (key,) = barrier([jnp.where(place == lax.expand_dims(index, (axis,)), key.dtype.type(worst), key)])
+        indices.append(index)
+    return indices[start:] if from_front else indices[n - stop :][::-1]
+
+
+def _count(after: Callable[[Any, Any], Any], key: jax.Array, axis: int) -> jax.Array:
+    """Return the place of each entry in a stable sort: the number of entries before it, int32."""
+    place = lax.broadcasted_iota(jnp.int32, key.shape, axis)
+    before = []
+    for k in range(key.shape[axis]):
+        other = lax.slice_in_dim(key, k, k + 1, axis=axis)
+        before.append(jnp.where(k < place, ~after(other, key), after(key, other)).astype(jnp.int32))
+    return barrier([fold(lax.add, before)])[0]
+
+
+def _place(rank: jax.Array, x: jax.Array, axis: int, start: int, stop: int) -> jax.Array:
+    """Return the entries of x whose rank is `start`, ..., `stop - 1`, in this order."""
+    shape = (*x.shape[:axis], stop - start, *x.shape[axis + 1 :])
+    place = lax.broadcasted_iota(jnp.int32, shape, axis) + jnp.int32(start)
+    first, *others = (lax.slice_in_dim(x, k, k + 1, axis=axis) for k in range(x.shape[axis]))
+    placed = jnp.broadcast_to(first, shape)
+    for k, value in enumerate(others, 1):
+        placed = jnp.where(lax.slice_in_dim(rank, k, k + 1, axis=axis) == place, value, placed)
+    return barrier([placed])[0]
+
+
+def _pad(x: jax.Array, axis: int, before: int, after: int) -> jax.Array:
+    """Add entries that nobody reads; XLA drops them again with the slice that reads the others."""
+    widths = [(before, after, 0) if k == axis else (0, 0, 0) for k in range(x.ndim)]
+    return lax.pad(x, jnp.zeros((), x.dtype), widths) if before or after else x
+
+
+def exchange(x: jax.Array, axis: int, stages: bool) -> Rows:
+    """Sort one array in rounds of exchanges. Nobody sees in which order equal entries of it stand.
+
+    Args:
+      x: `[..., n, ..., W]`, n >= 2.
+      axis: the axis that is sorted.
+      stages: whether to end the kernels after every fourth round, because each entry of the result would repeat the
+        exchanges that lead to it. A kernel that makes one entry alone does them once.
+    """
+    column = entries(x, axis)
+    for i, exchanges in enumerate(_merge_exchange(len(column))):
+        for low, high in exchanges:
+            a, b = column[low], column[high]
+            swap = is_after(a, b)
+            column[low], column[high] = lax.select(swap, b, a), lax.select(swap, a, b)
+        if stages and i % 4 == 3:
+            column = list(barrier(column))
+    return Rows(tuple(column), axis)
+
+
+def _merge_exchange(n: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield rounds of some n (log2 n)^2 / 4 exchanges (Batcher 1968; Knuth, Volume 3, Algorithm 5.2.2M)."""
+    half = 1 << (n - 1).bit_length() - 1
+    p = half
+    while p > 0:
+        q, r, d = half, 0, p
+        while True:
+            yield [(k, k + d) for k in range(n - d) if k & p == r]
+            if q == p:
+                break
+            d, q, r = q - p, q // 2, p
+        p //= 2
