@@ -5,7 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError
 
 
 def load(path: str | os.PathLike[str]) -> None:
@@ -19,9 +20,7 @@ def load(path: str | os.PathLike[str]) -> None:
     Raises:
       InputError: one line, when there is no such file, its name is that of another module, or it raises.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"a plugin must be the path of a Python file, got {format_value(path)}")
-    file = Path(path).resolve()
+    file = files.path_of(path, "a plugin must be the path of a Python file").resolve()
     if file.suffix != ".py" or not os.path.isfile(file):
         raise InputError(f"no such plugin: {path} (a Python file, *.py)")
     name = file.stem

@@ -1,16 +1,17 @@
 """Atomic files with checksums, and locks on directories.
 
-A file is written under a temporary name, synced and renamed, so that it survives a killed process. Nothing is pickled,
-and reading a file never executes code.
+A file is written under a temporary name, synced and renamed, so that it survives a killed process. The name is random,
+and the file is new: in a directory that others may write, no link of theirs is followed. Nothing is pickled, and
+reading a file never executes code.
 """
 
 import contextlib
-import functools
 import hashlib
 import io
 import json
 import math
 import os
+import secrets
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +20,13 @@ from typing import IO, Any
 import filelock
 import numpy as np
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 
 _MOST_TRIES = 200  # to lock a directory that other processes remove with their locks, between any two steps here
 LONGEST_TEXT = 2**26  # bytes of JSON in an npz file
+_DENSEST = 32  # times that increasing numbers of 8 bytes are compressed at most; those of a result, 3 to 5 times
+_PIECE = 2**20  # bytes
+_LEAST_BYTES = 4096  # of an array whose compression is not looked at
 _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> checksum of its bytes in the archive
 
 
@@ -32,6 +36,28 @@ class LockedError(InputError):
 
 class UnwritableError(InputError):
     """Error: a file or directory cannot be written (permission, full disk)."""
+
+
+def path_of(value: Any, what: str = "a file is named by text or a path") -> Path:
+    """Return a path that a user gave.
+
+    Args:
+      value: text or a path.
+      what: an error message says must be given.
+
+    Raises:
+      InputError: for anything else, and for text that no file system can hold.
+    """
+    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text:
+        raise InputError(f"{what}, got {format_value(value)}")
+    try:
+        is_possible = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise InputError(f"{what}, without NUL or other characters that no file name has, got {format_value(value)}")
+    return Path(text)
 
 
 @contextlib.contextmanager
@@ -127,19 +153,25 @@ def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     Raises:
       InputError: naming the path when it cannot be written.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+
+    def create(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), mode)
+
+    is_made = False
     try:
-        with open(temporary, "wb", opener=functools.partial(os.open, mode=mode)) as file:
+        with open(temporary, "xb", opener=create) as file:
+            is_made = True
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        if is_made:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        if isinstance(error, OSError):
+            raise UnwritableError(f"cannot write {path}: {error.strerror or error}") from None
         raise
 
 
@@ -169,11 +201,35 @@ class NpzFile:
         self._checksums: dict[str, str] = json.loads(self._bounded(_CHECKSUMS))
         if sorted(archive.namelist()) != sorted([_CHECKSUMS, *(name + ".npy" for name in self._checksums)]):
             raise ValueError
-        self.shapes = {name: self._shape(name + ".npy") for name in self._checksums}
+        self.outlines = {name: self._outline(name + ".npy") for name in self._checksums}
+
+    @property
+    def is_stored(self) -> bool:
+        """True if nothing is compressed: what is read takes no more memory than the file."""
+        return all(info.compress_type == zipfile.ZIP_STORED for info in self._archive.infolist())
 
     def read(self, name: str) -> np.ndarray:
-        """Read an array."""
-        return _read_array(self._archive.read(name + ".npy"), self._checksums[name])
+        """Read an array; one that is compressed much is checked first, piece by piece: it may be no array of ours."""
+        member = name + ".npy"
+        if self._is_dense(member):
+            with self._archive.open(member) as file:
+                if _digest_of(file) != self._checksums[name]:
+                    raise ValueError
+        return _read_array(self._archive.read(member), self._checksums[name])
+
+    def read_increasing(self, name: str) -> np.ndarray:
+        """Read whole numbers that increase, of which no file can hold many in few bytes.
+
+        Raises:
+          ValueError: if they are compressed further than such numbers can be.
+        """
+        if self._is_dense(name + ".npy"):
+            raise ValueError(f"{name} must increase")
+        return self.read(name)
+
+    def _is_dense(self, member: str) -> bool:
+        info = self._archive.getinfo(member)
+        return info.file_size > _LEAST_BYTES + _DENSEST * info.compress_size
 
     def read_text(self, name: str) -> bytes:
         """Read an array of bytes of at most `LONGEST_TEXT`."""
@@ -185,8 +241,8 @@ class NpzFile:
             raise ValueError(f"more than {LONGEST_TEXT} bytes of text")
         return self._archive.read(member)
 
-    def _shape(self, member: str) -> tuple[int, ...]:
-        """Return the shape of an array, which with its type must make up the size of the member."""
+    def _outline(self, member: str) -> np.ndarray:
+        """Return zeros of the shape and type of an array that take no memory; both must make up the member's size."""
         with self._archive.open(member) as file:
             version = np.lib.format.read_magic(file)
             read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -194,7 +250,7 @@ class NpzFile:
             size = file.tell() + math.prod(shape) * dtype.itemsize
         if dtype.hasobject or size != self._archive.getinfo(member).file_size:
             raise ValueError("an array of another size than its header says")
-        return shape
+        return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 @contextlib.contextmanager
@@ -216,7 +272,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
       InputError: as `open_npz`.
     """
     with open_npz(path) as file:
-        return {name: file.read(name) for name in file.shapes}
+        return {name: file.read(name) for name in file.outlines}
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -275,6 +331,13 @@ def _read_array(data: bytes, checksum: str) -> np.ndarray:
     if hashlib.sha256(data).hexdigest() != checksum:  # before damaged data are parsed
         raise ValueError
     return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+
+
+def _digest_of(file: IO[bytes]) -> str:
+    found = hashlib.sha256()
+    while piece := file.read(_PIECE):
+        found.update(piece)
+    return found.hexdigest()
 
 
 def _json_checksum(value: Any) -> str:

@@ -16,12 +16,21 @@ BOOL = "True or False"  # the range of a flag
 
 
 def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
-    """Return a whole number of an interval as an int."""
+    """Return a whole number of an interval as an int; floats are refused, 2.0 too: they are the sign of a mistake."""
     check_concrete(name, value)
-    is_number = is_real(value) and not np.ndim(value)
-    if not is_number or not np.isfinite(value) or value != int(value) or not _inside(np.asarray(value, float), allowed):
-        raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}")
+    if not is_whole(value) or not _inside(np.asarray(int(value), float), allowed):
+        is_float = isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < 1e300
+        write = f"; write {int(value)}" if is_float and _inside(np.asarray(value, float), allowed) else ""
+        raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}{write}")
     return int(value)
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is one number of an integer type: neither a bool nor a float without a fraction."""
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and np.ndim(value) == 0 and bool(jnp.issubdtype(dtype, jnp.integer))
 
 
 def real(name: str, value: Any, allowed: str) -> float:

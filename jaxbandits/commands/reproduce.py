@@ -135,6 +135,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     from jaxbandits.base import files as files_lib
     from jaxbandits.experiments.engine.run import left_out, run
     from jaxbandits.report import files, finished
+    from jaxbandits.report.manifest import MANIFEST
 
     start = files.Start.now()
     experiment = experiment.with_interpretation(arguments.interpretation)
@@ -154,7 +155,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
             finished.refuse_a_sweep(out)
             before = finished.judged_before(asked, out)
             _discard(panels, checkpoint)
-            (out / finished.MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
+            (out / MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
             print(f"{out} holds this run already, finished; --overwrite computes it again", file=sys.stderr)
             print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")

@@ -9,11 +9,13 @@ from typing import Any
 
 import jax
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.experiments.engine.claim import Verdict
 from jaxbandits.experiments.engine.experiment import Experiment
 from jaxbandits.experiments.engine.run import Report
-from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep, overlap, seeds_asked
+from jaxbandits.report import manifest as manifests
+from jaxbandits.report.ledger import overlap, seeds_asked
+from jaxbandits.report.manifest import MANIFEST
 from jaxbandits.simulation.identity import guard
 
 
@@ -86,10 +88,10 @@ def _digest(data: Path) -> str:
 def refuse_a_sweep(directory: Path) -> None:
     """Raise `InputError` for the directory of a sweep, which a run would make unreadable."""
     try:
-        manifest = json.loads((directory / MANIFEST).read_bytes())
-    except (OSError, ValueError):
+        manifest = manifests.load(directory / MANIFEST)
+    except (FileNotFoundError, InputError):
         return
-    if is_of_a_sweep(manifest):
+    if manifests.is_of_a_sweep(manifest):
         raise InputError(f"{directory} holds a sweep: --out DIR gives the run a directory of its own")
 
 
@@ -102,15 +104,10 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
     refuse_a_sweep(directory)
     path = directory / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
-        before, files = manifest["request"] or {}, [directory / name for name in manifest["files"]]
-        known = _judged(experiment, manifest["claims"]) if before == asked else ()
+        manifest = manifests.read(path, "--overwrite replaces the run beside it")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(
-            f"{path} is damaged ({type(error).__name__}): --overwrite replaces the run beside it"
-        ) from None
+    before, files = manifest["request"] or {}, [directory / name for name in manifest.get("files", ())]
     if before != asked:
         raise InputError(
             f"{directory} holds a finished run that differs in {_difference(before, asked)}: --out DIR keeps both, "
@@ -123,7 +120,22 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
         )
     if not all(file.exists() for file in files):
         return None
+    judged, claims = ([*texts] for texts in ((row["claim"] for row in manifest["claims"]), _texts(experiment)))
+    if judged != claims:
+        first = next((text for text in (*claims, *judged) if (text in claims) != (text in judged)), "their order")
+        raise InputError(
+            f"{directory} holds a finished run with other claims than {experiment.name} has ({format_value(first)}): "
+            "--out DIR keeps both, --overwrite replaces it"
+        )
+    try:
+        known = _judged(experiment, manifest["claims"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{path} is damaged (claims, {error}): --overwrite replaces the run beside it") from None
     return Report(experiment, asked["preset"], asked["horizon"], {}, {}, known)
+
+
+def _texts(experiment: Experiment) -> list[str]:
+    return [claim.text for claim in experiment.claims]
 
 
 def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
@@ -132,10 +144,10 @@ def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
     What replaces a run on more seeds, or fewer, after its verdicts were seen has to say so.
     """
     try:
-        before = json.loads((directory / MANIFEST).read_bytes())["request"] or {}
+        before = manifests.load(directory / MANIFEST)["request"] or {}
         alike = all(before[name] == asked[name] for name in ("experiment", "preset", "reading", "horizon"))
         return seeds_asked(before) if alike and overlap(before, asked) else ""
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return ""
 
 

@@ -4,7 +4,6 @@ Nothing is computed: manifests hold the verdicts and the p values, of which the 
 """
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,9 +13,10 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
 from jaxbandits.experiments.engine.claim import ALPHA, KINDS, METHOD, WORDS, Kind, holm, kind_of, word
 from jaxbandits.experiments.engine.experiment import Paper
+from jaxbandits.report.manifest import MANIFEST, is_of_a_sweep, load
+from jaxbandits.report.manifest import read as read_manifest
 from jaxbandits.report.markdown import cell, line, plain
 
-MANIFEST = "manifest.json"
 _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
 VERDICTS: tuple[str, ...] = ("holds", "does not hold", "not decided")
 CANNOT_FAIL = "cannot fail"
@@ -211,25 +211,13 @@ def read(directory: Path) -> list[Run]:
     """
     found = []
     for path in sorted(directory.rglob(MANIFEST)):
-        try:
-            body = path.read_bytes()
-            manifest = json.loads(body)
-            if is_of_a_sweep(manifest):
-                continue
-            if not {"experiment", "presets", "claims", "stand_ins"} <= manifest.keys():
-                raise KeyError
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"{path} is no manifest of this version ({type(error).__name__}): run it anew") from None
-        found.append(Run(path.parent, manifest, hashlib.sha256(body).hexdigest()[:12]))
+        if is_of_a_sweep(load(path)):
+            continue
+        manifest = read_manifest(path)
+        found.append(Run(path.parent, manifest, hashlib.sha256(path.read_bytes()).hexdigest()[:12]))
     if not found:
         raise InputError(f"{directory} holds no finished run: `jaxbandits reproduce all --out {directory}` makes them")
     return found
-
-
-def is_of_a_sweep(manifest: Any) -> bool:
-    """Return whether a manifest is that of a sweep, which is written with a checksum around it and says its format."""
-    content = manifest.get("content") if isinstance(manifest, dict) else None
-    return isinstance(content, dict) and "format" in content
 
 
 def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:

@@ -1,6 +1,5 @@
 """One panel of an experiment that was reproduced, as the experiment's figure has it."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,10 @@ from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.experiments.engine.experiment import Experiment
 from jaxbandits.experiments.engine.figures import Curves
 from jaxbandits.report.curves import drawn_of
-from jaxbandits.report.ledger import MANIFEST, is_of_a_sweep
+from jaxbandits.report.manifest import MANIFEST, is_of_a_sweep, load, read
 from jaxbandits.results.result import Result
+
+_FORM = {"experiment": str, "preset": str, "horizon": int, "panels": dict}
 
 
 def of_directory(
@@ -26,17 +27,16 @@ def of_directory(
     Raises:
       InputError: when the directory holds no finished experiment, or for a panel that it has not.
     """
+    path = directory / MANIFEST
     try:
-        manifest = json.loads((directory / MANIFEST).read_bytes())
-        name, preset, horizon = manifest["experiment"], manifest["preset"], int(manifest["horizon"])
-        names = list(manifest["panels"])
+        if is_of_a_sweep(load(path)):
+            what = "which `jaxbandits analyse` shows and `export` writes for other tools"
+            raise InputError(f"{directory} holds a sweep, {what}")
+        manifest = read(path, form=_FORM)
     except FileNotFoundError:
         raise InputError(f"{directory} holds no finished experiment: name a result file (.npz)") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        if isinstance(error, KeyError) and is_of_a_sweep(manifest):
-            what = "which `jaxbandits analyse` shows and `export` writes for other tools"
-            raise InputError(f"{directory} holds a sweep, {what}") from None
-        raise InputError(f"{directory / MANIFEST} is damaged ({type(error).__name__})") from None
+    name, preset, horizon = manifest["experiment"], manifest["preset"], manifest["horizon"]
+    names = list(manifest["panels"])
     if name not in experiments:
         raise InputError(f"{directory} holds {name}, which is not registered here; --plugin FILE registers your own")
     experiment = experiments[name]

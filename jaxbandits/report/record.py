@@ -7,8 +7,10 @@ from typing import Any
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
+from jaxbandits.base.forms import misfit
 from jaxbandits.experiments.engine.claim import METHOD
 from jaxbandits.report.ledger import Run
+from jaxbandits.report.manifest import FORM
 
 _KEPT = ("experiment", "title", "preset", "declared", "horizon", "request", "reading", "notes", "headline",
          "stand_ins", "real_data", "commit", "wall_s", "judged before", "judged anew")  # fmt: skip
@@ -80,8 +82,12 @@ def read_settings(path: Path) -> list[Run]:
                 for claim, verdict in row.get("verdicts", {}).items()
             ]
             manifest = {"method": kept["method"], "claims": claims, **row}
+            if (wrong := misfit(manifest, {**FORM, "manifest": str})) is not None:
+                raise InputError(f"{path} was not written by `jaxbandits report --settings` ({wrong})")
             runs.append(Run(path.parent, manifest, row["manifest"]))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} was not written by `jaxbandits report --settings` ({type(error).__name__})") from None
     return runs
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import files
-from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.errors import InputError
 from jaxbandits.results.summary import Row
 from jaxbandits.results.trials import RESERVED, Trials
 
@@ -77,7 +77,7 @@ def pandas(of: Mapping[str, Trials]) -> Any:
 
 def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
     """Write the tidy table as comma-separated text, empty where a label has no such field or metric."""
-    path = file_of(path)
+    path = files.path_of(path)
     tables = [columns(*item) for item in of.items()]
     header = list(dict.fromkeys(name for table in tables for name in table))
     text = [csv_text([header])]
@@ -115,7 +115,7 @@ def summary(rows: Sequence[Row]) -> Any:
 
 def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]) -> Path:
     """Write the tidy table of labels and their trials as a parquet file."""
-    path, buffer, library = file_of(path), io.BytesIO(), optional("polars")
+    path, buffer, library = files.path_of(path), io.BytesIO(), optional("polars")
     frames = [library.DataFrame(columns(*item)) for item in of]
     library.concat(frames, how="diagonal_relaxed").write_parquet(buffer)
     files.make_directory(path.parent)
@@ -126,41 +126,35 @@ def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]
 def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write datasets as one NetCDF file, a group for each label, which stands in full in the attribute `label`.
 
-    In names of groups "/" is "-", since NetCDF nests at it; names that are then taken get a number.
+    In names of groups and variables "/" is "-", since NetCDF nests at it; names that are then taken get a number. The
+    file is made in memory: where a disk is full, the library that writes HDF5 crashes the process later.
     """
-    path = file_of(path)
-    optional("h5netcdf")
+    path = files.path_of(path)
+    library, buffer = optional("h5netcdf"), io.BytesIO()
     files.make_directory(path.parent)
-    groups = _group_names(datasets)
-    with files.open_atomically(path) as file:
-        mode: Any = "w"
+    groups = _plain_names(datasets)
+    with library.File(buffer, "w") as file:
         for label, data in datasets.items():
-            data.assign_attrs(label=label).to_netcdf(file.name, mode=mode, group=groups[label], engine="h5netcdf")
-            mode = "a"
+            store = importlib.import_module("xarray").backends.H5NetCDFStore(file, group=groups[label], mode="a")
+            data.assign_attrs(label=label).rename(_changed(_plain_names(data.variables))).dump_to_store(store)
+    files.write_atomically(path, buffer.getvalue())
     return path
 
 
-def _group_names(labels: Iterable[str]) -> dict[str, str]:
-    """Return for each label an HDF5 name of a group of its own; labels that are such names keep them."""
-    labels = list(labels)
-    names = {label: label for label in labels if "/" not in label and label.strip(".")}
-    for label in labels:
-        usual = label.replace("/", "-") if label.strip(".") else label.replace(".", "_")
+def _changed(names: Mapping[str, str]) -> dict[str, str]:
+    return {name: plain for name, plain in names.items() if name != plain}
+
+
+def _plain_names(names: Iterable[str]) -> dict[str, str]:
+    """Return for each name one of its own that HDF5 allows; names that it allows stay as they are."""
+    names = list(names)
+    plain = {name: name for name in names if "/" not in name and name.strip(".")}
+    for name in names:
+        usual = name.replace("/", "-") if name.strip(".") else name.replace(".", "_")
         tries = itertools.chain([usual], (f"{usual} {i}" for i in itertools.count(2)))
-        if label not in names:
-            names[label] = next(name for name in tries if name not in names.values())
-    return names
-
-
-def file_of(path: Any) -> Path:
-    """Check a path that was given.
-
-    Raises:
-      InputError: unless it is text or a path.
-    """
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise InputError(f"a file is named by text or a path, got {format_value(path)}")
-    return Path(path)
+        if name not in plain:
+            plain[name] = next(attempt for attempt in tries if attempt not in plain.values())
+    return plain
 
 
 def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:

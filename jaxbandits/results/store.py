@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import files
-from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.errors import InputError
 from jaxbandits.results.labelled import LabelledTrials
 from jaxbandits.results.trials import Trials
 
 _FORMAT = "jaxbandits result 5"
-_ARRAYS = ("seeds", "record_points", "healthy", "inadmissible")
+_INCREASING = ("seeds", "record_points")
+_PER_TRIAL = ("healthy", "inadmissible")
+_ARRAYS = (*_INCREASING, *_PER_TRIAL)
 
 
 def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
@@ -23,7 +25,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     Raises:
       InputError: when the path cannot be written.
     """
-    path = _path(path)
+    path = files.path_of(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
     files.make_directory(path.parent)
     header: dict[str, Any] = {"format": _FORMAT, "info": result.info, "trials": []}
@@ -44,31 +46,53 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], dict[str, Any
     Raises:
       InputError: one line that names the file when it is missing, damaged or of another kind.
     """
-    path = _path(path)
+    path = files.path_of(path)
     path = path if os.path.exists(path) or path.suffix == ".npz" else path.with_name(path.name + ".npz")
     with files.open_npz(path) as file:
         try:
             header = json.loads(file.read_text("header"))
             found = header["format"]
             if found == _FORMAT:
-                _check_shapes(header, file.shapes)
-                arrays = {name: file.read(name) for name in file.shapes if name != "header"}
-                trials = {item["label"]: _trials(i, item, arrays) for i, item in enumerate(header["trials"])}
-                return trials, _of_type(dict, header["info"])
+                trials, info = _outline(header, file), _of_type(dict, header["info"])
+                return {label: _fill(i, trials[label], file) for i, label in enumerate(trials)}, info
         except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
             why = f": {error}" if isinstance(error, InputError) else ""
             raise InputError(f"{path} is damaged or not a jaxbandits result{why}") from None
     raise InputError(f"{path} has format {str(found)[:40]!r}, this version reads {_FORMAT!r}")
 
 
+def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
+    """Return trials by label whose values take no memory: all else is checked before these are read.
+
+    Raises:
+      ValueError: unless the arrays are those of the header.
+    """
+    outlines = dict(file.outlines)
+    _check_shapes(header, {name: outline.shape for name, outline in outlines.items()})
+    found: dict[str, Trials] = {}
+    for i, item in enumerate(header["trials"]):
+        label, *metrics = (_of_type(str, name) for name in (item["label"], *item["metrics"]))
+        if label in found or len(set(metrics)) < len(metrics):
+            raise ValueError("a label or a metric twice")
+        found[label] = Trials(
+            values={name: outlines[f"{i}:values:{j}"] for j, name in enumerate(metrics)},
+            points=tuple(_of_type(dict, point) for point in _of_type(list, item["points"])),
+            **{name: outlines[f"{i}:{name}"] for name in _PER_TRIAL},
+            **{name: file.read_increasing(f"{i}:{name}") for name in _INCREASING},
+            axes={name: tuple(axes) for name, axes in item["axes"].items()},
+            **{name: _of_type(dict, item[name]) for name in ("units", "timing", "spec")},
+        )
+    return found
+
+
 def _check_shapes(header: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Raise `ValueError` unless the arrays are those of the header, before what may be much memory is read."""
+    """Raise `ValueError` unless the arrays are those of the header, before anything is read."""
     expected = {"header": shapes["header"]}
     for i, item in enumerate(header["trials"]):
         (seeds,), (records,) = shapes[f"{i}:seeds"], shapes[f"{i}:record_points"]
         n_points = len(item["points"])
         expected |= {f"{i}:seeds": (seeds,), f"{i}:record_points": (records,)}
-        expected |= {f"{i}:{name}": (n_points, seeds) for name in ("healthy", "inadmissible")}
+        expected |= {f"{i}:{name}": (n_points, seeds) for name in _PER_TRIAL}
         for j in range(len(item["metrics"])):
             values = shapes[f"{i}:values:{j}"]
             expected[f"{i}:values:{j}"] = (n_points, seeds, records, *values[3:])
@@ -76,27 +100,16 @@ def _check_shapes(header: dict[str, Any], shapes: dict[str, tuple[int, ...]]) ->
         raise ValueError("arrays of other shapes than the header says")
 
 
-def _trials(i: int, item: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trials:
-    names = [_of_type(str, name) for name in (item["label"], *item["metrics"])][1:]
-    return Trials(
-        values={name: arrays[f"{i}:values:{j}"] for j, name in enumerate(names)},
-        points=tuple(_of_type(dict, point) for point in _of_type(list, item["points"])),
-        **{name: arrays[f"{i}:{name}"] for name in _ARRAYS},
-        axes={name: tuple(axes) for name, axes in item["axes"].items()},
-        **{name: _of_type(dict, item[name]) for name in ("units", "timing", "spec")},
-    )
+def _fill(i: int, outline: Trials, file: files.NpzFile) -> Trials:
+    """Return the trials of the i-th label with the values of the file."""
+    values = {name: file.read(f"{i}:values:{j}") for j, name in enumerate(outline.values)}
+    return dataclasses.replace(outline, values=values, **{name: file.read(f"{i}:{name}") for name in _PER_TRIAL})
 
 
 def _of_type(kind: type, value: Any) -> Any:
     if not isinstance(value, kind):
         raise TypeError(f"{type(value).__name__} instead of {kind.__name__}")
     return value
-
-
-def _path(path: Any) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise InputError(f"a file is named by text or a path, got {format_value(path)}")
-    return Path(path)
 
 
 def _jsonable(value: Any) -> Any:

@@ -8,6 +8,7 @@ from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.simulation.grid import Grid, Points
 from jaxbandits.simulation.options import make_options
 from jaxbandits.simulation.stopping import StoppingRule, check_rule, run_until_decided
+from jaxbandits.tracing.settings import own_settings
 
 
 def simulate(
@@ -41,6 +42,7 @@ def simulate(
     )
 
 
+@own_settings()
 def compare(
     algorithms: Mapping[str, Any] | Sequence[Any],
     environment: Any,

@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.files import first_difference, lock_directory, read_json, read_npz, write_json, write_npz
+from jaxbandits.base.files import first_difference, lock_directory, open_npz, read_json, write_json, write_npz
 from jaxbandits.base.foreign import unidentified
 from jaxbandits.simulation.compilation import key_data
 from jaxbandits.simulation.meters import Metric
@@ -129,7 +129,8 @@ class Store:
         path = self._path(batch)
         if not path.exists():
             return None
-        arrays = read_npz(path)
+        with open_npz(path) as file:  # what is not compressed cannot be larger than the file
+            arrays = {name: file.read(name) for name in file.outlines} if file.is_stored else {}
         if not {"owner", "rounds", "seconds"} <= set(arrays):
             raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
         if arrays["owner"] != self._owner(batch):

@@ -32,12 +32,16 @@ def check_job(job: Job, trial: TracedTrial, device: Device, workers: int) -> Non
       InputError: naming the label, sizes and what to change.
     """
     at_once = min(workers, -(-job.n_trials // job.width)) * job.width
-    state, late = bytes_of(trial.carry), bytes_of(trial.carry.delay_buffer)
-    is_late = 2 * late > state
+    state, kept = bytes_of(trial.carry), bytes_of(trial.carry.delay_buffer)
+    batch = getattr(job.environment, "feedback_batch", 1)
+    what, remedy = "", "choose a smaller width or fewer workers"
+    if 2 * kept > state:
+        what = f" with feedback in batches of {batch:,}" if batch > 1 else " with the feedback that is late"
+        remedy = "choose smaller batches" if batch > 1 else "choose a shorter delay"
     require(
         2 * at_once * state,
-        f"{job.label}: {at_once:,} trials at a time" + " with the feedback that is late" * is_late,
-        "choose a shorter delay" if is_late else "choose a smaller width or fewer workers",
+        f"{job.label}: {at_once:,} trials at a time{what}",
+        remedy,
         memory_of(device) if target.is_accelerator(device.platform) else None,
     )
     values = sum(x.size for x in trial.block_values.values())

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from jaxbandits.base import ranges
+from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.simulation import meters as meters_lib
 from jaxbandits.simulation.compilation import Device
@@ -64,10 +64,8 @@ class Options:
             raise InputError(f"width must be 1 or a multiple of {WIDTH_UNIT}, got {self.width}")
         if self.devices is not None and not _are_devices(self.devices):
             raise InputError(f"devices must be a list of JAX devices, got {format_value(self.devices)}")
-        if self.checkpoint is not None and (
-            not isinstance(self.checkpoint, (str, os.PathLike)) or not str(self.checkpoint)
-        ):
-            raise InputError(f"checkpoint must be the path of a directory, got {format_value(self.checkpoint)}")
+        if self.checkpoint is not None:
+            files.path_of(self.checkpoint, "checkpoint must be the path of a directory")
         if self.compile not in COMPILE:
             raise InputError(f"compile must be one of {', '.join(COMPILE)}, got {format_value(self.compile)}")
         if self.identity is not None and (not isinstance(self.identity, str) or not self.identity.strip()):

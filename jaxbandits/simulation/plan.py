@@ -15,6 +15,7 @@ import numpy as np
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.memory import require
 from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
+from jaxbandits.base.ranges import is_whole
 from jaxbandits.simulation.meters import Meter
 
 ENVIRONMENT = "environment."  # prefix of swept fields of the environment
@@ -147,19 +148,21 @@ def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
     Raises:
       InputError: for anything else, or rounds outside `1 .. horizon`.
     """
+    count: Any
     if isinstance(record_points, str) and record_points == "log":
         record_points = ("log", max(2, int(np.ceil(20 * np.log10(max(horizon, 10))))))
     if isinstance(record_points, tuple) and len(record_points) == 2 and record_points[0] == "log":
         count = record_points[1]
-        if not isinstance(count, (int, np.integer)) or count < 1:
+        if not is_whole(count) or count < 1:
             raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {format_value(count)}')
         _check_number(int(count))
         rounds = np.geomspace(1, horizon, num=int(count))
-    elif isinstance(record_points, (int, np.integer)) and not isinstance(record_points, bool):
-        if record_points < 1:
+    elif is_whole(record_points):
+        count = min(record_points, horizon)
+        if count < 1:
             raise InputError(f"record_points must be at least 1 point, got {record_points}")
-        _check_number(min(int(record_points), horizon))
-        rounds = np.linspace(0, horizon, num=min(int(record_points), horizon) + 1)[1:]
+        _check_number(count)
+        rounds = np.linspace(0, horizon, num=int(count) + 1)[1:]
     elif isinstance(record_points, str):
         raise InputError(
             'record_points must be a number of points, "log", ("log", n) or increasing rounds, '
@@ -177,9 +180,11 @@ def _check_number(count: int) -> None:
 
 def _given_rounds(record_points: Any, horizon: int) -> np.ndarray:
     try:
-        rounds = np.asarray(record_points, dtype=float)
+        rounds = np.asarray(record_points)
     except (TypeError, ValueError):
         rounds = np.asarray(np.nan)
+    if np.ma.isMaskedArray(record_points) or (rounds.size and rounds.dtype.kind not in "iu"):
+        raise InputError(f"record_points must be whole numbers of rounds, got {format_value(record_points)}")
     if (
         rounds.ndim != 1
         or not len(rounds)

@@ -58,6 +58,10 @@ class StoppingRule:
 
     def __post_init__(self) -> None:
         """Check every value."""
+        if self.metric is not None and (not isinstance(self.metric, str) or not self.metric):
+            raise InputError(
+                f"metric must be the name of a metric, or None for the first, got {format_value(self.metric)}"
+            )
         object.__setattr__(self, "looks", ranges.integer("looks", self.looks, "[1, 1000]"))
         object.__setattr__(self, "level", intervals.checked_level(self.level))
         object.__setattr__(self, "margin", ranges.real("margin", self.margin, "[0, inf)"))

@@ -17,6 +17,7 @@ from jaxbandits.simulation.program import Program
 from jaxbandits.simulation.progress import ProgressBar
 from jaxbandits.simulation.trial_keys import base_key
 from jaxbandits.simulation.width import bytes_of
+from jaxbandits.tracing.settings import own_settings
 
 _MIN_REPEATS = 3  # also of a learner that has used up its time
 
@@ -35,6 +36,7 @@ class RoundTimes(NamedTuple):
         return np.asarray([np.interp(t, middles, row) for row in self.ns[label]])
 
 
+@own_settings()
 def time_rounds(
     algorithms: Mapping[str, Any] | Sequence[Any],
     environment: Any,

@@ -20,11 +20,28 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.base import files
-from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.foreign import unidentified
+from jaxbandits.base.forms import misfit
 
 _FORMAT = "jaxbandits sweep 2"
+_PART = {
+    "name": str, "label": str, "positions": [int], "first_seed": int, "seeds": int, "trials": int, "rounds": int,
+    "width": int,
+}  # fmt: skip
+_MANIFEST = {
+    "labels": {str: {"points": [dict], "seeds": int}},
+    "parts": [_PART],
+    "info": dict,
+    "spec": dict,
+    "file": dict,
+}
+_RECORD = {
+    "part": str, "sha256": str, "bytes": int, "trials": int, "failed_trials": int, "inadmissible_trials": int,
+    "wall_s": float, "timing": {"compile_s": float, "run_s": float, "rounds": int},
+}  # fmt: skip
 _FOLDERS = ("parts", "failed", "working")
+_NUMBER_BYTES = 512  # of a file in an archive that holds one number
 _PATIENCE = 0.5  # seconds, longer than any process takes to test the lock of a part
 
 
@@ -33,9 +50,7 @@ class Directory:
 
     def __init__(self, path: str | os.PathLike[str]):
         """Choose a directory, which need not exist."""
-        if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-            raise InputError(f"a sweep lives in a directory, got {format_value(path)}")
-        self.path = Path(path)
+        self.path = files.path_of(path, "a sweep lives in a directory")
 
     @property
     def manifest(self) -> Path:
@@ -53,6 +68,8 @@ class Directory:
         found = files.read_json(self.manifest)
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
             raise InputError(f"{self.manifest} is not of this version of jaxbandits; choose another directory")
+        if (wrong := misfit(found, _MANIFEST)) is not None:
+            raise InputError(f"{self.manifest} is no manifest of a sweep ({wrong}); choose another directory")
         return found
 
     def begin(self, manifest: dict[str, Any], check_same: Any) -> None:
@@ -108,9 +125,9 @@ class Directory:
         """Read the record of a part; None if it is not done, or its results are missing or of another size or part."""
         try:
             record = files.read_json(self._record_path(name))
-            is_own = record["part"] == name and self.result_path(name).stat().st_size == record["bytes"]
-            return record if is_own else None
-        except (InputError, OSError, KeyError, TypeError):
+            is_own = misfit(record, _RECORD) is None and record["part"] == name
+            return record if is_own and self.result_path(name).stat().st_size == record["bytes"] else None
+        except (InputError, OSError):
             return None
 
     def is_intact(self, name: str, record: dict[str, Any]) -> bool:
@@ -166,6 +183,8 @@ class Directory:
         rounds = 0
         for path in (self.working_path(name) / "checkpoint").glob("batch-*.npz"):
             with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as arrays:  # a file may vanish
+                if arrays.zip.getinfo("rounds.npy").file_size > _NUMBER_BYTES:
+                    continue
                 rounds += int(arrays["rounds"]) * width
         return rounds
 

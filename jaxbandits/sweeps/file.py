@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits import catalogue
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.simulation.grid import Grid
@@ -75,7 +76,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     Raises:
       InputError: one line that names the file and the place in it.
     """
-    path = Path(path)
+    path = files.path_of(path, "a sweep file is named by text or a path")
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)

@@ -156,7 +156,7 @@ class SweepResult:
         Raises:
           InputError: if no part is done, a part is damaged, or the path cannot be written.
         """
-        path = export.file_of(path)
+        path = files.path_of(path)
         header: dict[str, None] = {}
         for label in self.labels:
             for _, trials in itertools.islice(self.parts(label), 1):

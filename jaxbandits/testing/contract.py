@@ -22,6 +22,7 @@ from jaxbandits.simulation import Grid, Trials, compare, compilation
 from jaxbandits.simulation.loop import Carry, init_trial, play_round
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.testing.failures import translate
+from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, Recommends
 
 _ROUNDS = 40
@@ -36,6 +37,7 @@ _ARGUMENTS = {
 }
 
 
+@own_settings()
 def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) -> None:
     """Run every check of an algorithm on an environment that suits it, and print a verdict and advice on its speed.
 
@@ -67,6 +69,7 @@ def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) ->
     print(f"{names}: keeps the contract" + (", as far as its traces show" if quick else f" ({len(checks)} checks)"))
 
 
+@own_settings()
 def check_environment(environment: Any) -> None:
     """Check the names and ranges of an environment; `check_algorithm` checks it together with a learner.
 

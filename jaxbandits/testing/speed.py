@@ -13,6 +13,7 @@ from jaxbandits.simulation import loop
 from jaxbandits.tracing import short_sorts
 from jaxbandits.tracing.flat import FlatFunction, Step, flatten
 from jaxbandits.tracing.jax_compat import open_jaxpr
+from jaxbandits.tracing.settings import own_settings
 from jaxbandits.tracing.vmap_last import VmapFallback, explain, location
 from jaxbandits.types import narrow
 
@@ -147,6 +148,7 @@ def _categorical_draws(flat: FlatFunction) -> Iterator[Cost]:
             )
 
 
+@own_settings()
 def advice(algorithm: Any, environment: Any) -> tuple[str, ...]:
     """Return lines that name what slows a learner down, and what is faster; none where nothing does.
 

@@ -1,6 +1,8 @@
 """Settings of JAX and XLA that can change the numbers of a program."""
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,6 +36,30 @@ _WITHOUT_EFFECT = (
 )
 
 
+# Settings that find mistakes in other code, and with which this package's own does not run; no number depends on them.
+_OWN = {
+    "jax_disable_jit": False,
+    "jax_numpy_rank_promotion": "allow",
+    "jax_numpy_dtype_promotion": "standard",
+    "jax_check_tracer_leaks": False,
+}
+
+
+@contextlib.contextmanager
+def own_settings() -> Iterator[None]:
+    """Run a block, or as a decorator a function, with the settings that this package's code is written for.
+
+    A user's `jax_disable_jit`, `jax_numpy_rank_promotion="raise"`, `jax_numpy_dtype_promotion="strict"` and
+    `jax_check_tracer_leaks` hold again afterwards. What runs inside is identified by the settings in force there.
+    """
+    given = _values()
+    with contextlib.ExitStack() as stack:
+        for name, value in _OWN.items():
+            if given[name] != value:
+                stack.enter_context(getattr(jax, name.removeprefix("jax_"))(value))
+        yield
+
+
 def settings() -> dict[str, str]:
     """Return the settings of JAX in this thread by name, and a digest of XLA's options as `xla_options`."""
     of_jax = {name: repr(value) for name, value in _values().items() if not name.startswith(_WITHOUT_EFFECT)}
@@ -53,15 +79,17 @@ def settings_for_threads() -> Callable[[], None]:
     for name in different:
         if not callable(getattr(jax, name.removeprefix("jax_"), None)):
             raise InputError(f"{name} is set by a context, which threads do not see; set it by jax.config.update")
-    entered: list[Any] = []  # a context that is garbage collected would be left
 
     def enter() -> None:
-        for name, value in different.items():
-            context = getattr(jax, name.removeprefix("jax_"))(value)
+        _of_thread.entered = [getattr(jax, name.removeprefix("jax_"))(value) for name, value in different.items()]
+        for context in _of_thread.entered:
             context.__enter__()
-            entered.append(context)
 
     return enter
+
+
+# A context that is garbage collected is left, and in the thread that collects it: each thread keeps its own to its end.
+_of_thread = threading.local()
 
 
 def _values() -> dict[str, Any]:

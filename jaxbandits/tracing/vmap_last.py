@@ -34,6 +34,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
+from jaxbandits.base import ranges
 from jaxbandits.tracing import liveness
 from jaxbandits.tracing.barrier import barrier, is_key
 from jaxbandits.tracing.equation_rules import (
@@ -50,6 +51,7 @@ from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTION_RULES
 from jaxbandits.tracing.indices import without_negative_indices
 from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.row_axes import row_axes
+from jaxbandits.tracing.settings import own_settings
 from jaxbandits.tracing.shape_rules import SHAPE_RULES, WITHOUT_SCALARS, align_ranks, broadcast_batch
 from jaxbandits.tracing.short_axes import Rows
 from jaxbandits.tracing.traces import TraceDigest, trace_digest
@@ -71,32 +73,57 @@ def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = 
       axis_size: the length of the axis where no argument has it.
 
     Raises:
-      ValueError: for other axes, or where neither an argument nor `axis_size` says how long the axis is.
+      ValueError: for other axes, a batched argument without axes, lengths that differ, or where neither an argument
+        nor `axis_size` says how long the axis is.
     """
 
     def mapped(*args: Any) -> Any:
         leaves, structure = jax.tree.flatten(args)
         batched = [axis is not None for axis in _axes(in_axes, args)]
-        size = next((jnp.shape(x)[-1] for x, b in zip(leaves, batched, strict=True) if b), axis_size)
-        if size is None:
-            raise ValueError("vmap_last needs a batched argument or axis_size")
+        size = _batch_size([x for x, b in zip(leaves, batched, strict=True) if b], axis_size)
         shapes = [jax.ShapeDtypeStruct(x.shape[:-1], x.dtype) if b else x for x, b in zip(leaves, batched, strict=True)]
-        return TracedFunction.trace(f, *jax.tree.unflatten(structure, shapes)).vmap(size, batched, *args)
+        traced = TracedFunction.trace(f, *jax.tree.unflatten(structure, shapes))
+        with own_settings():
+            return traced.vmap(size, batched, *args)
 
     return mapped
 
 
+def _batch_size(arrays: Sequence[Any], axis_size: Any) -> int:
+    """Return the length of the last axis of all batched arguments."""
+    if axis_size is not None:
+        axis_size = ranges.integer("axis_size of vmap_last", axis_size, "[0, inf)")
+    lengths: dict[int, None] = {} if axis_size is None else {axis_size: None}
+    for x in arrays:
+        if not jnp.shape(x):
+            raise ValueError(
+                "vmap_last: a batched argument is a number without axes; its entry of in_axes must be None"
+            )
+        lengths[jnp.shape(x)[-1]] = None
+    if len(lengths) > 1:
+        raise ValueError(f"vmap_last: the last axes of the batched arguments (and axis_size) differ: {[*lengths]}")
+    if not lengths:
+        raise ValueError("vmap_last needs a batched argument or axis_size")
+    return next(iter(lengths))
+
+
 def _axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
     """Return the batch axis of every leaf of the arguments."""
-    in_axes = (in_axes,) * len(args) if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
 
     def is_none(x: Any) -> bool:
         return x is None
 
-    if not {-1, None}.issuperset(jax.tree.leaves(in_axes, is_leaf=is_none)):
-        raise ValueError(f"in_axes of vmap_last must be -1 (the last axis) or None, got {in_axes}")
+    message = f"in_axes of vmap_last must be -1 (the last axis) or None, for all arguments or each, got {in_axes!r}"
+    in_axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+    if not all(axis is None or (ranges.is_whole(axis) and axis == -1) for axis in jax.tree.leaves(in_axes, is_none)):
+        raise ValueError(message)
     axes: list[int | None] = []
-    jax.tree.map(lambda axis, tree: axes.extend([axis] * len(jax.tree.leaves(tree))), in_axes, args, is_leaf=is_none)
+    try:
+        jax.tree.map(
+            lambda axis, tree: axes.extend([axis] * len(jax.tree.leaves(tree))), in_axes, args, is_leaf=is_none
+        )
+    except ValueError:
+        raise ValueError(f"{message}, which has another structure than the {len(args)} arguments") from None
     return axes
 
 

@@ -7,8 +7,16 @@ import zipfile
 import numpy as np
 import pytest
 
-from jaxbandits.base.errors import InputError
+from jaxbandits import plugins
+from jaxbandits.base import files
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.files import first_difference, read_json, read_npz, write_json, write_npz
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import Options
+from jaxbandits.sweeps import file as sweep_file
+from jaxbandits.sweeps.load import load_sweep
+from jaxbandits.sweeps.merge import merge_sweeps
+from tests.results import made
 
 ARRAYS = {
     "header": np.array('{"a": 1}'),
@@ -160,3 +168,53 @@ def test_a_difference_names_the_field_or_the_program():
     assert first_difference(saved, saved | {"programs": {"OFUL": "2"}}) == (
         "the code of OFUL differs, or something that it reads while it is traced"
     )
+
+
+def test_a_temporary_file_is_new_and_has_a_name_that_nobody_knows(tmp_path, monkeypatch):
+    """A link of another user at the usual name, or at one that was guessed, is not written through."""
+    path, elsewhere = tmp_path / "r.npz", tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    (tmp_path / f"r.npz.{os.getpid()}.tmp").symlink_to(elsewhere)
+    write_npz(path, ARRAYS)
+    assert elsewhere.read_text() == "mine" and not path.is_symlink()
+    monkeypatch.setattr(files.secrets, "token_hex", lambda n: "guessed")
+    guessed = tmp_path / "r.npz.guessed.tmp"
+    guessed.symlink_to(elsewhere)
+    with pytest.raises(InputError, match=r"cannot write .*r\.npz"):
+        write_json(path, VALUE)
+    assert elsewhere.read_text() == "mine" and guessed.is_symlink()  # which is not ours to remove
+    assert_same(read_npz(path), ARRAYS)
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError), files.open_atomically(tmp_path / "a") as file:
+        file.write(b"half")
+        raise ZeroDivisionError
+    with pytest.raises(InputError, match="cannot write"), files.open_atomically(tmp_path / "a") as file:
+        raise OSError(28, "No space left on device")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_link_at_the_name_itself_is_replaced(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    (tmp_path / "a").symlink_to(elsewhere)
+    files.write_atomically(tmp_path / "a", b"new", mode=0o600)
+    assert elsewhere.read_text() == "mine" and not (tmp_path / "a").is_symlink()
+    assert (tmp_path / "a").read_bytes() == b"new" and (tmp_path / "a").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "", 5, None, b"bytes", object()])
+def test_what_is_no_path_is_told_at_every_door(path):
+    result = made.result()
+    doors = {
+        "save": result.save, "load": Result.load, "csv": result.to_csv, "sweep": load_sweep,
+        "sweep file": sweep_file.read, "checkpoint": lambda path: Options(checkpoint=path),
+        "plugin": plugins.load, "merge": lambda path: merge_sweeps([path], "x"),
+    }  # fmt: skip
+    if path is None:
+        del doors["checkpoint"]  # None: there is none
+    for name, door in doors.items():
+        with pytest.raises(InputError) as error:
+            door(path)
+        assert "\n" not in str(error.value) and format_value(path) in str(error.value), name

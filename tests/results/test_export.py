@@ -136,3 +136,27 @@ def test_labels_that_netcdf_would_confuse_have_groups_of_their_own(tmp_path):
 def test_a_terminal_is_shown_control_characters_as_escapes():
     shown = str(Result({"a\x1b[2J\n": made.trials({"m": np.ones((1, 2, 1))})}))
     assert "\x1b" not in shown and r"a\x1b[2J\n" in shown
+
+
+def test_a_metric_with_a_slash_keeps_its_numbers_in_netcdf(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    values = np.arange(6.0).reshape(1, 3, 2)
+    result = Result({"a": made.trials({"a/b": values, "a-b": -values, "c/d": values[..., None]}, axes={"c/d": ("x/y",)})})
+    with xarray.open_dataset(result.to_netcdf(tmp_path / "r.nc"), engine="h5netcdf", group="a") as again:
+        assert sorted(again.data_vars) == ["a-b", "a-b 2", "c-d", "healthy", "inadmissible"]
+        np.testing.assert_array_equal(np.squeeze(again["a-b 2"].values), values[0])
+        assert again["c-d"].dims[-1] == "x-y"
+
+
+def test_a_disk_that_is_full_is_one_line_and_leaves_no_library_with_an_open_file(tmp_path, monkeypatch):
+    """The library that makes HDF5 never sees the disk: it would crash the process when it closes the file."""
+    pytest.importorskip("h5netcdf")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(InputError, match=r"cannot write .*r\.nc: No space left on device"):
+        made.result().to_netcdf(tmp_path / "r.nc")
+    assert not [*tmp_path.iterdir()]

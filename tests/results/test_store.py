@@ -194,3 +194,41 @@ def test_an_array_of_another_size_than_its_header_says_is_not_read(tmp_path):
         archive.writestr("sha256.json", json.dumps(checksums))
     with pytest.raises(InputError, match="is damaged or not"):
         files.read_npz(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"0:seeds": np.zeros(2_000_000, np.int64), "0:healthy": np.ones((3, 2_000_000), bool),
+         "0:inadmissible": np.zeros((3, 2_000_000), np.int64), "0:values:0": np.zeros((3, 2_000_000, 1)),
+         "0:record_points": np.array([1])},
+        {"0:values:0": np.zeros((3, 6, 4, 100_000), np.float32)},
+        {"0:healthy": np.ones((3, 6), np.int64), "0:values:0": np.zeros((3, 6, 4, 100_000))},
+    ],
+)  # fmt: skip
+def test_a_small_file_that_is_refused_is_not_unpacked(tmp_path, change, monkeypatch):
+    """Shapes agree with each other, and the file is refused all the same: no large array may be read for that."""
+    path = tmp_path / "r.npz"
+    arrays = files.read_npz(made.result().save(path))
+    files.write_npz(path, arrays | change, compress=True)
+    assert path.stat().st_size < 200_000
+    sizes = []
+    usual = files._read_array
+    monkeypatch.setattr(files, "_read_array", lambda data, checksum: sizes.append(len(data)) or usual(data, checksum))
+    with pytest.raises(InputError, match="is damaged or not a jaxbandits result"):
+        Result.load(path)
+    assert max(sizes) < 100_000
+
+
+def test_a_small_file_that_was_changed_is_not_unpacked_into_memory(tmp_path, monkeypatch):
+    """The checksum of an array that is compressed a thousandfold is computed piece by piece."""
+    path = tmp_path / "r.npz"
+    files.write_npz(path, {"zeros": np.zeros(10**6)}, compress=True)
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("zeros.npy")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.npy", content)
+        archive.writestr("sha256.json", json.dumps({"zeros": "0" * 64}))
+    monkeypatch.setattr(files, "_read_array", None)
+    with pytest.raises(InputError, match="is damaged or not"):
+        files.read_npz(path)

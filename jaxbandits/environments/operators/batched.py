@@ -28,7 +28,7 @@ class Batched(Operator):
 
     source: ClassVar[str] = "Chapelle & Li, NIPS 2011: feedback in batches"
     environment: Any = param(doc="whose feedback arrives in batches")
-    rounds: int = static(range="[1, inf)", doc="B, rounds in a batch; 1: feedback after every round")
+    rounds: int = static(range="[1, 2147483647]", doc="B, rounds in a batch; 1: feedback after every round")
 
     @classmethod
     def example(cls) -> "Batched":

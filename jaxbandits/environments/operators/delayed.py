@@ -27,7 +27,7 @@ class Delayed(Operator):
 
     source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, constant delay"
     environment: Any = param(doc="whose feedback is late")
-    rounds: int = static(range="[0, inf)", doc="D, rounds between a decision and its feedback; 0: none")
+    rounds: int = static(range="[0, 2147483647]", doc="D, rounds between a decision and its feedback; 0: none")
 
     @classmethod
     def example(cls) -> "Delayed":

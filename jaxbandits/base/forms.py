@@ -1,0 +1,61 @@
+"""Forms of JSON values: what a file must hold before anything reads it.
+
+A form is a type (a bool is no number), `[form]` for a list, `{"name": form}` for an object with at least these names
+(`"name?"`: that may be missing), `{str: form}` for an object with any names, `(form, None)` for one that may be null.
+"""
+
+from typing import Any
+
+
+def misfit(value: Any, form: Any, where: str = "") -> str | None:
+    """Return which part of a JSON value has another form than it should have, and what it should be; None if none.
+
+    Args:
+      value: what was read.
+      form: its form.
+      where: name of the value in the message; "" for the whole file.
+    """
+    if isinstance(form, tuple):
+        return None if value is None else misfit(value, form[0], where)
+    parts: list[tuple[Any, Any, str]] = []
+    if isinstance(form, list):
+        if not isinstance(value, list):
+            return _needs(where, "a list")
+        parts = [(item, form[0], f"{where}[{i}]") for i, item in enumerate(value)]
+    elif isinstance(form, dict):
+        if not isinstance(value, dict):
+            return _needs(where, "an object")
+        for name, part in form.items():
+            if name is str:
+                parts += [(item, part, _join(where, key)) for key, item in value.items()]
+            elif (key := name.removesuffix("?")) in value:
+                parts.append((value[key], part, _join(where, key)))
+            elif not name.endswith("?"):
+                return _needs(_join(where, key), "there")
+    elif not _is(form, value):
+        return _needs(where, _WORDS[form])
+    return next((found for part in parts if (found := misfit(*part)) is not None), None)
+
+
+_WORDS = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+}
+
+
+def _is(kind: type, value: Any) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _join(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _needs(where: str, what: str) -> str:
+    return f"{where[:80] or 'it'} must be {what}"
