@@ -136,7 +136,7 @@ def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> P
     with library.File(buffer, "w") as file:
         for label, data in datasets.items():
             store = importlib.import_module("xarray").backends.H5NetCDFStore(file, group=groups[label], mode="a")
-            data.assign_attrs(label=label).rename(_changed(_plain_names(data.variables))).dump_to_store(store)
+            data.assign_attrs(label=label).rename(_changed(_plain_names({**data.variables, **data.sizes}))).dump_to_store(store)
     files.write_atomically(path, buffer.getvalue())
     return path
 

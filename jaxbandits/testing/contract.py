@@ -51,15 +51,16 @@ def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) ->
     """
     checks = TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS
     problems: dict[str, None] = {}  # each once, in the order of the checks
-    is_traced = True
+    is_traced = is_declared = True
     for check in checks:
-        if not is_traced:
-            break  # nothing else can be asked of a learner without the methods, or without a trace
+        if not (is_declared if check is fields_have_meanings else is_traced):
+            continue  # nothing else can be asked of a learner without the methods, or without a trace
         try:
             check(algorithm, environment)
         except AssertionError as error:
             problems[str(error)] = None
-            is_traced &= check is fields_have_meanings or check not in TRACED_CHECKS
+            is_traced &= check not in _TRACES
+            is_declared &= check is not protocol_names_and_fields
     if problems:
         raise AssertionError("\n".join(problems))
     if not quick:
@@ -308,14 +309,10 @@ def recommendation_is_finite(algorithm: Any, environment: Any) -> None:
         chex.assert_tree_all_finite(_first_recommendation(as_arrays(algorithm)))
 
 
-TRACED_CHECKS = (  # nothing is compiled
-    protocol_names_and_fields,
-    fields_have_meanings,
-    state_shape_is_fixed,
-    select_is_read_only,
-)
+_TRACES = (protocol_names_and_fields, state_shape_is_fixed, select_is_read_only)  # nothing is compiled
+TRACED_CHECKS = (*_TRACES, fields_have_meanings)  # that last: what is broken comes first
 ALGORITHM_CHECKS = (
-    *TRACED_CHECKS,
+    *_TRACES,
     masked_arms_are_never_played,
     stays_finite,
     recommendation_is_finite,
@@ -323,6 +320,7 @@ ALGORITHM_CHECKS = (
     stays_finite_over_many_rounds,
     trials_do_not_depend_on_the_split,
     every_traced_field_can_be_swept,
+    fields_have_meanings,
 )
 
 

@@ -66,14 +66,24 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
         )
         return out
 
-    env_state = call(environment, "init", key)
+    env_state = _stored(call(environment, "init", key))
     obs = call(environment, "observe", key, t, env_state)
     state = call(algorithm, "init", key)
     if isinstance(algorithm, InitFromObs):
-        state = call(algorithm, "init_from_obs", state, obs)
+        state = call(algorithm, "init_from_obs", _stored(state), obs)
+    state = _stored(state)
     decision = call(algorithm, "select", key, t, state, obs)
-    _check_decision(algorithm, decision, obs)
-    stepped = call(environment, "step", key, t, env_state, obs, decision)
+    if isinstance(obs, (ArmObs, ContextObs, AdviceObs)):
+        _check_arm_decision(algorithm, decision, obs)
+    try:
+        stepped = call(environment, "step", key, t, env_state, obs, decision)
+    except AssertionError as error:
+        if hasattr(decision, "_fields"):
+            raise
+        raise AssertionError(
+            f"{type(algorithm).__name__}.select returned {_kind(decision)}, which {type(environment).__name__}.step does "
+            "not take: return a decision of jaxbandits.types, such as PointDecision.at(x)"
+        ) from error
     where = type(environment).__name__
     assert isinstance(stepped, tuple) and len(stepped) == 3, (
         f"{where}.step returned {_kind(stepped)}: return (state, feedback, outcome)"
@@ -88,20 +98,20 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
     return calls
 
 
-def _check_decision(algorithm: Any, decision: Any, obs: Any) -> None:
-    """Assert that a decision has the fields, shapes and types that its observation asks for."""
+def _stored(state: Any) -> Any:
+    """Return the shapes of a state as a run keeps it between two programs: arrays, whose types are never weak."""
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), state)
+
+
+def _check_arm_decision(algorithm: Any, decision: Any, obs: Any) -> None:
+    """Assert that a decision has the fields, shapes and types that arms ask for; its type may be the user's own."""
     name = f"{type(algorithm).__name__}.select"
-    has_arms = isinstance(obs, (ArmObs, ContextObs, AdviceObs))
-    mend = "return " + (
-        "ArmDecision(index, obs.arms[index])"
-        if has_arms
-        else "a decision of jaxbandits.types, such as PointDecision.at(x)"
-    )
-    assert hasattr(decision, "_fields"), f"{name} returned {_kind(decision)}, not a decision: {mend}"
-    if not has_arms:
-        return
+    mend = "return ArmDecision(index, obs.arms[index])"
+    is_object = decision is not None and not isinstance(decision, (jax.ShapeDtypeStruct, tuple, list, dict))
+    assert is_object or hasattr(decision, "_fields"), f"{name} returned {_kind(decision)}, not a decision: {mend}"
     for field in ("index", "x"):
-        assert field in decision._fields, f"{name} returned {type(decision).__name__} without {field}: {mend}"
+        has_field = field in decision._fields if hasattr(decision, "_fields") else hasattr(decision, field)
+        assert has_field, f"{name} returned {type(decision).__name__} without {field}: {mend}"
     index, x, arm_shape = decision.index, decision.x, obs.arms.shape[1:]
     with translate(f"{name}: the index of its decision is {_kind(index)}, not one whole number (jnp.argmax gives one)"):
         chex.assert_type(index, int)
@@ -138,9 +148,6 @@ def _check_state(name: str, before: Any, after: Any, first: str) -> None:
             f"{leaf} changes from {x.dtype} to {y.dtype} in one round: begin with that type, or cast with .astype"
         ):
             chex.assert_trees_all_equal_dtypes(x, y)
-        assert getattr(x, "weak_type", False) == getattr(y, "weak_type", False), (
-            f"{leaf} changes its weak type in one round: begin with an array, jnp.zeros(()), not with a Python number"
-        )
 
 
 def find_repeated_key(call: Call) -> str | None:

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
 from tests.results import made
@@ -142,7 +143,9 @@ def test_a_metric_with_a_slash_keeps_its_numbers_in_netcdf(tmp_path):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")
     values = np.arange(6.0).reshape(1, 3, 2)
-    result = Result({"a": made.trials({"a/b": values, "a-b": -values, "c/d": values[..., None]}, axes={"c/d": ("x/y",)})})
+    result = Result(
+        {"a": made.trials({"a/b": values, "a-b": -values, "c/d": values[..., None]}, axes={"c/d": ("x/y",)})}
+    )
     with xarray.open_dataset(result.to_netcdf(tmp_path / "r.nc"), engine="h5netcdf", group="a") as again:
         assert sorted(again.data_vars) == ["a-b", "a-b 2", "c-d", "healthy", "inadmissible"]
         np.testing.assert_array_equal(np.squeeze(again["a-b 2"].values), values[0])

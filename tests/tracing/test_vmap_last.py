@@ -184,3 +184,26 @@ def test_gathers_at_an_index_of_each_row(name, rng):
     x = rng.normal(size=(*shape, 6))
     index = rng.integers(-n, n, size=(*shape[:2], 6) if name == "two pairs" else (2, 6))
     np.testing.assert_array_equal(vmap_last(f)(x, index), jax.vmap(f, -1, -1)(x, index))
+
+
+@pytest.mark.parametrize(
+    ("options", "args", "message"),
+    [
+        ({}, (jnp.ones(()),), "a number without axes; its entry of in_axes must be None"),
+        ({}, (jnp.ones(3), jnp.ones(4)), r"last axes .* differ: \[3, 4\]"),
+        ({"axis_size": 5}, (jnp.ones(3),), r"differ: \[5, 3\]"),
+        ({"axis_size": True, "in_axes": None}, (1.0,), "axis_size of vmap_last must be a whole number"),
+        ({"axis_size": 2.0, "in_axes": None}, (1.0,), "axis_size of vmap_last must be a whole number"),
+        ({"axis_size": -1, "in_axes": None}, (1.0,), "axis_size of vmap_last must be a whole number"),
+        ({"in_axes": 1.5}, (jnp.ones(3),), r"in_axes of vmap_last must be -1 .* got 1.5"),
+        ({"in_axes": -1.0}, (jnp.ones(3),), r"in_axes of vmap_last must be -1"),
+        ({"in_axes": True}, (jnp.ones(3),), r"in_axes of vmap_last must be -1"),
+        ({"in_axes": "x"}, (jnp.ones(3),), r"in_axes of vmap_last must be -1"),
+        ({"in_axes": (-1,)}, (jnp.ones(3), jnp.ones(3)), "another structure than the 2 arguments"),
+        ({"in_axes": None}, (1.0,), "needs a batched argument or axis_size"),
+    ],
+)
+def test_wrong_axes_are_one_line(options, args, message):
+    with pytest.raises(ValueError, match=message) as error:
+        vmap_last(lambda *xs: xs[0], **options)(*args)
+    assert "\n" not in str(error.value)
