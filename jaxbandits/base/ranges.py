@@ -18,11 +18,19 @@ BOOL = "True or False"  # the range of a flag
 def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
     """Return a whole number of an interval as an int; floats are refused, 2.0 too: they are the sign of a mistake."""
     check_concrete(name, value)
-    if not is_whole(value) or not _inside(np.asarray(int(value), float), allowed):
-        is_float = isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < 1e300
+    if not is_whole(value) or not _inside(_as_float(int(value)), allowed):
+        is_float = isinstance(value, (float, np.floating)) and float(value).is_integer()
         write = f"; write {int(value)}" if is_float and _inside(np.asarray(value, float), allowed) else ""
         raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}{write}")
     return int(value)
+
+
+def _as_float(value: int) -> np.ndarray:
+    """Return a whole number as a float: beyond the range of floats as infinity."""
+    try:
+        return np.asarray(float(value))
+    except OverflowError:
+        return np.asarray(np.inf if value > 0 else -np.inf)
 
 
 def is_whole(value: Any) -> bool:
@@ -30,7 +38,7 @@ def is_whole(value: Any) -> bool:
     if isinstance(value, int):
         return not isinstance(value, bool)
     dtype = getattr(value, "dtype", None)
-    return dtype is not None and np.ndim(value) == 0 and bool(jnp.issubdtype(dtype, jnp.integer))
+    return dtype is not None and np.ndim(value) == 0 and _is_kind(dtype, jnp.integer) and not np.ma.is_masked(value)
 
 
 def real(name: str, value: Any, allowed: str) -> float:
@@ -56,7 +64,10 @@ def floats(value: Any) -> np.ndarray:
     array = np.array(value)
     if np.iscomplexobj(array):
         raise TypeError("complex numbers")
-    return array.astype(np.float64)
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        raise ValueError("a whole number beyond all floats") from None
 
 
 def flag(name: str, value: Any) -> bool:
@@ -118,8 +129,8 @@ def check_range(name: str, array: np.ndarray, allowed: str) -> None:
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is a real number or an array of them; bools and strings are rejected."""
-    if isinstance(value, (str, bytes)):
+    """Return whether a value is a real number or an array of them; bools, strings, durations and masks are rejected."""
+    if isinstance(value, (str, bytes)) or np.ma.is_masked(value):
         return False
     dtype = getattr(value, "dtype", None)
     if dtype is None:
@@ -127,7 +138,11 @@ def is_real(value: Any) -> bool:
             dtype = np.asarray(value).dtype
         except (ValueError, TypeError):
             return False
-    return bool(jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.floating))
+    return _is_kind(dtype, jnp.integer) or _is_kind(dtype, jnp.floating)
+
+
+def _is_kind(dtype: Any, kind: Any) -> bool:
+    return bool(jnp.issubdtype(dtype, kind)) and getattr(dtype, "kind", "") != "m"  # NumPy counts durations as integers
 
 
 def check_interval(name: str, allowed: Any) -> None:

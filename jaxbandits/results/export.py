@@ -136,7 +136,8 @@ def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> P
     with library.File(buffer, "w") as file:
         for label, data in datasets.items():
             store = importlib.import_module("xarray").backends.H5NetCDFStore(file, group=groups[label], mode="a")
-            data.assign_attrs(label=label).rename(_changed(_plain_names({**data.variables, **data.sizes}))).dump_to_store(store)
+            plain = _changed(_plain_names({**data.variables, **data.sizes}))
+            data.assign_attrs(label=label).rename(plain).dump_to_store(store)
     files.write_atomically(path, buffer.getvalue())
     return path
 

@@ -1,12 +1,12 @@
 """Summaries over seeds: means with t-intervals, and means of skewed quantities with intervals that cover them."""
 
 import functools
-import numbers
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 
 _FEW = 4  # estimates that are written out
@@ -301,6 +301,6 @@ def checked_level(level: Any) -> float:
     Raises:
       InputError: unless it lies in (0, 1): 0.95, not 95.
     """
-    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
+    if not ranges.is_real(level) or np.ndim(level) or not 0.0 < float(level) < 1.0:
         raise InputError(f"level must lie in (0, 1), such as 0.95, got {format_value(level)}")
     return float(level)

@@ -155,7 +155,7 @@ def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
         count = record_points[1]
         if not is_whole(count) or count < 1:
             raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {format_value(count)}')
-        _check_number(int(count))
+        _check_number(min(int(count), 2**62))
         rounds = np.geomspace(1, horizon, num=int(count))
     elif is_whole(record_points):
         count = min(record_points, horizon)

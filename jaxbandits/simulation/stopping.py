@@ -75,7 +75,7 @@ def check_rule(until: Any) -> StoppingRule:
     """
     if isinstance(until, StoppingRule):
         return until
-    if until != DECIDED:
+    if not isinstance(until, str) or until != DECIDED:
         raise InputError(f"until must be {DECIDED!r} or StoppingRule(...), got {format_value(until)}")
     return StoppingRule()
 

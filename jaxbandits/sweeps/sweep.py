@@ -119,7 +119,7 @@ def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
 
 def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
     precision = str(jnp.result_type(float))
-    if sweep.precision is not None and sweep.precision not in PRECISIONS:
+    if sweep.precision is not None and (not isinstance(sweep.precision, str) or sweep.precision not in PRECISIONS):
         raise InputError(f"precision must be one of {', '.join(PRECISIONS)}, got {format_value(sweep.precision)}")
     if sweep.precision not in (None, precision):
         wants_x64 = sweep.precision == "float64"

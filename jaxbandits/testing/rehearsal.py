@@ -81,8 +81,8 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
         if hasattr(decision, "_fields"):
             raise
         raise AssertionError(
-            f"{type(algorithm).__name__}.select returned {_kind(decision)}, which {type(environment).__name__}.step does "
-            "not take: return a decision of jaxbandits.types, such as PointDecision.at(x)"
+            f"{type(algorithm).__name__}.select returned {_kind(decision)}, which {type(environment).__name__}.step "
+            "does not take: return a decision of jaxbandits.types, such as PointDecision.at(x)"
         ) from error
     where = type(environment).__name__
     assert isinstance(stepped, tuple) and len(stepped) == 3, (
@@ -107,10 +107,11 @@ def _check_arm_decision(algorithm: Any, decision: Any, obs: Any) -> None:
     """Assert that a decision has the fields, shapes and types that arms ask for; its type may be the user's own."""
     name = f"{type(algorithm).__name__}.select"
     mend = "return ArmDecision(index, obs.arms[index])"
-    is_object = decision is not None and not isinstance(decision, (jax.ShapeDtypeStruct, tuple, list, dict))
-    assert is_object or hasattr(decision, "_fields"), f"{name} returned {_kind(decision)}, not a decision: {mend}"
+    fields: tuple[str, ...] | None = getattr(decision, "_fields", None)  # of a NamedTuple, whose `index` is a method
+    is_plain = issubclass(type(decision), (jax.ShapeDtypeStruct, tuple, list, dict, type(None)))
+    assert fields is not None or not is_plain, f"{name} returned {_kind(decision)}, not a decision: {mend}"
     for field in ("index", "x"):
-        has_field = field in decision._fields if hasattr(decision, "_fields") else hasattr(decision, field)
+        has_field = hasattr(decision, field) if fields is None else field in fields
         assert has_field, f"{name} returned {type(decision).__name__} without {field}: {mend}"
     index, x, arm_shape = decision.index, decision.x, obs.arms.shape[1:]
     with translate(f"{name}: the index of its decision is {_kind(index)}, not one whole number (jnp.argmax gives one)"):

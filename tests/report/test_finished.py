@@ -1,14 +1,17 @@
 """A finished run is found again with its verdicts, and with what JSON cannot hold."""
 
+import dataclasses
 import json
 import math
 
 import numpy as np
+import pytest
 
+from jaxbandits.base.errors import InputError
 from jaxbandits.experiments import EXPERIMENTS
 from jaxbandits.experiments.engine.claim import Verdict
 from jaxbandits.experiments.engine.run import Report
-from jaxbandits.report import files, finished
+from jaxbandits.report import files, finished, ledger
 
 ASKED = {"seeds": None, "horizon": 60, "preset": None, "without": (), "seed": 0, "data": None}
 
@@ -63,3 +66,50 @@ def test_a_directory_of_data_is_its_files_and_those_of_its_folders(tmp_path):
     (tmp_path / "sat.trn").rename(tmp_path / "sat.tst")
     found.append(digest())
     assert len(set(found)) == 5 and digest() == found[-1]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A finished run in a directory, its experiment and its request."""
+    experiment = dataclasses.replace(EXPERIMENTS["oco/e6"], figures=())
+    asked = finished.request(experiment, **ASKED)
+    files.write(Report(experiment, experiment.preset(None), 60, {}, {}, judged(experiment)), tmp_path, asked)
+    assert finished.find(experiment, asked, tmp_path) is not None
+    return experiment, asked, tmp_path
+
+
+def test_a_plugin_that_gained_a_claim_is_told_which(run):
+    experiment, asked, directory = run
+    more = dataclasses.replace(experiment.claims[0], text="a claim that is new")
+    grown = dataclasses.replace(experiment, claims=(*experiment.claims, more))
+    with pytest.raises(InputError, match=r"other claims than oco/e6 has \('a claim that is new'\): --out DIR"):
+        finished.find(grown, asked, directory)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wrong"),
+    [
+        ("horizon", "60", "horizon must be a whole number"),
+        ("claims", {}, "claims must be a list"),
+        ("claims", [3], r"claims\[0\] must be an object"),
+        ("claims", [{"claim": "x"}], r"claims\[0\].verdict must be there"),
+        ("files", None, "files must be a list"),
+        ("request", 5, "request must be an object"),
+        ("presets", [], "presets must be an object"),
+        ("declared", {}, "declared.horizon must be there"),
+        (None, None, "nested too deep|not JSON"),
+        (None, "[3]", "it must be an object"),
+    ],
+)
+def test_a_manifest_with_other_types_is_one_line_everywhere(run, field, value, wrong):
+    experiment, asked, directory = run
+    path = directory / "manifest.json"
+    kept = json.loads(path.read_text())
+    changed = json.dumps(kept | {field: value}) if field else value or "[" * 200_000
+    path.write_text(changed)
+    for door in (lambda: finished.find(experiment, asked, directory), lambda: ledger.read(directory)):
+        with pytest.raises(InputError, match=wrong) as error:
+            door()
+        assert "\n" not in str(error.value) and str(path) in str(error.value)
+    finished.refuse_a_sweep(directory)
+    assert finished.judged_before(asked, directory) in ("", "0 to 49 of base seed 0")

@@ -16,7 +16,7 @@ from jaxbandits.coco import OFWTVC, LinearConstraints
 from jaxbandits.domains import Box
 from jaxbandits.dro import GroupTable, adult_like
 from jaxbandits.oco import OGD
-from jaxbandits.operators import with_noise
+from jaxbandits.operators import with_batches, with_delay, with_noise
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.sweeps.load import load_sweep
@@ -52,6 +52,26 @@ def ranged(text):
         (lambda: compare([OFUL(dim=2)], ENV, 5, 1, until="decided"), "until compares 2 to"),
         (lambda: compare({"a": OFUL(dim=2), "b": OFUL(dim=2)}, ENV, 5, 1, until="decided"), "seeds of a group must be"),
         (lambda: StoppingRule(margin=[0.1]), "margin must be one number"),
+        (lambda: StoppingRule(metric=3), "metric must be the name of a metric, or None for the first, got 3"),
+        (lambda: simulate(OFUL(dim=2), ENV, 5, 2.0), "got 2.0; write 2"),
+        (lambda: simulate(OFUL(dim=2), ENV, 5.0, 2), "got 5.0; write 5"),
+        (lambda: simulate(OFUL(dim=2), ENV, 5, 2, record_points=[1.5, 2.5]), "record_points must be whole numbers of"),
+        (lambda: simulate(OFUL(dim=2), ENV, 5, 2, record_points=[1.0, 2.0]), "record_points must be whole numbers of"),
+        (lambda: simulate(OFUL(dim=2), ENV, 5, 2, record_points=("log", True)), r'record_points=\("log", n\) needs'),
+        (
+            lambda: simulate(OFUL(dim=2), with_batches(ENV, 10**9), 5, 2, progress=False),
+            "free: choose smaller batches",
+        ),
+        (
+            lambda: simulate(OFUL(dim=2), with_delay(ENV, 10**9), 5, 2, progress=False),
+            "free: choose a shorter delay",
+        ),
+        (lambda: simulate(OFUL(dim=2), with_batches(ENV, 2**31), 5, 2), "Batched.rounds must lie in"),
+        (
+            lambda: simulate(OFUL(dim=2, ridge=np.ma.masked_array([1.0, 2.0], [0, 1])), ENV, 5, 2),
+            "OFUL.ridge must be a",
+        ),
+        (lambda: simulate(OFUL(dim=2, ridge=np.timedelta64(1, "s")), ENV, 5, 2), "OFUL.ridge must be a number"),
         (lambda: simulate(OFUL(dim=2, ridge=np.complex64(1 + 2j)), ENV, 5, 2), "OFUL.ridge must be a number"),
         (lambda: HeavyTailed.from_arms(1j * np.eye(2), np.ones(2)), "arms must be numbers of shape"),
         (lambda: GroupTable.from_arrays(1j * np.eye(2), [0, 1], [0, 1]), "features and labels must be numbers"),

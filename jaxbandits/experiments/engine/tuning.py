@@ -17,6 +17,7 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import field_kind
 from jaxbandits.simulation import Grid, race
+from jaxbandits.simulation.options import COUNT
 from jaxbandits.simulation.racing import Race, at_edge, best
 
 FIRST_SEED = 1_000_000
@@ -322,11 +323,14 @@ class MultiplierTable:
         """
         panels, rounds = learner.problems()
         tuning = self.tuning
+        if horizon is not None:
+            rounds = ranges.integer("horizon", horizon, COUNT)
         if seeds is not None:
+            seeds = ranges.integer("seeds", seeds, COUNT)
             slow = {label: (seeds, part) for label, (_, part) in tuning.slow.items()}
             tuning = dataclasses.replace(tuning, seeds=seeds, slow=slow)
         settings = {**self.options, "title": name, **options}
-        choice = tune(tuning, learner.label, learner.build, panels, rounds if horizon is None else horizon, **settings)
+        choice = tune(tuning, learner.label, learner.build, panels, rounds, **settings)
         assert choice is not None, f"{name} has no grid"
         return choice
 

@@ -1,0 +1,62 @@
+"""No bad input is accepted in silence or answered by a traceback: generated cases (`tests/system/generated.py`).
+
+The quick suite takes a sample of the cases, another one for each seed; the slow one all of them, more than 10,000.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from tests.system import generated
+
+SAMPLE = 250
+OFFSET = int(os.environ.get("JAXBANDITS_SEED_OFFSET", "0"))
+
+
+def doors(directory):
+    return [*generated.field_doors(), *generated.preset_doors(), *generated.run_doors(directory)]
+
+
+def wrong(cases):
+    return [str(found) for door, value in cases if (found := generated.answer(door, value)) is not None]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_sample_of_bad_inputs_is_told_in_a_line_that_names_the_parameter(tmp_path):
+    every = [(door, value) for door in doors(tmp_path) for value in generated.VALUES]
+    assert len(every) > 10_000
+    rng = np.random.default_rng(OFFSET)
+    assert wrong(every[i] for i in rng.choice(len(every), SAMPLE, replace=False)) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_bad_input_is_told_in_a_line_that_names_the_parameter(tmp_path):
+    assert wrong((door, value) for door in doors(tmp_path) for value in generated.VALUES) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.xfail(strict=False, reason="evaluate(level=) does not check its type")
+def test_every_bad_table_of_data_is_told_in_a_line():
+    assert wrong((door, value) for door in generated.data_doors() for value in generated.VALUES) == []
+
+
+def test_the_table_finds_what_is_wrong():
+    """A door that takes everything, one that raises what it likes, one that names another parameter."""
+
+    def refuse(error):
+        def call(value):
+            raise error
+
+        return call
+
+    whole = generated.whole("[1, 3]")
+    for call, answer in (
+        (lambda value: value, "accepted in silence"),
+        (refuse(KeyError("x")), "KeyError"),
+        (refuse(generated.InputError("other must be")), "another parameter"),
+        (refuse(generated.InputError("size\nmust be")), "more than a line"),
+    ):
+        found = generated.answer(generated.Door("f.size", call, whole, ("size",)), "fraction")
+        assert found is not None and answer in found.answer
+        assert generated.answer(generated.Door("f.size", call, lambda value: True, ("size",)), "fraction") is None
