@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
 
+_EXACT = 2**53  # below it every whole number is a float
 BOOL = "True or False"  # the range of a flag
 
 
@@ -19,7 +20,7 @@ def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
     """Return a whole number of an interval as an int; floats are refused, 2.0 too: they are the sign of a mistake."""
     check_concrete(name, value)
     if not is_whole(value) or not _inside(_as_float(int(value)), allowed):
-        is_float = isinstance(value, (float, np.floating)) and float(value).is_integer()
+        is_float = isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < _EXACT
         write = f"; write {int(value)}" if is_float and _inside(np.asarray(value, float), allowed) else ""
         raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}{write}")
     return int(value)

@@ -301,6 +301,7 @@ def checked_level(level: Any) -> float:
     Raises:
       InputError: unless it lies in (0, 1): 0.95, not 95.
     """
+    ranges.check_concrete("level", level)
     if not ranges.is_real(level) or np.ndim(level) or not 0.0 < float(level) < 1.0:
         raise InputError(f"level must lie in (0, 1), such as 0.95, got {format_value(level)}")
     return float(level)

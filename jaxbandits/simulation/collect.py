@@ -16,11 +16,13 @@ from jaxbandits.simulation.options import WIDTH_UNIT
 from jaxbandits.simulation.plan import Job
 from jaxbandits.simulation.program import rebuild_instances
 from jaxbandits.simulation.recording import HEALTHY, INADMISSIBLE, RESERVED
+from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Derives, InHindsight, RebuildsInstance
 
 Hindsight = dict[tuple[Any, ...], dict[str, np.ndarray]]  # metrics by instance, shared by all jobs of a run
 
 
+@own_settings()
 def collect_trials(
     job: Job, block_values: dict[Metric, np.ndarray], timing: Timing, hindsight: Hindsight, spec: dict[str, Any]
 ) -> Trials:

@@ -32,7 +32,7 @@ from jaxbandits.simulation.program import PreparedProgram, Program, TraceCache, 
 from jaxbandits.simulation.progress import ProgressBar
 from jaxbandits.simulation.trial_keys import base_key
 from jaxbandits.tracing import target
-from jaxbandits.tracing.settings import settings_for_threads
+from jaxbandits.tracing.settings import own_settings, settings_for_threads
 
 _RECORD_CAPACITIES = (16, 128, 1024)  # few sizes, so that runs with other record points share programs
 _MAX_RECORD_BYTES = 2**26  # of the block values that one call returns
@@ -64,6 +64,7 @@ class _StoppedError(Exception):
     """Another worker failed, or the user interrupted."""
 
 
+@own_settings()
 def run(
     plan: Plan,
     *,
@@ -343,6 +344,7 @@ class _Run:
             self.store.save(batch, BatchCheckpoint(t, recorded, carry, seconds))
 
 
+@own_settings()
 def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None = None) -> TracedTrial:
     """Trace one trial of a job.
 

@@ -15,6 +15,7 @@ from jaxbandits.simulation.options import COUNT, MAX_SEED, Options
 from jaxbandits.simulation.plan import ENVIRONMENT, Job, resolve_record_points
 from jaxbandits.simulation.program import TraceCache
 from jaxbandits.simulation.width import bytes_of_round, default_width
+from jaxbandits.tracing.settings import own_settings
 
 
 class LabelJobs(NamedTuple):
@@ -25,6 +26,7 @@ class LabelJobs(NamedTuple):
     jobs: list[tuple[list[int], Job]]  # positions of the points and job, for every combination of static values
 
 
+@own_settings()
 def make_jobs(
     algorithms: Any,
     environment: Any,

@@ -60,7 +60,6 @@ from jaxbandits.results.table import number, plain
 from jaxbandits.simulation.api import compare
 from jaxbandits.simulation.grid import Grid, Point, list_points
 from jaxbandits.simulation.options import COUNT, make_options
-from jaxbandits.tracing.settings import own_settings
 
 _FEWEST_TRIALS = 32  # of a call
 FEWEST = 16  # seeds of the first look, at least
@@ -136,7 +135,6 @@ class Race:
         return at_edge([entry.point for entry in self.candidates], self.winner)
 
 
-@own_settings()
 def race(
     grid: Grid | Mapping[str, Grid],
     environment: Any,

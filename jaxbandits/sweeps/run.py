@@ -31,13 +31,11 @@ from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import Part, Sweep, SweepPlan, plan_sweep
-from jaxbandits.tracing.settings import own_settings
 
 _REPORT_S = 60.0  # between lines about a part that is computed, where there is no bar
 _MAX_HINDSIGHT = 10_000  # instances whose metrics in hindsight are cached from part to part
 
 
-@own_settings()
 def run_sweep(
     sweep: Sweep | str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,

@@ -57,7 +57,7 @@ def ranged(text):
         (lambda: simulate(OFUL(dim=2), ENV, 5.0, 2), "got 5.0; write 5"),
         (lambda: simulate(OFUL(dim=2), ENV, 5, 2, record_points=[1.5, 2.5]), "record_points must be whole numbers of"),
         (lambda: simulate(OFUL(dim=2), ENV, 5, 2, record_points=[1.0, 2.0]), "record_points must be whole numbers of"),
-        (lambda: simulate(OFUL(dim=2), ENV, 5, 2, record_points=("log", True)), r'record_points=\("log", n\) needs'),
+        (lambda: simulate(OFUL(dim=2), ENV, 5, 2, record_points=("log", True)), 'record_points=("log", n) needs'),
         (
             lambda: simulate(OFUL(dim=2), with_batches(ENV, 10**9), 5, 2, progress=False),
             "free: choose smaller batches",
