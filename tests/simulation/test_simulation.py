@@ -129,7 +129,7 @@ def test_log_records_are_dense_and_end_at_the_horizon():
         ({"seed": -1}, r"seed must be a whole number in \[0, 4294967295\], got -1"),
         ({"record_points": [5, 3]}, "increase strictly"),
         ({"record_points": "sometimes"}, "record_points must be"),
-        ({"record_points": [float("nan")]}, "increase strictly"),
+        ({"record_points": [float("nan")]}, "must be whole numbers of rounds"),
         ({"record_points": ("log", 0)}, "whole number of at least 1"),
         ({"first_seed": 2**31}, r"first_seed must be a whole number in \[0, "),
         ({"devices": []}, "devices must be a list"),
