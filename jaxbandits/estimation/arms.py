@@ -14,7 +14,6 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import first_axis, inverse_factors, rng
 from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.numerics.sampling import inverse_cdf
 from jaxbandits.types import AdviceObs, ArmDecision, ArmObs, ContextObs
 
 
@@ -47,9 +46,7 @@ def decide(obs: ArmObs | ContextObs | AdviceObs, index: jax.Array, probability: 
 
 def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.Array) -> ArmDecision:
     """Draw an arm of those shown from probabilities `[K]`; the decision carries the probability of the arm."""
-    index = inverse_cdf(weights, rng.uniform(key))
-    # Rounding may leave the last arm, also one without weight.
-    index = jnp.where(weights[index] > 0.0, index, first_axis.argmax(weights))
+    index = rng.categorical(key, weights)
     return decide(obs, index, weights[index])
 
 

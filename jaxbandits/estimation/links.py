@@ -150,10 +150,10 @@ class Bernoulli:
 
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
         # {u < mu(z)} with one uniform; above zero its complement is compared with the rarer outcome, which keeps
-        # probabilities down to 2^-32 in float32 and the draw monotone in z.
-        word = rng.random_words(key)[0]
+        # small probabilities in float32 and the draw monotone in z.
+        high, low = rng.random_words(key)
         positive = z > 0
-        uniform = (jnp.where(positive, ~word, word).astype(z.dtype) + 0.5) * 2.0**-32
+        uniform = rng.uniform_of_words(jnp.where(positive, ~high, high), jnp.where(positive, ~low, low))
         return ((uniform < self.mean(-jnp.abs(z))) ^ positive).astype(z.dtype)
 
 

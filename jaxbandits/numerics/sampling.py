@@ -1,6 +1,7 @@
-"""Sampling of one index from weights, or of k different ones with prescribed marginals, from given uniforms.
+"""Sampling of one index from weights, or of k different ones with prescribed marginals, from given random bits.
 
-Shapes are static, and every result is a function of the uniforms, so that a reference can replay a run step by step.
+Shapes are static, and every result is a function of random words or uniforms, so that a reference can replay a run step
+by step.
 """
 
 from typing import Any
@@ -9,34 +10,66 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import first_axis
+
+LEAST_PROBABILITY = 2.0**-40  # of an index that `categorical` draws
+
 _UNROLLED = 48  # weights up to which a loop over them is written out
 
 
-def inverse_cdf(q: jax.Array, u: jax.Array) -> jax.Array:
-    """Draw an index from weights q `[m]`: the i with `q_1 + ... + q_{i-1} <= u < q_1 + ... + q_i`, int32.
+def categorical(q: jax.Array, high: jax.Array, low: jax.Array) -> jax.Array:
+    """Draw an index from probabilities q `[m]` by the bits of two random words, int32.
 
-    If rounding leaves the sum of q below u, it is the last index.
+    An index is drawn with its probability to within m 2^-55 (float32) or 2^-61 (float64), wherever it stands in the
+    list. One of a probability below `LEAST_PROBABILITY` is not drawn, so that importance weights 1/q_i are of bounded
+    size. The largest takes what the others leave: rounding in the sum of q changes no small probability.
+
+    Sums of probabilities are kept in two parts: whole multiples of 2^-30, added as integers, and fractions of them.
     """
+    real = q.dtype
+    place = (high >> 2).astype(jnp.int32)  # 30 bits
+    fraction = ((low >> 1).astype(real) + 0.5) * 2.0**-31
+    largest = first_axis.argmax(q)
+
+    def parts(mass: jax.Array, is_largest: jax.Array) -> tuple[jax.Array, jax.Array]:
+        scaled = jnp.where(is_largest | (mass < LEAST_PROBABILITY), 0.0, mass * 2.0**30)
+        whole = scaled.astype(jnp.int32)
+        return whole, scaled - whole.astype(real)
+
+    def is_behind(whole: jax.Array, part: jax.Array) -> jax.Array:
+        return (place - whole).astype(real) >= part - fraction
+
     if len(q) > _UNROLLED:
-        return jnp.sum(jnp.cumsum(q)[:-1] <= u, dtype=jnp.int32)
-    index, end = jnp.zeros((), jnp.int32), 0.0
-    for mass in q[:-1]:
-        end = end + mass
-        index = index + (end <= u)
-    return index
+        whole, part = parts(q, jnp.arange(len(q)) == largest)
+        index = jnp.sum(is_behind(jnp.cumsum(whole), jnp.cumsum(part)), dtype=jnp.int32)
+    else:
+        index, end, part_of_end = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32), jnp.zeros((), real)
+        for i in range(len(q)):
+            whole, part = parts(q[i], largest == i)
+            end, part_of_end = end + whole, part_of_end + part
+            index = index + is_behind(end, part_of_end)
+    return jnp.where(index < len(q), index, largest)
 
 
-def uniform_index(n: int, u: jax.Array) -> jax.Array:
-    """Draw one of 0, ..., n - 1 from a uniform in [0, 1), int32."""
-    return jnp.minimum((u * n).astype(jnp.int32), n - 1)
+def uniform_index(n: ArrayLike, word: jax.Array) -> jax.Array:
+    """Draw one of 0, ..., n - 1 by a random word, int32: each with probability 1/n to within 2^-32.
+
+    It is the upper half of the product of n and the word, by products of their halves.
+    """
+    n = jnp.asarray(n).astype(jnp.uint32)
+    lower = (word & 0xFFFF) * (n & 0xFFFF)
+    middle = (word >> 16) * (n & 0xFFFF) + (lower >> 16)
+    carried = (word & 0xFFFF) * (n >> 16) + (middle & 0xFFFF)
+    return ((word >> 16) * (n >> 16) + (middle >> 16) + (carried >> 16)).astype(jnp.int32)
 
 
-def uniform_available(u: jax.Array, n: int, mask: jax.Array | None) -> jax.Array:
-    """Draw one of the indices where `mask` `[n]` is True (None: of all n) from a uniform in [0, 1), int32."""
+def uniform_available(word: jax.Array, n: int, mask: jax.Array | None) -> jax.Array:
+    """Draw one of the indices where `mask` `[n]` is True (None: of all n) by a random word, int32."""
     if mask is None:
-        return uniform_index(n, u)
+        return uniform_index(n, word)
     rank = jnp.cumsum(mask)  # [n] available indices up to and including i
-    return jnp.sum(rank <= jnp.floor(u * rank[-1]), dtype=jnp.int32)
+    return jnp.sum(rank <= uniform_index(rank[-1], word), dtype=jnp.int32)
 
 
 def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
@@ -49,7 +82,7 @@ def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
     Args:
       q: `[m]` weights of at most 1/k each, with sum 1.
       k: static, 1 <= k <= m.
-      u: `[m - 1]` uniforms in [0, 1); `u[b - 1]` is the coin of the pair with index b, unused where there is no pair.
+      u: `[m - 1]` uniforms in [0, 1]; `u[b - 1]` is the coin of the pair with index b, unused where there is no pair.
 
     References: R. Gandhi, S. Khuller, S. Parthasarathy, A. Srinivasan, "Dependent rounding and its applications to
       approximation algorithms", JACM 2006; Zhang et al., JMLR, Algorithm 9.

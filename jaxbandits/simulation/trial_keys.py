@@ -46,4 +46,4 @@ def _split(key: np.ndarray, n: int) -> list[np.ndarray]:
 
 def _blocks(key: np.ndarray, high: Any, low: Any) -> np.ndarray:
     """Return the blocks `[..., 2]` of keys `[..., 2]` at the counters (high, low)."""
-    return np.stack(np.broadcast_arrays(*threefry(key[..., 0], key[..., 1], low, high)), axis=-1)
+    return np.stack(np.broadcast_arrays(*threefry(key[..., 0], key[..., 1], low, high=high)), axis=-1)

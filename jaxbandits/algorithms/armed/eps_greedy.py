@@ -50,8 +50,8 @@ class EpsGreedy(IndexPolicy):
     def select(self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
         greedy = super().select(key, t, state, obs).index
-        explores = rng.uniform(key) < self.exploration(t)
-        drawn = uniform_available(rng.uniform(key, counter=1), self.n_arms, obs.mask)
+        explores = rng.bernoulli(key, self.exploration(t))
+        drawn = uniform_available(rng.random_words(key, counter=1)[0], self.n_arms, obs.mask)
         return decide(obs, jnp.where(explores, drawn, greedy))
 
     def exploration(self, t: jax.Array) -> jax.Array:

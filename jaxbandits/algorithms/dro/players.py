@@ -15,7 +15,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
-from jaxbandits.numerics import elementary, linalg, rng, sampling, simplex
+from jaxbandits.numerics import elementary, linalg, rng, simplex
 from jaxbandits.types import GroupDecision
 
 
@@ -83,7 +83,7 @@ class Players(NamedTuple):
     def sample_one_group(self, key: jax.Array) -> GroupDecision:
         """Play (w_t, q_t) and sample one group, drawn from q_t."""
         q = self.weights.q
-        index = sampling.inverse_cdf(q, rng.uniform(key))
+        index = rng.categorical(key, q)
         return GroupDecision(play=self.model.w, weights=q, group=index[None])
 
     def step(

@@ -20,7 +20,7 @@ from jaxbandits.algorithms.dro.steps import Steps, constant_steps, sagawa
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
-from jaxbandits.numerics import rng, sampling, simplex
+from jaxbandits.numerics import rng, simplex
 from jaxbandits.types import Gradient, GroupDecision
 
 
@@ -58,7 +58,7 @@ class SagawaSMD(TwoPlayers):
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:
         del t, obs
-        index = sampling.uniform_index(self.n_groups, rng.uniform(key))
+        index = rng.randint(key, self.n_groups)
         return GroupDecision(play=state.model.w, weights=state.weights.q, group=index[None])
 
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:

@@ -67,7 +67,7 @@ class TopTwoThompson(BetaPosterior, Identification):
         draw = rng.betas(first_key, a, b)
         best = first_axis.argmax(draw)
         is_best = jnp.arange(self.n_arms) == best
-        is_first = rng.uniform(coin_key) < self.share
+        is_first = rng.bernoulli(coin_key, self.share)
         data, impl = jax.random.key_data(other_key), jax.random.key_impl(other_key)
 
         def again(carry: Any) -> Any:

@@ -45,7 +45,7 @@ class Uniform:
 
     def select(self, key: jax.Array, t: jax.Array, state: tuple[()], obs: ArmObs) -> ArmDecision:
         del t, state
-        index = uniform_available(rng.uniform(key), obs.arms.shape[0], obs.mask)
+        index = uniform_available(rng.random_words(key)[0], obs.arms.shape[0], obs.mask)
         return ArmDecision(index=index, x=obs.arms[index])
 
     def update(

@@ -20,7 +20,6 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import first_axis, rng
-from jaxbandits.numerics.sampling import uniform_index
 from jaxbandits.types import AdviceObs, ArmDecision, Reward
 
 
@@ -76,11 +75,11 @@ class AdvisedArms:
             means = rng.uniforms(means_key, c * n).reshape(c, n)
         else:
             means = jnp.asarray(self.means, jnp.result_type(float))
-        anyone = uniform_index(n, rng.uniforms(arm_key, m * c).reshape(m, c))
+        anyone = rng.randints(arm_key, n, m * c).reshape(m, c)
         skills = self.skill * jnp.arange(m) / max(m - 1, 1)
         knows = rng.uniforms(skill_key, m * c).reshape(m, c) < skills[:, None]
         policies = jnp.where(knows, first_axis.argmax(means.T), anyone)
-        return AdvisedState(means, policies, uniform_index(c, rng.uniform(context_key)))
+        return AdvisedState(means, policies, rng.randint(context_key, c))
 
     def observe(self, key: jax.Array, t: jax.Array, state: AdvisedState) -> AdviceObs:
         del key, t
@@ -91,11 +90,10 @@ class AdvisedArms:
         self, key: jax.Array, t: jax.Array, state: AdvisedState, obs: AdviceObs, decision: ArmDecision
     ) -> tuple[AdvisedState, Reward, AdvisedOutcome]:
         del t
-        reward_key, context_key = jax.random.split(key)
         means = state.means[state.context]
         mean = means[decision.index]
-        reward = jnp.where(rng.uniform(reward_key) < mean, 1.0, 0.0)
-        following = state._replace(context=uniform_index(self.n_contexts, rng.uniform(context_key)))
+        reward = jnp.where(rng.bernoulli(key, mean), 1.0, 0.0)
+        following = state._replace(context=rng.randint(key, self.n_contexts, counter=1))
         return following, Reward(reward), AdvisedOutcome(largest(means) - mean, mean, obs.advice @ means)
 
     def admits(self, state: AdvisedState, obs: AdviceObs, decision: ArmDecision) -> jax.Array:

@@ -31,4 +31,4 @@ class BernoulliArms(Arms):
         return super().moved(state, jnp.clip(theta, 0.0, 1.0))
 
     def pay(self, key: jax.Array, mean: jax.Array) -> jax.Array:
-        return jnp.where(rng.uniform(key) < mean, 1.0, 0.0)
+        return jnp.where(rng.bernoulli(key, mean), 1.0, 0.0)

@@ -14,7 +14,6 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
-from jaxbandits.numerics.sampling import uniform_index
 from jaxbandits.types import ArmDecision, ItemObs, Reward
 
 
@@ -62,11 +61,11 @@ class RetiringArms:
         self, key: jax.Array, t: jax.Array, state: RetiringState, obs: ItemObs, decision: ArmDecision
     ) -> tuple[RetiringState, Reward, RegretOutcome]:
         del t, obs
-        reward_key, retire_key, index_key, mean_key = jax.random.split(key, 4)
+        draw_key, mean_key = jax.random.split(key)
         mean = state.means[decision.index]
-        reward = jnp.where(rng.uniform(reward_key) < mean, 1.0, 0.0)
-        retires = rng.uniform(retire_key) < self.retirement
-        is_replaced = retires & (jnp.arange(self.n_arms) == uniform_index(self.n_arms, rng.uniform(index_key)))
+        reward = jnp.where(rng.bernoulli(draw_key, mean), 1.0, 0.0)
+        retires = rng.bernoulli(draw_key, self.retirement, counter=1)
+        is_replaced = retires & (jnp.arange(self.n_arms) == rng.randint(draw_key, self.n_arms, counter=2))
         following = RetiringState(
             means=jnp.where(is_replaced, self._draw(mean_key, 1), state.means),
             items=jnp.where(is_replaced, jnp.max(state.items) + 1, state.items),

@@ -133,7 +133,7 @@ class SwitchingArms:
         phase = jnp.sum(jnp.asarray(self.phases.starts) <= t, dtype=jnp.int32) - 1
         means = jnp.asarray(self.phases.means, jnp.result_type(float))[phase]
         mean = means[decision.index]
-        reward = jnp.where(rng.uniform(key) < mean, 1.0, 0.0)
+        reward = jnp.where(rng.bernoulli(key, mean), 1.0, 0.0)
         return state, Reward(reward), SwitchingOutcome(largest(means) - mean, mean, means)
 
     def admits(self, state: None, obs: IndexObs, decision: ArmDecision) -> jax.Array:

@@ -11,7 +11,6 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.numerics import rng
-from jaxbandits.numerics.sampling import uniform_index
 from jaxbandits.types import ArmObs, FixedArmObs
 
 ORDERS = ("shuffled", "iid", "given")
@@ -34,7 +33,7 @@ def begin(key: jax.Array, order: str, n: int) -> Place:
     """Before round 0."""
     if order == "shuffled":
         return _shuffled(key, jnp.int32(0), jnp.arange(n, dtype=jnp.int32))
-    return Place(uniform_index(n, rng.uniform(key)) if order == "iid" else jnp.zeros((), jnp.int32))
+    return Place(rng.randint(key, n) if order == "iid" else jnp.zeros((), jnp.int32))
 
 
 def follow(key: jax.Array, t: jax.Array, order: str, n: int, place: Place) -> Place:
@@ -42,7 +41,7 @@ def follow(key: jax.Array, t: jax.Array, order: str, n: int, place: Place) -> Pl
     coming = (t + 1).astype(jnp.int32)
     if order == "shuffled":
         return _shuffled(key, coming, place.order)
-    return Place(uniform_index(n, rng.uniform(key)) if order == "iid" else lax.rem(coming, jnp.int32(n)))
+    return Place(rng.randint(key, n) if order == "iid" else lax.rem(coming, jnp.int32(n)))
 
 
 def _shuffled(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:

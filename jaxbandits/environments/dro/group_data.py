@@ -212,7 +212,7 @@ class GroupData:
         budget = draws.per_group(np.asarray(self.budgets, np.int32), group)
         first = draws.per_group(np.asarray(self._firsts, np.int32) + np.int32(self.held_out), group)
         if state.met is None:
-            place = jnp.floor(rng.uniforms(key, len(group)) * budget.astype(jnp.result_type(float))).astype(jnp.int32)
+            place = rng.randints(key, budget, len(group))
         else:
             met = draws.per_group(state.met, group) + draws.places(decision, self.n_groups).astype(jnp.int32)
             place = lax.rem(met, jnp.broadcast_to(budget, met.shape))

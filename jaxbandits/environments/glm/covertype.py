@@ -89,7 +89,7 @@ class Covertype:
         del t, obs
         means = jnp.asarray(self.means)
         mean = means[decision.index]
-        reward = (rng.uniform(key) < mean).astype(mean.dtype)
+        reward = rng.bernoulli(key, mean).astype(mean.dtype)
         return state, Reward(reward), RegretOutcome(jnp.max(means) - mean)
 
     def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:

@@ -70,7 +70,7 @@ class FreshArms:
 
     def observe(self, key: jax.Array, t: jax.Array, state: FreshArmsState) -> ArmObs:
         del t, state
-        values = rng.uniforms(key, self.n_arms * self.dim) + 2.0**-25  # draws of 24 bits may be 0
+        values = rng.uniforms(key, self.n_arms * self.dim)
         rows = values.reshape(self.n_arms, self.dim)
         return ArmObs(rows * (1.0 / jnp.linalg.norm(rows, axis=1, keepdims=True)))  # one division an arm, not d
 

@@ -28,7 +28,6 @@ class LinearMDPState(NamedTuple):
 
     features: jax.Array  # [nS, nA, d]  phi(s, a)
     transitions: jax.Array  # [nS, nA, nS]  P(. | s, a)
-    cumulative: jax.Array  # [nS, nA, nS]  P(s' <= . | s, a)
     theta: jax.Array  # [H, d]  theta*_h
     means: jax.Array  # [H, nS, nA]  phi(s, a)'theta*_h
     optimal: jax.Array  # []  V*_1(s_1)
@@ -110,7 +109,6 @@ class LinearMDP:
         return LinearMDPState(
             features=features,
             transitions=transitions,
-            cumulative=jnp.cumsum(transitions, axis=-1),
             theta=theta,
             means=means,
             optimal=planning.backward_induction(means, transitions).values[0, 0],
@@ -130,9 +128,8 @@ class LinearMDP:
             h, actions, means = row
             for_step, pair = jax.random.fold_in(key, h), (place, actions[place])
             reward = means[pair] + self.noise.sample(for_step)
-            # A second counter of the key that the noise uses. The last sum is 1 up to rounding, so it is not compared.
-            passed = rng.uniform(for_step, counter=1) >= state.cumulative[pair][:-1]
-            return jnp.sum(passed, dtype=jnp.int32), (state.features[pair], reward)
+            following = rng.categorical(for_step, state.transitions[pair], counter=1)  # the noise uses counter 0
+            return following, (state.features[pair], reward)
 
         rows = (jnp.arange(self.steps, dtype=jnp.int32), decision.actions, state.means)
         unroll = min(self.steps, planning.UNROLL)

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import pytree, static
+from jaxbandits.numerics import rng
 from jaxbandits.types import Gradient, PointDecision
 
 
@@ -46,6 +47,6 @@ class CellNoise:
         self, key: jax.Array, t: jax.Array, state: None, obs: None, decision: PointDecision
     ) -> tuple[None, Gradient, CellNoiseOutcome]:
         del t, state, obs
-        hit = jax.random.bernoulli(key, 1.0 / self.n_cells, (self.n_cells,)).astype(jnp.result_type(float))
+        hit = (rng.uniforms(key, self.n_cells) < 1.0 / self.n_cells).astype(jnp.result_type(float))
         feedback = Gradient(jnp.zeros(len(decision.query)), jnp.zeros_like(decision.query))
         return None, feedback, CellNoiseOutcome(pointwise=hit[0], uniform=jnp.max(hit))

@@ -128,7 +128,7 @@ class DataStream:
         if state is not None:
             state, row, _ = draw_without_replacement(key, t, state)
         elif self.order == "iid":
-            row = jnp.floor(rng.uniform(key) * n).astype(jnp.int32)
+            row = rng.randint(key, n)
         else:
             row = lax.rem(t, jnp.asarray(n, t.dtype))
         features, target = jnp.asarray(self.table.features)[row], jnp.asarray(self.table.targets)[row]

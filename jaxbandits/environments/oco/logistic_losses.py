@@ -53,7 +53,7 @@ class LogisticLosses:
         features = self.feature_norm * rng.unit_vector(for_features, self.dim)
         model = self.center * self.sequence.at(t, self.dim)
         positive = jax.nn.sigmoid(features @ model)
-        label = jnp.where(rng.uniform(for_label) < positive, 1.0, -1.0).astype(positive.dtype)
+        label = jnp.where(rng.bernoulli(for_label, positive), 1.0, -1.0).astype(positive.dtype)
         loss = losses.ScaledLoss(losses.Logistic(features, label), self.loss_scale)
         values, gradients = losses.evaluate(loss, decision.query)
         u = point(self.center if self.comparator is None else self.comparator, self.dim)

@@ -199,8 +199,7 @@ def draw_without_replacement(key: jax.Array, t: jax.Array, order: jax.Array) -> 
     """
     n = order.shape[0]
     position = lax.rem(t, jnp.asarray(n, t.dtype))
-    left = (n - position).astype(jnp.result_type(float))
-    chosen = position + jnp.floor(rng.uniform(key) * left).astype(jnp.int32)
+    chosen = position + rng.randint(key, n - position)
     drawn, front = order[chosen], order[position]
     order = order.at[chosen].set(front)
     return lax.dynamic_update_index_in_dim(order, drawn, position, 0), drawn, position

@@ -38,7 +38,7 @@ class Corrupted(Operator):
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         reward = rewarded(self, feedback).reward
-        changed = (t < self.rounds) & (rng.uniform(self._own(key)) < self.rate)
+        changed = (t < self.rounds) & rng.bernoulli(self._own(key), self.rate)
         received = jnp.where(changed, self.factor * reward + self.shift, reward)
         amount = jnp.abs(received - reward)
         if "corruption" in outcome._fields:

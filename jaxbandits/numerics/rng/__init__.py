@@ -1,19 +1,12 @@
 """Random draws that keep their tails in float32, one scalar a call, cheap inside a loop over rounds.
 
 `jax.random.uniform` in float32 has a grid of 2^-23: a Pareto draw with tail index 1.5 made from it never exceeds 4e4.
-Here one block of the generator gives 64 random bits, of which the uniform that makes a tail takes 40, so that it
-resolves probabilities down to 2^-41 with full relative precision in any float type.
+Here one block of the generator gives 64 random bits (`rng.generator`), of which the uniform that makes a tail takes 40,
+so that it resolves probabilities down to 2^-41 with full relative precision in any float type.
 
-The functions consume a key by counters (`rng.bits`): a key passed to them must not also be split or folded elsewhere.
+The functions consume a key by counters: a key passed to them must not also be split or folded elsewhere.
 """
 
-from jaxbandits.numerics.rng.bits import fold_in as fold_in
-from jaxbandits.numerics.rng.bits import random_words as random_words
-from jaxbandits.numerics.rng.bits import split as split
-from jaxbandits.numerics.rng.bits import tail_and_angle as tail_and_angle
-from jaxbandits.numerics.rng.bits import uniform as uniform
-from jaxbandits.numerics.rng.bits import uniform_between as uniform_between
-from jaxbandits.numerics.rng.bits import uniforms as uniforms
 from jaxbandits.numerics.rng.continuous import fisk as fisk
 from jaxbandits.numerics.rng.continuous import lomax as lomax
 from jaxbandits.numerics.rng.continuous import normal as normal
@@ -24,7 +17,20 @@ from jaxbandits.numerics.rng.continuous import student_t as student_t
 from jaxbandits.numerics.rng.directions import uniform_ball as uniform_ball
 from jaxbandits.numerics.rng.directions import unit_vector as unit_vector
 from jaxbandits.numerics.rng.directions import unit_vectors as unit_vectors
+from jaxbandits.numerics.rng.discrete import categorical as categorical
 from jaxbandits.numerics.rng.discrete import poisson as poisson
+from jaxbandits.numerics.rng.discrete import randint as randint
+from jaxbandits.numerics.rng.discrete import randints as randints
 from jaxbandits.numerics.rng.discrete import subset as subset
 from jaxbandits.numerics.rng.gammas import betas as betas
 from jaxbandits.numerics.rng.gammas import gammas as gammas
+from jaxbandits.numerics.rng.generator import fold_in as fold_in
+from jaxbandits.numerics.rng.generator import random_words as random_words
+from jaxbandits.numerics.rng.generator import split as split
+from jaxbandits.numerics.rng.generator import word_array as word_array
+from jaxbandits.numerics.rng.uniforms import bernoulli as bernoulli
+from jaxbandits.numerics.rng.uniforms import tail_and_angle as tail_and_angle
+from jaxbandits.numerics.rng.uniforms import uniform as uniform
+from jaxbandits.numerics.rng.uniforms import uniform_between as uniform_between
+from jaxbandits.numerics.rng.uniforms import uniform_of_words as uniform_of_words
+from jaxbandits.numerics.rng.uniforms import uniforms as uniforms

@@ -7,7 +7,8 @@ from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import elementary
 from jaxbandits.numerics.elementary import sin_half_pi
-from jaxbandits.numerics.rng.bits import random_words, tail_and_angle
+from jaxbandits.numerics.rng.generator import random_words
+from jaxbandits.numerics.rng.uniforms import tail_and_angle
 
 
 def normal(key: jax.Array) -> jax.Array:
@@ -22,14 +23,14 @@ def normal_vector(key: jax.Array, dim: int) -> jax.Array:
 
 
 def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
-    """Draw standard normals `[count, dim]` by Box-Muller, two from one block, with tails to 6.7 standard deviations.
+    """Draw standard normals `[count, dim]` by Box-Muller, two from one block, with tails to 6.6 standard deviations.
 
     Uses the first `count ceil(dim / 2)` blocks of the key.
     """
     pairs = (dim + 1) // 2
     high, low = random_words(key, jnp.arange(count * pairs))
     real = jnp.result_type(float)
-    radius = jnp.sqrt(-2.0 * elementary.log((high.astype(real) + 0.5) * 2.0**-32))
+    radius = jnp.sqrt(-2.0 * elementary.log(((high >> 1).astype(real) + 0.5) * 2.0**-31))
     angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
     sine = radius * sin_half_pi(angle)
     cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)

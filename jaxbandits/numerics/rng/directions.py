@@ -8,8 +8,9 @@ import jax.numpy as jnp
 
 from jaxbandits.numerics import elementary
 from jaxbandits.numerics.elementary import sin_half_pi
-from jaxbandits.numerics.rng.bits import random_words, tail_and_angle
 from jaxbandits.numerics.rng.continuous import normals
+from jaxbandits.numerics.rng.generator import random_words, word_array
+from jaxbandits.numerics.rng.uniforms import tail_and_angle
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
 from jaxbandits.tracing.short_axes import Rows
@@ -28,13 +29,12 @@ def unit_vector(key: jax.Array, dim: int) -> jax.Array:
 def unit_vectors(key: jax.Array, count: int, dim: int) -> jax.Array:
     """Draw independent uniform unit vectors `[count, d]`, each as in `unit_vector`.
 
-    Uses the first `count ceil(dim / 2)` blocks of the key.
+    Uses at most the first `count ceil(dim / 2)` blocks of the key.
     """
     if dim > 2:
         directions = normals(key, count, dim)
         return directions / jnp.linalg.norm(directions, axis=1, keepdims=True)
-    low = random_words(key, jnp.arange(count))[1]
-    angles = ((low >> 8).astype(jnp.result_type(float)) + 0.5) * 2.0**-24
+    angles = ((word_array(key, count) >> 8).astype(jnp.result_type(float)) + 0.5) * 2.0**-24
     return _on_circles(angles) if dim == 2 else jnp.where(angles < 0.5, -1.0, 1.0)[:, None]
 
 

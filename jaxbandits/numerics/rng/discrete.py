@@ -1,4 +1,4 @@
-"""Poisson variates and random subsets."""
+"""Categorical draws, random integers, Poisson variates and random subsets."""
 
 import functools
 from collections.abc import Callable
@@ -6,14 +6,30 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.numerics import elementary
-from jaxbandits.numerics.rng.bits import random_words
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics import elementary, sampling
+from jaxbandits.numerics.rng.generator import random_words, word_array
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last, while_loop
 
 _INVERSION_BELOW = 10.0  # means; Hoermann's constants are for 10 and above
 _INVERSIONS = 10  # steps of four counts each: the probability of 36 at a mean of 10 is below 2^-32
 _REJECTIONS = 32  # attempts; each fails with probability at most 0.25 (at a mean of 10), all of them with 5e-20
+
+
+def categorical(key: jax.Array, p: jax.Array, counter: int = 0) -> jax.Array:
+    """Draw an index from probabilities `[m]`, int32, as `numerics.sampling.categorical`, from one block."""
+    return sampling.categorical(p, *random_words(key, counter))
+
+
+def randint(key: jax.Array, n: ArrayLike, counter: int = 0) -> jax.Array:
+    """Draw one of 0, ..., n - 1, int32: each with probability 1/n to within 2^-32, for n < 2^31, from one block."""
+    return sampling.uniform_index(n, random_words(key, counter)[0])
+
+
+def randints(key: jax.Array, n: ArrayLike, count: int) -> jax.Array:
+    """Draw integers `[count]` as `randint`, two from a block, below one n or those of an array `[count]`."""
+    return sampling.uniform_index(n, word_array(key, count))
 
 
 def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from jaxbandits.numerics import elementary
 from jaxbandits.numerics.elementary import sin_half_pi
-from jaxbandits.numerics.rng.bits import random_words
+from jaxbandits.numerics.rng.generator import random_words
 from jaxbandits.tracing.batching import while_loop
 
 _ATTEMPTS = 16  # each fails with probability at most 0.1 (two variates of shape 1): all of them with 1e-16
@@ -40,17 +40,15 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
     d = [a - 1.0 / 3.0 for a in moved]
     c = [jax.lax.rsqrt(9.0 * e) for e in d]
     real = shape.dtype
-    blocks = n + (n + 1) // 2  # of an attempt: two normals each, and a uniform each
     # Both loops read blocks of the key, none of them twice; passed to both, the key would count as used twice.
     data, impl = jax.random.key_data(key), jax.random.key_impl(key)
 
-    def words(first: Any, count: int) -> tuple[jax.Array, jax.Array]:
-        return random_words(jax.random.wrap_key_data(data, impl=impl), first + jnp.arange(count))
+    def words(i: Any) -> tuple[jax.Array, jax.Array]:
+        return random_words(jax.random.wrap_key_data(data, impl=impl), i * n + jnp.arange(n))
 
     def attempt(carry: Any) -> Any:
         accepted, first, second, i = carry
-        x = _two_normals(*words(i * blocks, n), real)
-        u = _open_uniform(jnp.concatenate(words(i * blocks + n, blocks - n))[:n], real)
+        *x, u = _normals_and_uniform(*words(i), real)
         root = [1.0 + e * y for e, y in zip(c, x, strict=True)]
         v = [y * y * y for y in root]
         positive = (root[0] > 0.0) & (root[1] > 0.0)
@@ -66,7 +64,7 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
 
     def boost(carry: Any) -> Any:
         _, *drawn = carry
-        u = [_open_uniform(word, real) for word in words(blocks * _ATTEMPTS, n)]
+        u = [_open_uniform(word, real) for word in words(_ATTEMPTS)]
         powers = [
             jnp.where(a < 1.0, elementary.exp(elementary.log(w) / a), 1.0) for w, a in zip(u, shapes, strict=True)
         ]
@@ -77,12 +75,13 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
     return first, second
 
 
-def _two_normals(high: jax.Array, low: jax.Array, real: Any) -> tuple[jax.Array, jax.Array]:
-    """Compute two standard normals from a block, as `rng.normals` does."""
-    radius = jnp.sqrt(-2.0 * elementary.log(_open_uniform(high, real)))
-    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
-    sign = jnp.where(low & 1, 1.0, -1.0)
-    return radius * sin_half_pi(angle), radius * sin_half_pi(1.0 - jnp.abs(angle)) * sign
+def _normals_and_uniform(high: jax.Array, low: jax.Array, real: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return two standard normals, with tails to 6.2 standard deviations, and a uniform of 18 bits, from a block."""
+    radius = jnp.sqrt(-2.0 * elementary.log(((high >> 4).astype(real) + 0.5) * 2.0**-28))
+    angle = ((low >> 15).astype(real) + 0.5) * 2.0**-16 - 1.0  # in quarter turns; another bit picks the half
+    sign = jnp.where(low & 0x4000, 1.0, -1.0)
+    uniform = ((((low & 0x3FFF) << 4) | (high & 0xF)).astype(real) + 0.5) * 2.0**-18
+    return radius * sin_half_pi(angle), radius * sin_half_pi(1.0 - jnp.abs(angle)) * sign, uniform
 
 
 def _open_uniform(word: jax.Array, real: Any) -> jax.Array:

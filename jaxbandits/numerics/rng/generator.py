@@ -1,0 +1,117 @@
+"""The generator: random words of a key by counters, and keys derived from keys.
+
+Both are Threefry-2x32 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Words to
+draw from take 13 rounds, the fewest with which the authors found it to pass all tests of SmallCrush, Crush and
+BigCrush. Keys are derived as `jax.random` does, by 20 rounds, bit for bit.
+
+One block of the generator gives 64 random bits. A key is consumed by counters: `counter=1` of the same key is a second,
+independent draw at the cost of one more block. A key from which numbers are drawn must not also be split or folded.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.batching import trials_last
+from jaxbandits.tracing.threefry import JAX_ROUNDS, threefry
+
+DRAW_ROUNDS = 13
+
+
+def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax.Array]:
+    """Draw two independent uint32 words, the block of the key at a counter.
+
+    Keys of other generators than Threefry go through `jax.random.fold_in`.
+
+    Args:
+      key: one key, or an array of them with one counter.
+      counter: a number, or an array `[n]` of them for two arrays `[n]` of words.
+    """
+    data = jax.random.key_data(key)
+    if data.shape[-1] != 2:
+        fold = jax.random.fold_in if jnp.ndim(counter) == 0 else jax.vmap(jax.random.fold_in, (None, 0))
+        data = jax.random.key_data(fold(key, counter))
+        return data[..., 0], data[..., 1]
+    k0, k1 = _halves(data)
+    return _block_to_draw(k0, k1, jnp.uint32(counter)) if jnp.ndim(counter) == 0 else _blocks(k0, k1, counter)
+
+
+def word_array(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
+    """Draw uint32 words `[count]`, two from a block, from the block `counter` on."""
+    blocks = jnp.arange(counter, counter + (count + 1) // 2)
+    return jnp.concatenate(random_words(key, blocks))[:count]
+
+
+def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
+    """Compute `jax.random.fold_in(key, data)`, bit for bit, without a loop in the compiled round.
+
+    Args:
+      key: one key.
+      data: `[]` a whole number; JAX's function is used if it differs between trials.
+    """
+    if jax.random.key_data(key).shape[-1] != 2:
+        return jax.random.fold_in(key, data)
+    return _folded(key, jnp.asarray(data))
+
+
+def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
+    """Return the keys of `jax.random.split(key, n)`, bit for bit; by `fold_in` where JAX does so (its default)."""
+    by_fold_in = jax.config.jax_threefry_partitionable
+    return [fold_in(key, i) for i in range(n)] if by_fold_in else list(jax.random.split(key, n))
+
+
+@custom_vmap
+def _folded(key: jax.Array, data: jax.Array) -> jax.Array:
+    k0, k1 = _halves(jax.random.key_data(key))
+    words = _block_of_key(k0, k1, jnp.uint32(data))
+    return jax.random.wrap_key_data(jnp.stack(words, axis=-1), impl="threefry2x32")
+
+
+@_folded.def_vmap
+def _folded_many(size: int, in_batched: list[bool], key: jax.Array, data: jax.Array) -> tuple[Any, bool]:
+    """Fold one number into many keys, in the layout of their data `[..., 2]`."""
+    del size
+    if in_batched[1]:
+        return jax.vmap(jax.random.fold_in, in_axes=(0 if in_batched[0] else None, 0))(key, data), True
+    return _folded(key, data), True
+
+
+@custom_vmap
+def _halves(data: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return data[..., 0], data[..., 1]
+
+
+@_halves.def_vmap
+def _halves_of_many(size: int, in_batched: list[bool], data: jax.Array) -> tuple[Any, tuple[bool, bool]]:
+    """Read the words of many keys in the layout of their data, `[..., 2]`, without a transpose."""
+    del size, in_batched
+    return _halves(data), (True, True)
+
+
+def _one_block(rounds: int) -> Callable[[jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
+    """Return a function that computes one block.
+
+    Barriers: else XLA:CPU computes the block again in every kernel that reads it, which then spills registers. The two
+    words pass as one array `[2]`: for two arrays XLA:CPU makes two kernels, each with the whole block.
+    """
+
+    @trials_last
+    def block(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
+        both = barrier(jnp.stack(threefry(k0, k1, counter, rounds), axis=-1))
+        return barrier((both[..., 0], both[..., 1]))
+
+    return block
+
+
+_block_to_draw, _block_of_key = _one_block(DRAW_ROUNDS), _one_block(JAX_ROUNDS)
+
+
+@trials_last
+def _blocks(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Compute the blocks `[n]` of one key, behind a barrier too, as two arrays: one would not be vector code."""
+    return barrier(threefry(k0[None], k1[None], counters.astype(jnp.uint32), DRAW_ROUNDS))

@@ -1,0 +1,85 @@
+"""Uniform numbers on (0, 1), neither end included, and coins.
+
+|                          | bits    | P(u < p) is p within              | least value |
+|--------------------------|---------|-----------------------------------|-------------|
+| `uniform`, `bernoulli`   | 62      | 2^-24 p (float32) or 2^-53 p, and 2^-63 | 2^-63 |
+| `uniforms`               | 31 each | 2^-24 p (float32), and 2^-32      | 2^-32       |
+| `tail_and_angle`: tail   | 40      | 2^-24 p (float32), and 2^-41      | 2^-41       |
+| `tail_and_angle`: angle  | 24      | 2^-25                             | 2^-25       |
+
+Numbers are odd multiples of their least value, rounded to the float type. None rounds to 1, but the angle in float32.
+Words are shifted to 31 bits before they become floats: AVX2 has no instruction for unsigned numbers of 32.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.numerics.rng.generator import random_words, word_array
+from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.batching import trials_last
+
+
+def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
+    """Draw a uniform number from (0, 1), as fine near 0 as its float type, from one block."""
+    return uniform_of_words(*random_words(key, counter))
+
+
+def uniform_of_words(high: jax.Array, low: jax.Array) -> jax.Array:
+    """Return the number on (0, 1) of two random words; that of their complements is 1 less it."""
+    return _below_one((_signed(high) + (_signed(low) + 0.5) * 2.0**-31) * 2.0**-31)
+
+
+def bernoulli(key: jax.Array, p: ArrayLike, counter: int = 0) -> jax.Array:
+    """Draw True with probability p `[]`, from one block."""
+    return uniform(key, counter) < p
+
+
+def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
+    """Draw uniform numbers `[count]` from (0, 1), two from a block, from the block `counter` on.
+
+    Fit for probabilities of 1e-5 and more; `uniform` resolves smaller ones.
+    """
+    return uniforms_of_words(word_array(key, count, counter))
+
+
+def uniforms_of_words(words: jax.Array) -> jax.Array:
+    """Return a number on (0, 1) for each random word."""
+    return _below_one((_signed(words) + 0.5) * 2.0**-31)
+
+
+def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
+    """Draw two independent uniforms: one on (0, 1) of 40 bits with a fine grid near zero, one on (0, 1] of 24 bits."""
+    high, low = random_words(key, counter)
+    real = jnp.result_type(float)
+    last_bits = (low & 0xFF).astype(real) + 0.5
+    tail = (high.astype(real) + last_bits * 2.0**-8) * 2.0**-32
+    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-24
+    return _below_one(tail), angle
+
+
+def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: float) -> jax.Array:
+    """Draw an array of uniform numbers between `low` and `high`, two from a block."""
+    return _scale(shape, low, high)(word_array(key, math.prod(shape)))
+
+
+@functools.cache
+def _scale(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.Array], jax.Array]:
+    @trials_last
+    def scale(words: jax.Array) -> jax.Array:
+        # Barrier: a reshape fused with it would be computed entry by entry.
+        return barrier(low + (high - low) * uniforms_of_words(words)).reshape(*shape, *words.shape[1:])
+
+    return scale
+
+
+def _signed(word: jax.Array) -> jax.Array:
+    return (word >> 1).astype(jnp.result_type(float))
+
+
+def _below_one(u: jax.Array) -> jax.Array:
+    return jnp.minimum(u, 1.0 - jnp.finfo(u.dtype).epsneg)
