@@ -34,6 +34,15 @@ _LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # t
 _TERMS = 9
 _ROUND = 1.5 * 2.0**52  # an integer added to it stands in the last bits of the sum
 _LEAST, _MOST = -708.396418532264, 709.782712893384  # the logarithms of the least normal and of the largest number
+_HALF_ROOT_32 = np.array(np.sqrt(0.5), np.float32).view(np.int32)
+_LOG_32 = (
+    -0.07902743771604956, 0.12622319848880484, -0.1299818376375591, 0.14214495923995638,
+    -0.16641281463102314, 0.20001045094159053, -0.2500030642256985, 0.3333333072819069,
+)  # fmt: skip
+_SINE_32 = (
+    0.00015167170368150982, -0.004674143838187066, 0.0796899183290522, -0.6459637595835449, 1.5707963200386017
+)  # fmt: skip
+_SINE_64 = tuple((-1.0) ** k * (math.pi / 2.0) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in reversed(range(12)))
 _Q = (
     2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
     1.9841269863053618e-04, 1.3888888917213717e-03, 8.333333333330062e-03, 4.166666666662413e-02,
@@ -90,9 +99,7 @@ def exp(x: ArrayLike) -> jax.Array:
 def _exp(x: jax.Array) -> jax.Array:
     n = lax.round(x * (1.0 / math.log(2.0)), lax.RoundingMethod.TO_NEAREST_EVEN)
     r = (x - n * _LOG2_HIGH) - n * _LOG2_LOW
-    power = jnp.full_like(x, _Q[0])
-    for coefficient in (*_Q[1:], 1.0, 1.0):
-        power = power * r + coefficient
+    power = _polynomial((*_Q, 1.0, 1.0), r)
     bits = lax.bitcast_convert_type(n + _ROUND, jnp.uint64) << np.uint64(52)  # n, at the exponent
     y = lax.bitcast_convert_type(lax.bitcast_convert_type(power, jnp.uint64) + bits, x.dtype)
     return jnp.where(x < _LEAST, 0.0, jnp.where(x <= _MOST, y, x * jnp.inf))  # above, and NaN
@@ -102,6 +109,29 @@ def _exp(x: jax.Array) -> jax.Array:
 def _exp_tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
     y = _exp(*primals)
     return y, tangents[0] * y
+
+
+def log_positive(x: jax.Array) -> jax.Array:
+    """Compute `log(x)` of positive normal finite numbers, in float32 to 1e-7, in half the operations of XLA's.
+
+    With x = 2^e m as in `log`, log(1 + f) = f - f^2 / 2 + f^3 q(f), q of degree 7, interpolating at Chebyshev's points
+    to 2e-8 of the result.
+    """
+    if x.dtype != jnp.float32 or target.targets_accelerator():
+        return log(x)
+    bits = lax.bitcast_convert_type(x, jnp.int32) - _HALF_ROOT_32
+    exponent = (bits >> 23).astype(x.dtype)
+    f = lax.bitcast_convert_type((bits & 0x7FFFFF) + _HALF_ROOT_32, x.dtype) - 1.0
+    square = f * f
+    return exponent * math.log(2.0) + (f - square * (0.5 - f * _polynomial(_LOG_32, f)))
+
+
+def _polynomial(coefficients: tuple[float, ...], x: jax.Array) -> jax.Array:
+    """Evaluate a polynomial by Horner's rule; the coefficient of its highest power comes first."""
+    total = jnp.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        total = total * x + coefficient
+    return total
 
 
 _SHIFT = 8
@@ -130,12 +160,9 @@ def log_gamma(x: ArrayLike) -> jax.Array:
 
 
 def sin_half_pi(v: jax.Array) -> jax.Array:
-    """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd Taylor polynomial, truncated below the rounding of its type.
+    """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd polynomial: Taylor's in float64, truncated at 6e-21, and in
+    float32 one that interpolates at Chebyshev's points, to 7e-9.
 
     XLA's sine first reduces its argument, which on this range is most of its cost.
     """
-    order = 7 if v.dtype == jnp.float32 else 12  # truncation 7e-10 and 6e-21
-    square, total = v * v, jnp.zeros_like(v)
-    for k in reversed(range(order)):
-        total = total * square + (-1.0) ** k * (math.pi / 2.0) ** (2 * k + 1) / math.factorial(2 * k + 1)
-    return total * v
+    return v * _polynomial(_SINE_32 if v.dtype == jnp.float32 else _SINE_64, v * v)

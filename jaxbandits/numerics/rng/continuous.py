@@ -14,7 +14,7 @@ from jaxbandits.numerics.rng.uniforms import tail_and_angle
 def normal(key: jax.Array) -> jax.Array:
     """Draw a standard normal (Box-Muller), with tails to 7.5 standard deviations in any float type."""
     tail, angle = tail_and_angle(key)
-    return jnp.sqrt(-2.0 * elementary.log(tail)) * sin_half_pi(2.0 * angle - 1.0)
+    return jnp.sqrt(-2.0 * elementary.log_positive(tail)) * sin_half_pi(2.0 * angle - 1.0)
 
 
 def normal_vector(key: jax.Array, dim: int) -> jax.Array:
@@ -30,7 +30,7 @@ def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
     pairs = (dim + 1) // 2
     high, low = random_words(key, jnp.arange(count * pairs))
     real = jnp.result_type(float)
-    radius = jnp.sqrt(-2.0 * elementary.log(((high >> 1).astype(real) + 0.5) * 2.0**-31))
+    radius = jnp.sqrt(-2.0 * elementary.log_positive(((high >> 1).astype(real) + 0.5) * 2.0**-31))
     angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
     sine = radius * sin_half_pi(angle)
     cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
@@ -45,18 +45,18 @@ def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
     overflows there when `df < 0.65`).
     """
     tail, angle = tail_and_angle(key)
-    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * elementary.log(tail)))
+    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * elementary.log_positive(tail)))
     return radius * sin_half_pi(2.0 * angle - 1.0)  # the sine of a uniform angle in (-pi/2, pi/2) is a cosine's law
 
 
 def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Draw a Pareto variate on [1, inf): survival `x^-shape`, mean `shape / (shape - 1)`."""
-    return jnp.exp(-elementary.log(tail_and_angle(key)[0]) / shape)
+    return jnp.exp(-elementary.log_positive(tail_and_angle(key)[0]) / shape)
 
 
 def lomax(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Draw a Lomax variate on [0, inf): survival `(1 + x)^-shape`, mean `1 / (shape - 1)`."""
-    return jnp.expm1(-elementary.log(tail_and_angle(key)[0]) / shape)
+    return jnp.expm1(-elementary.log_positive(tail_and_angle(key)[0]) / shape)
 
 
 def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
@@ -67,5 +67,5 @@ def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """
     tail, angle = tail_and_angle(key)
     half = 0.5 * tail
-    logit = elementary.log1p(-half) - elementary.log(half)
+    logit = elementary.log1p(-half) - elementary.log_positive(half)
     return jnp.exp(jnp.where(angle < 0.5, -logit, logit) / shape)

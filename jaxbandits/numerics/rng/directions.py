@@ -77,7 +77,7 @@ def _into_ball(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Arr
             stick, angle = next(uniforms), next(uniforms)
             after = dim - 2 * i - 2
             # 1 - Beta(1, after/2 + 1)
-            remaining = stick if after == 0 else jnp.exp(elementary.log(stick) * (2.0 / (after + 2)))
+            remaining = stick if after == 0 else jnp.exp(elementary.log_positive(stick) * (2.0 / (after + 2)))
             length = jnp.sqrt((1.0 - remaining) if left is None else (1.0 - remaining) * left)
             left = remaining if left is None else left * remaining
             half = sin_half_pi(2.0 * angle - 1.0)  # the sine of half the angle

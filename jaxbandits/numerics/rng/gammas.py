@@ -52,7 +52,7 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
         root = [1.0 + e * y for e, y in zip(c, x, strict=True)]
         v = [y * y * y for y in root]
         positive = (root[0] > 0.0) & (root[1] > 0.0)
-        log_v = [3.0 * elementary.log(jnp.where(positive, y, 1.0)) for y in root]
+        log_v = [3.0 * elementary.log_positive(jnp.where(positive, y, 1.0)) for y in root]
         log_ratio = [0.5 * y * y + e * (1.0 - w + s) for y, e, w, s in zip(x, d, v, log_v, strict=True)]
         accepts = positive & (u < elementary.exp(log_ratio[0] + log_ratio[1]))
         keep = accepted | ~accepts
@@ -66,7 +66,7 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
         _, *drawn = carry
         u = [_open_uniform(word, real) for word in words(_ATTEMPTS)]
         powers = [
-            jnp.where(a < 1.0, elementary.exp(elementary.log(w) / a), 1.0) for w, a in zip(u, shapes, strict=True)
+            jnp.where(a < 1.0, elementary.exp(elementary.log_positive(w) / a), 1.0) for w, a in zip(u, shapes, strict=True)
         ]
         return jnp.zeros((), bool), drawn[0] * powers[0], drawn[1] * powers[1]
 
@@ -77,7 +77,7 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
 
 def _normals_and_uniform(high: jax.Array, low: jax.Array, real: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return two standard normals, with tails to 6.2 standard deviations, and a uniform of 18 bits, from a block."""
-    radius = jnp.sqrt(-2.0 * elementary.log(((high >> 4).astype(real) + 0.5) * 2.0**-28))
+    radius = jnp.sqrt(-2.0 * elementary.log_positive(((high >> 4).astype(real) + 0.5) * 2.0**-28))
     angle = ((low >> 15).astype(real) + 0.5) * 2.0**-16 - 1.0  # in quarter turns; another bit picks the half
     sign = jnp.where(low & 0x4000, 1.0, -1.0)
     uniform = ((((low & 0x3FFF) << 4) | (high & 0xF)).astype(real) + 0.5) * 2.0**-18
