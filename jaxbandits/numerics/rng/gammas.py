@@ -4,7 +4,8 @@ For shape a >= 1 let d = a - 1/3, c = 1 / sqrt(9 d), x normal and v = (1 + c x)^
 exp(x^2 / 2 + d - d v + d log v), more than 0.95, d v is accepted as a gamma variate; else there is another attempt. A
 beta variate is G_a / (G_a + G_b) of two that are accepted together. For a < 1: G_a = G_{a+1} U^{1/a}.
 
-The loop over attempts ends when all are accepted, in all trials of a batch: mostly after the second or third.
+The first attempt is for all variates. The few that it leaves are drawn one after another in a loop, which ends when all
+are accepted, in all trials of a batch.
 """
 
 from typing import Any
@@ -12,12 +13,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.numerics import elementary
+from jaxbandits.numerics import elementary, first_axis
 from jaxbandits.numerics.elementary import sin_half_pi
 from jaxbandits.numerics.rng.generator import random_words
 from jaxbandits.tracing.batching import while_loop
 
-_ATTEMPTS = 16  # each fails with probability at most 0.1 (two variates of shape 1): all of them with 1e-16
+_RETRIES = 16  # and half the number of variates; each fails with probability at most 0.1, so that all do with 1e-13
 
 
 def gammas(key: jax.Array, shape: jax.Array) -> jax.Array:
@@ -39,40 +40,51 @@ def _draw(key: jax.Array, shape: jax.Array, n: int) -> tuple[jax.Array, jax.Arra
     moved = [jnp.where(a < 1.0, a + 1.0, a) for a in shapes]
     d = [a - 1.0 / 3.0 for a in moved]
     c = [jax.lax.rsqrt(9.0 * e) for e in d]
-    real = shape.dtype
-    # Both loops read blocks of the key, none of them twice; passed to both, the key would count as used twice.
+    real, retries = shape.dtype, _RETRIES + n // 2
+    # Several loops read blocks of the key, none of them twice; passed to all, the key would count as used twice.
     data, impl = jax.random.key_data(key), jax.random.key_impl(key)
 
-    def words(i: Any) -> tuple[jax.Array, jax.Array]:
-        return random_words(jax.random.wrap_key_data(data, impl=impl), i * n + jnp.arange(n))
+    def words(counter: Any) -> tuple[jax.Array, jax.Array]:
+        return random_words(jax.random.wrap_key_data(data, impl=impl), counter)
 
-    def attempt(carry: Any) -> Any:
+    accepted, first, second = _attempt(d, c, words(jnp.arange(n)))
+
+    def retry(carry: Any) -> Any:
         accepted, first, second, i = carry
-        *x, u = _normals_and_uniform(*words(i), real)
-        root = [1.0 + e * y for e, y in zip(c, x, strict=True)]
-        v = [y * y * y for y in root]
-        positive = (root[0] > 0.0) & (root[1] > 0.0)
-        log_v = [3.0 * elementary.log_positive(jnp.where(positive, y, 1.0)) for y in root]
-        log_ratio = [0.5 * y * y + e * (1.0 - w + s) for y, e, w, s in zip(x, d, v, log_v, strict=True)]
-        accepts = positive & (u < elementary.exp(log_ratio[0] + log_ratio[1]))
-        keep = accepted | ~accepts
-        return accepted | accepts, jnp.where(keep, first, d[0] * v[0]), jnp.where(keep, second, d[1] * v[1]), i + 1
+        index = first_axis.argmax(jnp.where(accepted, 0.0, 1.0))
+        accepts, *drawn = _attempt([e[index] for e in d], [e[index] for e in c], words(n + i))
+        is_drawn = ~accepted & accepts & (jnp.arange(n) == index)
+        return accepted | is_drawn, jnp.where(is_drawn, drawn[0], first), jnp.where(is_drawn, drawn[1], second), i + 1
 
-    zero = jnp.zeros(n, real)
-    start = (jnp.zeros(n, bool), zero, zero, jnp.int32(0))
-    _, first, second, _ = while_loop(lambda carry: ~jnp.all(carry[0]), attempt, start, _ATTEMPTS)
+    start = (accepted, first, second, jnp.int32(0))
+    _, first, second, _ = while_loop(lambda carry: ~jnp.all(carry[0]), retry, start, retries)
 
     def boost(carry: Any) -> Any:
         _, *drawn = carry
-        u = [_open_uniform(word, real) for word in words(_ATTEMPTS)]
+        u = [_open_uniform(word, real) for word in words(n + retries + jnp.arange(n))]
         powers = [
-            jnp.where(a < 1.0, elementary.exp(elementary.log_positive(w) / a), 1.0) for w, a in zip(u, shapes, strict=True)
+            jnp.where(a < 1.0, elementary.exp(elementary.log_positive(w) / a), 1.0)
+            for w, a in zip(u, shapes, strict=True)
         ]
         return jnp.zeros((), bool), drawn[0] * powers[0], drawn[1] * powers[1]
 
     # A loop of one step or none: none for a batch whose shapes are all 1 or more.
     _, first, second = while_loop(lambda carry: carry[0], boost, (jnp.any(shape < 1.0), first, second), 1)
     return first, second
+
+
+def _attempt(
+    d: list[jax.Array], c: list[jax.Array], words: tuple[jax.Array, jax.Array]
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return two candidates and whether they are accepted together, of one block each."""
+    *x, u = _normals_and_uniform(*words, d[0].dtype)
+    root = [1.0 + e * y for e, y in zip(c, x, strict=True)]
+    v = [y * y * y for y in root]
+    positive = (root[0] > 0.0) & (root[1] > 0.0)
+    log_v = [3.0 * elementary.log_positive(jnp.where(positive, y, 1.0)) for y in root]
+    log_ratio = [0.5 * y * y + e * (1.0 - w + s) for y, e, w, s in zip(x, d, v, log_v, strict=True)]
+    accepts = positive & (u < elementary.exp(log_ratio[0] + log_ratio[1]))
+    return accepts, d[0] * v[0], d[1] * v[1]
 
 
 def _normals_and_uniform(high: jax.Array, low: jax.Array, real: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
