@@ -28,9 +28,9 @@ from jaxbandits.numerics.rng.generator import fold_in as fold_in
 from jaxbandits.numerics.rng.generator import random_words as random_words
 from jaxbandits.numerics.rng.generator import split as split
 from jaxbandits.numerics.rng.generator import word_array as word_array
-from jaxbandits.numerics.rng.uniforms import bernoulli as bernoulli
-from jaxbandits.numerics.rng.uniforms import tail_and_angle as tail_and_angle
-from jaxbandits.numerics.rng.uniforms import uniform as uniform
-from jaxbandits.numerics.rng.uniforms import uniform_between as uniform_between
-from jaxbandits.numerics.rng.uniforms import uniform_of_words as uniform_of_words
-from jaxbandits.numerics.rng.uniforms import uniforms as uniforms
+from jaxbandits.numerics.rng.unit_interval import bernoulli as bernoulli
+from jaxbandits.numerics.rng.unit_interval import tail_and_angle as tail_and_angle
+from jaxbandits.numerics.rng.unit_interval import uniform as uniform
+from jaxbandits.numerics.rng.unit_interval import uniform_between as uniform_between
+from jaxbandits.numerics.rng.unit_interval import uniform_of_words as uniform_of_words
+from jaxbandits.numerics.rng.unit_interval import uniforms as uniforms

@@ -8,7 +8,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import elementary
 from jaxbandits.numerics.elementary import sin_half_pi
 from jaxbandits.numerics.rng.generator import random_words
-from jaxbandits.numerics.rng.uniforms import tail_and_angle
+from jaxbandits.numerics.rng.unit_interval import tail_and_angle
 
 
 def normal(key: jax.Array) -> jax.Array:

@@ -10,7 +10,7 @@ from jaxbandits.numerics import elementary
 from jaxbandits.numerics.elementary import sin_half_pi
 from jaxbandits.numerics.rng.continuous import normals
 from jaxbandits.numerics.rng.generator import random_words, word_array
-from jaxbandits.numerics.rng.uniforms import tail_and_angle
+from jaxbandits.numerics.rng.unit_interval import tail_and_angle
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
 from jaxbandits.tracing.short_axes import Rows
