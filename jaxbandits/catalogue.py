@@ -50,7 +50,7 @@ PARTS: dict[str, Any] = {
     "drift/piecewise": "jaxbandits.environments.operators.drifting:PiecewiseDrift",
     "drift/random_walk": "jaxbandits.environments.operators.drifting:RandomWalk",
     "drift/given": "jaxbandits.environments.operators.drifting:Given",
-    "data/log": "jaxbandits.environments.data.logged_replay:Log",
+    "data/log": "jaxbandits.environments.data.logged_replay:Events",
     "data/reward_table": "jaxbandits.environments.data.table_bandit:RewardTable",
     "data/trace": "jaxbandits.environments.data.recorded_trace:Trace",
     "data/observed": "jaxbandits.environments.coco.matrix_completion:Observed",

@@ -1,6 +1,8 @@
-"""Bandits made of data: tables of rewards and of labels, logs, recorded traces."""
+"""Bandits made of data: logs, tables of rewards and of labels, recorded traces."""
 
 from jaxbandits.environments.data import *
+from jaxbandits.environments.data.log import Log as Log
 from jaxbandits.environments.datasets.labelled import load_labelled as load_labelled
+from jaxbandits.evaluation import evaluate as evaluate
 from jaxbandits.results.off_policy import PolicyValue as PolicyValue
-from jaxbandits.results.off_policy import evaluate as evaluate
+from jaxbandits.results.off_policy import PolicyValues as PolicyValues

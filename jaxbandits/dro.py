@@ -3,7 +3,7 @@
 from jaxbandits.algorithms.dro import *
 from jaxbandits.environments.datasets.adult import adult_like as adult_like
 from jaxbandits.environments.datasets.adult import load_adult as load_adult
-from jaxbandits.environments.datasets.groups import GroupTable as GroupTable
+from jaxbandits.environments.datasets.groups import Groups as Groups
 from jaxbandits.environments.datasets.groups import load_groups_csv as load_groups_csv
 from jaxbandits.environments.datasets.groups import load_groups_libsvm as load_groups_libsvm
 from jaxbandits.environments.datasets.groups import load_groups_npz as load_groups_npz

@@ -327,9 +327,11 @@ class HasConfidenceSet(Protocol):
 class Environment(Protocol):
     """A frozen pytree, too, so that noise levels and drifts are sweepable.
 
-    Two class variables may describe the metrics of outcome, `at_record`, `in_hindsight` and `derive`:
+    Class variables may describe the metrics of outcome, `at_record`, `in_hindsight` and `derive`:
     `axes: ClassVar[dict[str, tuple[str, ...]]]` names the axes of arrays (`{"risk": ("group",)}`), and
-    `units: ClassVar[dict[str, str]]` names their units (`{"regret": "reward"}`).
+    `units: ClassVar[dict[str, str]]` names their units (`{"regret": "reward"}`), and
+    `may_be_missing: ClassVar[tuple[str, ...]]` names those in which a NaN stands for no value (a mean of which nothing
+    has counted), and not for a failed trial.
     """
 
     def init(self, key: jax.Array) -> Any:

@@ -3,7 +3,9 @@
 Every function takes the name that an error message gives the value, and raises `InputError` of one line.
 """
 
+import decimal
 import functools
+import numbers as numbers_abc
 from typing import Any
 
 import jax
@@ -56,19 +58,78 @@ def numbers(name: str, value: Any, allowed: str) -> Any:
     return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
-def floats(value: Any) -> np.ndarray:
-    """Return a float64 array, a copy.
+def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
+    """Return finite numbers as a new float64 array, whatever holds them: NumPy, JAX, pandas, polars, pyarrow, lists.
+
+    Text, dates and complex numbers are refused, also where NumPy would convert them without a word, and so are missing
+    entries: None, NaN, those of a nullable type, and the masked entries of a masked array.
+
+    Args:
+      name: of the argument.
+      value: the numbers.
+      *shapes: the shapes allowed, such as "(n,)" and "(n, K)", which fix the number of axes; none: any shape.
 
     Raises:
-      TypeError, ValueError: for what is no array of real numbers, of which complex numbers would lose a part.
+      InputError: for anything else, with row and column (from 0) of the first bad entry.
     """
-    array = np.array(value)
-    if np.iscomplexobj(array):
-        raise TypeError("complex numbers")
+    check_concrete(name, value)
+    needs = f"{name} must be numbers" + (f" of shape {' or '.join(shapes)}" if shapes else "")
+    try:
+        array = np.array(value)
+    except Exception:  # ragged lists; a container of another library may raise anything
+        raise InputError(f"{needs}, got {format_value(value)}") from None
+    if array.dtype == object and array.ndim:
+        array = _numbers_of_objects(name, needs, array)
+    if not (array.dtype.kind == "b" or is_real(array)):
+        raise InputError(f"{needs}, got {format_value(value)}{_ENCODE if array.dtype.kind in 'UST' else ''}")
+    if shapes and (array.ndim not in {len(axes_of(shape)) for shape in shapes} or not array.size):
+        raise InputError(f"{name} must have shape {' or '.join(shapes)}, got {array.shape}")
+    if np.ma.is_masked(value):
+        raise InputError(f"{name} must be finite, but {place(np.ma.getmaskarray(value))} is masked{_FILL}")
+    try:
+        array = array.astype(np.float64)
+    except OverflowError:
+        raise InputError(f"{name} must be finite, got a whole number beyond all floats") from None
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite, but {place(~np.isfinite(array))} is not{_FILL}")
+    return array
+
+
+_ENCODE = ": text becomes numbers by one-hot encoding, such as pandas.get_dummies or polars' to_dummies"
+_FILL = ": fill in or leave out rows with missing values"
+
+
+def axes_of(shape: str) -> list[str]:
+    """Return the axes of a shape that is written as text: of "(n, K)" n and K."""
+    return [axis for axis in shape.strip("()").split(",") if axis]
+
+
+def place(bad: np.ndarray) -> str:
+    """Name the first True entry of an array by its row and, where it has several, its column."""
+    row, *more = np.argwhere(np.atleast_1d(bad))[0]
+    return f"row {row}" + (f", column {', '.join(map(str, more))}" if more else "") + " (from 0)"
+
+
+def _numbers_of_objects(name: str, needs: str, array: np.ndarray) -> np.ndarray:
+    """Convert an array of Python objects, as nullable columns of pandas are, if every one is a real number."""
+    bad = np.array([not isinstance(entry, numbers_abc.Real | decimal.Decimal) for entry in array.flat], bool)
+    if bad.any():
+        first = array.ravel()[np.argmax(bad)]
+        where = place(bad.reshape(array.shape))
+        if is_missing(first):
+            raise InputError(f"{name} must be finite, but {where} is missing{_FILL}")
+        raise InputError(f"{needs}, but {where} holds {format_value(first)}{_ENCODE if isinstance(first, str) else ''}")
     try:
         return array.astype(np.float64)
     except OverflowError:
-        raise ValueError("a whole number beyond all floats") from None
+        raise InputError(f"{name} must be finite, got a whole number beyond all floats") from None
+
+
+def is_missing(entry: Any) -> bool:
+    """Return whether an entry of a column stands for nothing: None, NaN, pandas' NA and NaT, a masked constant."""
+    if entry is None or entry is np.ma.masked or type(entry).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(entry, numbers_abc.Real) and bool(entry != entry)
 
 
 def flag(name: str, value: Any) -> bool:

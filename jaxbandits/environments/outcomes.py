@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import jax
+import numpy as np
 
 
 class RegretOutcome(NamedTuple):
@@ -17,3 +18,9 @@ class FixedComparatorOutcome(NamedTuple):
     loss: jax.Array  # []  f_t(x_t)
     comparator_loss: jax.Array  # []  f_t(u)
     regret: jax.Array  # []  f_t(x_t) - f_t(u)
+
+
+def ratio(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return total / count on the host; NaN, which stands for missing, where nothing has counted."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(count > 0, total / count, np.nan)

@@ -61,10 +61,11 @@ def draw(
     most = max(len(of[label].seeds) for label in chosen)
     for curve in curves:
         trials, h = curve.trials, curve.point
+        failed = trials.failed(metric)[h] | (False if x == "round" else trials.failed(x)[h])
         usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
         if usable.any():
             at_x = trials.record_points if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
-            name = _legend(curve, int((~usable).sum()), most)
+            name = _legend(curve, int(failed.sum()), most)
             _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": legend_text(name), **line})
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
     ax.set_xlabel(spoken(x, x_unit))
@@ -236,10 +237,13 @@ def spoken(metric: str, unit: str) -> str:
 
 
 def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
+    present = [column[~np.isnan(column)] for column in values.T]  # where nothing has counted, a trial has no value
     if band == "mean":
-        centre, low, high = intervals.metric_interval(values)[:3]
+        ends = [intervals.metric_interval(column)[:3] for column in present] if np.isnan(values).any() else None
+        centre, low, high = intervals.metric_interval(values)[:3] if ends is None else np.array(ends).T
     else:
-        low, centre, high = np.quantile(values, (0.1, 0.5, 0.9), axis=0)
+        quantiles = [np.quantile(c, (0.1, 0.5, 0.9)) if len(c) else (np.nan,) * 3 for c in present]
+        low, centre, high = np.array(quantiles).T
     # Markers at a few staggered points keep the curves apart in grey.
     every = max(1, len(x) // 8)
     ours = look(index) | {"markersize": 4, "markevery": ((index * every) // 8, every)}

@@ -1,128 +1,234 @@
-"""Off-policy evaluation: what a policy would have earned, estimated from a log with propensities.
+"""Off-policy estimates from arrays: the mean reward of a policy, from a log of another one with propensities.
 
-    w_i   = pi(a_i | x_i) / p_i                                       importance weight of event i
-    IPS   = mean(w r)                                                 Horvitz & Thompson, 1952; unbiased
-    SNIPS = sum(w r) / sum(w)                                         Swaminathan & Joachims, NeurIPS 2015
-    DR    = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)))           Dudik, Langford & Li, ICML 2011
+    w_i        = pi(a_i | x_i) / p_i                                    importance weight of event i
+    IPS        = mean(w r)                                              Horvitz & Thompson, 1952; unbiased
+    clipped    = mean(min(w, M) r)                                      Ionides, 2008; M = sqrt(n)
+    SNIPS      = sum(w r) / sum(w)                                      Swaminathan & Joachims, NeurIPS 2015
+    DR         = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)))        Dudik, Langford & Li, ICML 2011; unbiased
+    switch-DR  = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)) 1{w <= M})        Wang, Agarwal & Dudik, ICML 2017
 
 p_i is the probability with which the logging policy played the action of event i, and q a model of rewards. IPS and DR
-are unbiased if the propensities are true, and positive wherever pi is; the better q is, the less variance DR has.
+are unbiased if the propensities are true, and positive wherever pi is; the better q is, the less variance DR has. Large
+weights are cut at M by clipped IPS, and left to the model by switch-DR: less variance for a bias, which their intervals
+do not contain.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.errors import format_value, unknown_name
 from jaxbandits.results import intervals
+from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result_table import ResultTable
 from jaxbandits.results.table import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLUMNS = ("method", "mean reward", "interval", "ESS", "largest weight", "support")
 
 
 class PolicyValue(NamedTuple):
     """Estimate of the mean reward of a policy.
 
     Attributes:
-      method: "IPS", "SNIPS" or "DR".
+      method: "IPS", "clipped IPS", "SNIPS", "DR", "switch-DR", or "replay" of a learner.
       value: the estimate.
       low: lower end of its interval.
       high: upper end of its interval.
-      effective_events: (sum w)^2 / sum w^2: events of equal weight whose mean would be as accurate.
+      ess: effective sample size, (sum w)^2 / sum w^2: events of equal weight whose mean would be as accurate. Of a
+        replay, the mean number of rounds that counted.
+      largest_weight: max w.
+      support: share of what the policy plays, averaged over events, that consists of actions in the log.
     """
 
     method: str
     value: float
     low: float
     high: float
-    effective_events: float
+    ess: float
+    largest_weight: float
+    support: float
 
 
-def evaluate(
-    action: Any, reward: Any, propensity: Any, policy: Any, *, model: Any = None, level: float = 0.95
-) -> ResultTable[PolicyValue]:
-    """Estimate the mean reward of a policy from a log of another one.
+class PolicyValues(ResultTable[PolicyValue]):
+    """Estimates of one policy by several methods, which print as a table."""
+
+    def __init__(self, rows: list[PolicyValue], level: float, interval: str):
+        """Make a table of rows.
+
+        Args:
+          rows: the estimates.
+          level: of their intervals.
+          interval: "bootstrap", "bernstein" or "student".
+        """
+        header = [f"{100 * level:g} % {interval}" if name == "interval" else name for name in _COLUMNS]
+        super().__init__(rows, header, _cells)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw every estimate with its interval.
+
+        Args:
+          ax: where; a new figure by default.
+        """
+        from jaxbandits.results import curves
+
+        ax = curves.axes(ax)
+        for i, row in enumerate(self):
+            look: dict[str, Any] = curves.look(i) | {"linestyle": ""}
+            ax.errorbar(row.value, i, xerr=[[row.value - row.low], [row.high - row.value]], capsize=2, **look)
+        ax.set_yticks(range(len(self)), [row.method for row in self])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"mean reward, {self.header[2]} interval")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+
+class Bounds(NamedTuple):
+    """Bounds that empirical-Bernstein intervals rest on."""
+
+    weight: float  # no weight is larger, in any context; inf: none is known
+    low: float  # no reward is smaller
+    high: float  # no reward is larger
+
+
+def estimate_values(
+    action: np.ndarray,
+    reward: np.ndarray,
+    propensity: np.ndarray,
+    policy: np.ndarray,
+    model: np.ndarray | None,
+    *,
+    level: float,
+    interval: str,
+    largest: float,
+    bounds: Bounds,
+) -> PolicyValues:
+    """Estimate the mean reward of a policy.
 
     Args:
-      action: `[n]` the action of each event, from 0; or names, numbered in their sorted order, of which there are K.
-      reward: `[n]` what it paid.
-      propensity: `[n]` probability in (0, 1] with which the logging policy played it.
-      policy: `[n, K]` probabilities with which the evaluated policy plays each action in each event.
-      model: `[n, K]` predicted rewards, from data other than the log or by cross-fitting; adds the doubly robust row.
-      level: of the intervals (Student's; of the linearised ratio for SNIPS).
-
-    Returns:
-      A row for IPS, for SNIPS and, with a model, for DR.
+      action: `[n]` numbers of the actions.
+      reward: `[n]`.
+      propensity: `[n]` in (0, 1].
+      policy: `[n, K]` probabilities of the policy.
+      model: `[n, K]` predicted rewards; None: without DR and switch-DR.
+      level: of the intervals.
+      interval: "bootstrap", "bernstein" or "student".
+      largest: M.
+      bounds: of weights and rewards.
 
     Raises:
-      InputError: for shapes that do not fit, numbers that are not finite, and probabilities that are none.
+      InputError: for another interval.
     """
-    rewards, propensities = _array("reward", reward, 1), _array("propensity", propensity, 1)
-    policy = _array("policy", policy, 2)
-    actions = _array("action", _numbered(action, policy.shape[1]), 1)
-    ranges.check_range("level", np.asarray(level), "(0, 1)")
-    n, n_actions = policy.shape
-    for name, array in (("action", actions), ("reward", rewards), ("propensity", propensities)):
-        if array.shape != (n,):
-            raise InputError(f"{name} must have one entry for each of the {n} rows of policy, got shape {array.shape}")
-    if n < 2:
-        raise InputError(f"a log of at least 2 events is needed, got {n}")
-    if not (np.isin(actions, np.arange(n_actions))).all():
-        bad = actions[~np.isin(actions, np.arange(n_actions))][0]
-        raise InputError(f"action must hold whole numbers in [0, {n_actions}), got {bad:g}")
-    ranges.check_range("propensity", propensities, "(0, 1]")
-    ranges.check_range("policy", policy, "[0, 1]")
-    if not np.allclose(policy.sum(axis=1), 1.0, atol=1e-6):
-        row = int(np.argmax(~np.isclose(policy.sum(axis=1), 1.0, atol=1e-6)))
-        raise InputError(f"rows of policy must sum to 1, but row {row} (from 0) sums to {policy[row].sum():g}")
-    events, actions = np.arange(n), actions.astype(np.int64)
-    weights = policy[events, actions] / propensities
-    if not weights.any():
-        raise InputError("the policy never plays an action of the log: nothing can be estimated")
-    effective = weights.sum() ** 2 / (weights**2).sum()
-    ratio = (weights * rewards).sum() / weights.sum()
-    terms = {"IPS": weights * rewards, "SNIPS": ratio + weights * (rewards - ratio) / weights.mean()}
+    if interval not in _INTERVALS:
+        raise unknown_name("interval", interval, _INTERVALS)
+    events = np.arange(len(action))
+    weight = policy[events, action] / propensity
+    is_logged = np.isin(np.arange(policy.shape[1]), action)
+    shared = {
+        "ess": float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0,
+        "largest_weight": float(weight.max()),
+        "support": float(policy[:, is_logged].sum(axis=1).mean()),
+    }
+    estimate = _INTERVALS[interval]
+    clipped = bounds._replace(weight=min(bounds.weight, largest))
+    found = {
+        "IPS": estimate(weight * reward, None, 0.0, bounds, level),
+        "clipped IPS": estimate(np.minimum(weight, largest) * reward, None, 0.0, clipped, level),
+        "SNIPS": estimate(weight * reward, weight, 0.0, bounds, level),
+    }
     if model is not None:
-        predicted = _array("model", model, 2)
-        if predicted.shape != policy.shape:
-            raise InputError(f"model must have the shape of policy, {policy.shape}, got {predicted.shape}")
-        terms["DR"] = (policy * predicted).sum(axis=1) + weights * (rewards - predicted[events, actions])
-    found = []
-    for method, values in terms.items():
-        estimate = intervals.t_interval(values, level=level)
-        found.append(PolicyValue(method, *map(float, (estimate.mean, estimate.low, estimate.high, effective))))
-    header = ("method", "mean reward", f"{100 * level:g} % t-interval", "effective events")
-    return ResultTable(found, header, lambda row: _cells(row))
+        direct = (policy * model).sum(axis=1)
+        rest = weight * (reward - model[events, action])
+        spread = float(np.ptp(model))
+        residuals = bounds._replace(low=bounds.low - model.max(), high=bounds.high - model.min())
+        found["DR"] = estimate(direct + rest, None, spread, residuals, level)
+        small = residuals._replace(weight=clipped.weight)
+        found["switch-DR"] = estimate(direct + np.where(weight <= largest, rest, 0.0), None, spread, small, level)
+    values = [
+        PolicyValue(method, *map(float, (row.mean, row.low, row.high)), **shared) for method, row in found.items()
+    ]
+    if interval == "bernstein":
+        values = [_inside(row, bounds) for row in values]
+    return PolicyValues(values, level, interval)
 
 
-def _numbered(action: Any, n_actions: int) -> Any:
-    """Return actions that are names as numbers, in the sorted order of the names; others as they are."""
-    if not isinstance(action, (list, tuple, np.ndarray)):
-        return action
-    names = np.asarray(action, dtype=object).ravel()
-    if not len(names) or not all(isinstance(name, str) for name in names):
-        return action
-    known, numbers = np.unique(names.astype(str), return_inverse=True)
-    if len(known) != n_actions:
-        listed = ", ".join(known[:4]) + (", ..." if len(known) > 4 else "")
-        raise InputError(
-            f"action names {len(known)} actions ({listed}), but policy has {n_actions} columns: number them"
-        )
-    return numbers
+def _inside(row: PolicyValue, bounds: Bounds) -> PolicyValue:
+    """Cut an interval to the rewards that are possible: no policy earns less or more."""
+    low, high = max(row.low, bounds.low), min(row.high, bounds.high)
+    return row._replace(low=min(low, bounds.high), high=max(high, bounds.low))
+
+
+def _student(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
+    """Estimate the mean of terms, or their sum over that of weights, with Student's interval (linearised)."""
+    del spread, bounds
+    if weight is None:
+        return intervals.t_interval(terms, level=level)
+    ratio = terms.sum() / weight.sum()
+    return intervals.t_interval(ratio + (terms - weight * ratio) / weight.mean(), level=level)
+
+
+def _bootstrap(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
+    """Estimate the same with the hull of Student's and the bootstrap-t interval."""
+    del spread, bounds
+    if weight is None:
+        return intervals.mean_interval(terms, level)
+
+    def gradient(means: np.ndarray) -> np.ndarray:
+        return np.stack([1.0 / means[..., 1], -means[..., 0] / means[..., 1] ** 2], axis=-1)
+
+    return intervals.smooth_interval(
+        np.stack([terms, weight], axis=1), lambda means: means[..., 0] / means[..., 1], gradient, level
+    )
+
+
+def _bernstein(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
+    """Estimate the same with an empirical-Bernstein interval (Maurer & Pontil, COLT 2009, Theorem 4), both sides.
+
+        |mean - E| <= sqrt(2 V ln(4 / delta) / n) + 7 b ln(4 / delta) / (3 (n - 1))
+
+    with the sample variance V and terms in an interval of length b: weights times rewards (or residuals) between their
+    bounds, plus a prediction of length `spread`. Of a ratio, all x for which the interval of the mean of w (r - x)
+    holds 0.
+    """
+    n = len(terms)
+    low, high = min(bounds.low, 0.0), max(bounds.high, 0.0)
+    length = spread + bounds.weight * (high - low)
+    logarithm = np.log(4.0 / (1.0 - intervals.checked_level(level)))
+    if weight is None:
+        half = np.sqrt(2.0 * terms.var(ddof=1) * logarithm / n) + 7.0 * length * logarithm / (3.0 * (n - 1))
+        return Estimate(*map(np.asarray, (terms.mean(), terms.mean() - half, terms.mean() + half)), n=n)
+    ratio = terms.sum() / weight.sum()
+    length = bounds.weight * (bounds.high - bounds.low)  # w (r - x) for x between the bounds
+    grid = np.linspace(bounds.low, bounds.high, 2001)
+    centre = terms.mean() - grid * weight.mean()
+    covariance = np.cov(terms, weight)
+    variance = covariance[0, 0] - 2.0 * grid * covariance[0, 1] + grid**2 * covariance[1, 1]
+    half = np.sqrt(2.0 * np.maximum(variance, 0.0) * logarithm / n) + 7.0 * length * logarithm / (3.0 * (n - 1))
+    kept = grid[np.abs(centre) <= half]
+    step = grid[1] - grid[0]
+    ends = (kept.min() - step, kept.max() + step) if len(kept) else (ratio, ratio)
+    return Estimate(*map(np.asarray, (ratio, min(ends[0], ratio), max(ends[1], ratio))), n=n)
+
+
+_INTERVALS: dict[str, Callable[..., Estimate]] = {
+    "bootstrap": _bootstrap,
+    "bernstein": _bernstein,
+    "student": _student,
+}
 
 
 def _cells(row: PolicyValue) -> list[str]:
-    return [row.method, number(row.value), f"[{number(row.low)}, {number(row.high)}]", number(row.effective_events)]
+    interval = f"[{number(row.low)}, {number(row.high)}]"
+    return [row.method, number(row.value), interval, number(row.ess), number(row.largest_weight), f"{row.support:.0%}"]
 
 
-def _array(name: str, value: Any, axes: int) -> np.ndarray:
-    shape = {1: "(n,)", 2: "(n, K)"}[axes]
-    try:
-        array = ranges.floats(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers of shape {shape}, got {format_value(value)}") from None
-    if array.ndim != axes or not array.size:
-        raise InputError(f"{name} must have shape {shape}, got {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} (from 0) is not")
-    return array
+def describe_weights(weight: np.ndarray) -> str | None:
+    """Return what is wrong with the mean of importance weights, which is 1 in expectation; None if nothing is."""
+    n, mean = len(weight), weight.mean()
+    error = weight.std() / np.sqrt(n)
+    if abs(mean - 1.0) <= max(5.0 * error, 0.05):
+        return None
+    return f"the importance weights average {format_value(round(float(mean), 3))} (standard error {error:.2g}), not 1"

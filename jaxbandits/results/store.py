@@ -31,7 +31,9 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     header: dict[str, Any] = {"format": _FORMAT, "info": result.info, "trials": []}
     arrays: dict[str, np.ndarray] = {}
     for i, (label, trials) in enumerate(result.trials.items()):
-        described = {name: getattr(trials, name) for name in ("points", "axes", "units", "timing", "spec")}
+        described = {
+            name: getattr(trials, name) for name in ("points", "axes", "units", "timing", "spec", "may_be_missing")
+        }
         header["trials"].append({"label": label, "metrics": list(trials.values), **described})
         arrays |= {f"{i}:{name}": getattr(trials, name) for name in _ARRAYS}
         arrays |= {f"{i}:values:{j}": values for j, values in enumerate(trials.values.values())}
@@ -81,6 +83,7 @@ def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
             **{name: file.read_increasing(f"{i}:{name}") for name in _INCREASING},
             axes={name: tuple(axes) for name, axes in item["axes"].items()},
             **{name: _of_type(dict, item[name]) for name in ("units", "timing", "spec")},
+            may_be_missing=tuple(_of_type(list, item.get("may_be_missing", []))),
         )
     return found
 

@@ -41,7 +41,7 @@ def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, i
 def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[str, int]) -> Iterator[Row]:
     batches = trials.timing.get("ns_per_round", ())
     per_round = float(np.median(batches)) if len(batches) else np.nan
-    usable = trials.usable(metric)
+    usable, failed = trials.usable(metric), trials.failed(metric)
     entries = trials.entries(metric, at)
     for h, point in enumerate(trials.points):
         for entry, values in entries:
@@ -55,7 +55,7 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
                 *map(float, (mean.mean, mean.low, mean.high)),
                 *map(float, quantiles),
                 trials=len(good),
-                failed=int((~usable[h]).sum()),
+                failed=int(failed[h].sum()),
                 ns_per_round=per_round,
             )
 
@@ -80,6 +80,13 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
             stacklevel=stacklevel + 1,
         )
     for label, trials in of.items():
+        missing = ~(trials.usable(metric) | trials.failed(metric))
+        if missing.any():
+            warnings.warn(
+                f"{label}: {int(missing.sum())} of {missing.size} trials have no value of {metric!r}, because nothing "
+                "has counted in them; they are left out",
+                stacklevel=stacklevel + 1,
+            )
         strayed = int((trials.inadmissible > 0).sum())
         if strayed:
             warnings.warn(

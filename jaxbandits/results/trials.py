@@ -30,6 +30,8 @@ class Trials:
       axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be left out.
       units: per metric its unit, "" where it has none.
       timing: `compile_s`, `run_s` (summed over workers), `rounds`, and `ns_per_round` of every batch.
+      may_be_missing: metrics in which a NaN stands for no value, such as a mean of which nothing has counted, and not
+        for a failure.
       spec: the job: algorithm, environment, horizon, record points, meters, width, and the digest of what determines
         the numbers.
 
@@ -47,6 +49,7 @@ class Trials:
     units: dict[str, str] = dataclasses.field(default_factory=dict)
     timing: dict[str, Any] = dataclasses.field(default_factory=dict)
     spec: dict[str, Any] = dataclasses.field(default_factory=dict)
+    may_be_missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check shapes, kinds and order."""
@@ -141,20 +144,24 @@ class Trials:
             self,
             values={name: values[:, :, -1:].copy() for name, values in self.values.items()},
             record_points=self.record_points[-1:],
-            healthy=np.logical_and.reduce([self.healthy, *(self.usable(name) for name in self.values)]),
+            healthy=~np.logical_or.reduce([~self.healthy, *(self.failed(name) for name in self.values)]),
         )
 
     def usable(self, metric: str | None = None) -> np.ndarray:
-        """Return `[H, S]`, True for trials that did not fail."""
-        values = self.get(metric)
-        return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & self.healthy
+        """Return `[H, S]`, True for trials that did not fail and have a value at the last record point."""
+        values = self.get(metric)[:, :, -1]
+        return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & ~self.failed(metric)
 
     def failed(self, metric: str | None = None) -> np.ndarray:
         """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state.
 
-        Regret is made of means: it can stay finite while the learner behind it is lost.
+        Regret is made of means: it can stay finite while the learner behind it is lost. A NaN of a metric that
+        `may_be_missing` is no failure.
         """
-        return ~self.usable(metric)
+        metric = self.metric(metric)
+        values = self.values[metric]
+        sound = ~np.isinf(values) if metric in self.may_be_missing else np.isfinite(values)
+        return ~(sound.all(axis=tuple(range(2, values.ndim))) & self.healthy)
 
     def entries(self, metric: str, at: Mapping[str, int]) -> list[tuple[dict[str, int], np.ndarray]]:
         """Split a metric into scalars: every entry of a vector metric, or those `at` an index of its named axes.

@@ -61,6 +61,7 @@ def collect_trials(
         units={name: units[name] for name in values if name in units},
         timing=dataclasses.asdict(timing) | {"ns_per_round": list(timing.ns_per_round)},
         spec=spec,
+        may_be_missing=tuple(name for name in getattr(job.environment, "may_be_missing", ()) if name in values),
     )
 
 

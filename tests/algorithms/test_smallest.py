@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.dro import SMPA, GroupData, GroupTable, SMDr, SyntheticGroups
+from jaxbandits.dro import SMPA, GroupData, Groups, SMDr, SyntheticGroups
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.glm import Covertype
 from jaxbandits.linear import LinearSystem
@@ -19,9 +19,7 @@ MADE = {
     "linear/linear_system": lambda: LinearSystem(A=np.array([[0.8]]), B=np.array([[0.5]])),
     "dro/smd_r": lambda: SMDr(dim=1, budgets=(1, 1)),
     "dro/smpa": lambda: SMPA(dim=1, budgets=(1, 1)),
-    "dro/group_data": lambda: GroupData.from_table(
-        GroupTable(np.ones((2, 1)), np.arange(2.0), np.arange(2), ("a", "b"))
-    ),
+    "dro/group_data": lambda: GroupData.from_table(Groups(np.ones((2, 1)), np.arange(2.0), np.arange(2), ("a", "b"))),
     "dro/synthetic_groups": lambda: SyntheticGroups.homogeneous(dim=1, n_groups=2),
     "glm/covertype": lambda: Covertype.stand_in(n_arms=1, rows=100),
 }

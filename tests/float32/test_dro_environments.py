@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.pytree import as_arrays
-from jaxbandits.environments.datasets.groups import GroupTable
+from jaxbandits.environments.datasets.groups import Groups
 from jaxbandits.environments.dro.example_groups import ExampleGroups
 from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.group_losses import Custom, Hinge, Logistic, Squared
@@ -21,7 +21,7 @@ def table():
     rng = np.random.default_rng(2)
     group = rng.permutation(np.repeat(np.arange(3), SIZES))
     labels = np.where(rng.random(sum(SIZES)) < 0.3, -1.0, 1.0)
-    return GroupTable(rng.normal(size=(sum(SIZES), 4)) + 0.3 * group[:, None], labels, group, ("a", "b", "c"))
+    return Groups(rng.normal(size=(sum(SIZES), 4)) + 0.3 * group[:, None], labels, group, ("a", "b", "c"))
 
 
 LOSSES = {

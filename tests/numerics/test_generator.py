@@ -124,7 +124,7 @@ def statistics_of_words(key, steps):
         }  # fmt: skip
         return jax.tree.map(jnp.add, sums, (jax.tree.map(jnp.sum, products), tables))
 
-    shapes = jax.eval_shape(lambda: step(0, (dict.fromkeys(NAMES, 0.0), {name: 0 for name in TABLES})))
+    shapes = jax.eval_shape(lambda: step(0, (dict.fromkeys(NAMES, 0.0), dict.fromkeys(TABLES, 0))))
     start = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
     sums, tables = jax.jit(lambda: jax.lax.fori_loop(0, steps, step, start))()
     total = 2 * KEYS * BLOCKS * steps

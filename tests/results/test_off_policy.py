@@ -1,13 +1,23 @@
 """Off-policy estimates: against a loop, unbiased, with intervals that cover, and clear about wrong input."""
 
+import re
+import warnings
+from typing import ClassVar
+
+import jax.numpy as jnp
+import matplotlib as mpl
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
-from jaxbandits import InputError
-from jaxbandits.data import evaluate
+from jaxbandits import ArmDecision, InputError, Reward, pytree, static
+from jaxbandits.data import Log, evaluate
+from jaxbandits.linear import OFUL
 from tests.reference import off_policy as reference
 
 K = 3
+NAMES = ("ash", "beech", "cedar")
 
 
 def _log(seed, n):
@@ -23,25 +33,26 @@ def _log(seed, n):
     return (action, reward, logging[np.arange(n), action], policy), means + 0.1, (policy * means).sum(axis=1).mean()
 
 
-def test_estimates_are_those_of_a_loop():
+def values(table):
+    return {row.method: row.value for row in table}
+
+
+@pytest.mark.parametrize("largest", [None, 1.2])
+def test_estimates_are_those_of_a_loop(largest):
     log, model, _ = _log(0, 300)
-    found = {row.method: row.value for row in evaluate(*log, model=model)}
-    expected = reference.evaluate(*log, model)
+    found = values(evaluate(*log, model=model, largest=largest))
+    expected = reference.evaluate(*log, model, np.sqrt(300) if largest is None else largest)
     assert found.keys() == expected.keys()
     for method, value in expected.items():
         assert found[method] == pytest.approx(value, rel=1e-10)
 
 
-def test_intervals_cover_the_value_of_the_policy():
-    """95 % of 200 logs, within four standard errors; the doubly robust interval is the shortest."""
-    covered, widths = dict.fromkeys(("IPS", "SNIPS", "DR"), 0), dict.fromkeys(("IPS", "SNIPS", "DR"), 0.0)
-    for seed in range(200):
-        log, model, truth = _log(seed, 400)
-        for row in evaluate(*log, model=model):
-            covered[row.method] += row.low <= truth <= row.high
-            widths[row.method] += row.high - row.low
-    assert all(count >= 200 * 0.95 - 4 * np.sqrt(200 * 0.95 * 0.05) for count in covered.values()), covered
-    assert widths["DR"] < widths["IPS"]
+def test_weights_are_described():
+    (action, reward, propensity, policy), _, _ = _log(0, 300)
+    weight = policy[np.arange(300), action] / propensity
+    row = evaluate(action, reward, propensity, policy)[0]
+    assert row.ess == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    assert row.largest_weight == weight.max() and row.support == pytest.approx(1.0)
 
 
 def test_the_policy_that_logged_earns_the_mean_of_the_log():
@@ -49,33 +60,235 @@ def test_the_policy_that_logged_earns_the_mean_of_the_log():
     policy = np.tile([0.5, 0.3, 0.2], (100, 1))
     action, reward = draws.choice(K, size=100, p=policy[0]), draws.standard_normal(100)
     for row in evaluate(action, reward, policy[0][action], policy):
-        assert row.value == pytest.approx(reward.mean()) and row.effective_events == pytest.approx(100)
+        assert row.value == pytest.approx(reward.mean()) and row.ess == pytest.approx(100)
+
+
+def test_forms_of_a_policy_and_of_a_model():
+    """obp's [n, K, 1], the same in all events, a function of the context, frames with columns in any order."""
+    (action, reward, propensity, policy), model, _ = _log(0, 300)
+    same = np.tile([0.2, 0.3, 0.5], (300, 1))
+    expected = evaluate(action, reward, propensity, same, model=model)
+    for form in (same[:, :, None], [0.2, 0.3, 0.5]):
+        assert evaluate(action, reward, propensity, form, model=model) == expected
+    log = Log.from_arrays(np.array(NAMES)[action], reward, propensity, model, actions=NAMES)
+    expected = evaluate(action, reward, propensity, policy, model=model)
+    frame = pl.DataFrame(policy, schema=list(NAMES))
+    for form in (
+        policy,
+        frame.select("cedar", "ash", "beech"),
+        frame.to_pandas(),
+        frame.to_arrow(),
+        {name: policy[:, k] for k, name in enumerate(NAMES)},
+    ):
+        assert evaluate(log, form, model=lambda context: context) == expected
+    greedy = np.eye(K)[model.argmax(axis=1)]
+    assert evaluate(log, lambda context: np.eye(K)[context.argmax(axis=1)]) == evaluate(log, greedy)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"action": [0, 3]}, r"whole numbers in \[0, 3\), got 3"),
-        ({"reward": [1.0, np.nan]}, r"reward must be finite, but row 1"),
-        ({"propensity": [0.0, 0.5]}, r"propensity must lie in \(0, 1\]"),
-        ({"propensity": [0.5]}, r"propensity must have one entry for each of the 2 rows"),
-        ({"policy": [[0.5, 0.5, 0.5], [1.0, 0.0, 0.0]]}, r"rows of policy must sum to 1, but row 0 .* 1.5"),
-        ({"policy": [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]}, r"never plays an action of the log"),
-        ({"model": [[1.0], [1.0]]}, r"model must have the shape of policy"),
+        ({0: [0, 3]}, r"action names 2 actions \(0, 3\), but there are 3"),
+        ({1: [1.0, np.nan]}, r"reward must be finite, but row 1 \(from 0\)"),
+        ({1: [1.0, None]}, r"reward must be finite, but row 1 \(from 0\) is missing"),
+        ({1: np.ma.masked_equal([1.0, -9.0], -9.0)}, r"reward must be finite, but row 1 \(from 0\) is masked"),
+        ({1: ["1", "0"]}, r"reward must be numbers of shape \(n,\), got \['1', '0'\]: text becomes numbers"),
+        ({1: np.array(["2026-11-26", "2026-11-27"], "M8[D]")}, r"reward must be numbers of shape \(n,\), got array"),
+        ({2: [0.0, 0.5]}, r"propensity must lie in \(0, 1\], got 0"),
+        ({2: [0.5]}, r"one entry an event: reward has 2, propensity \(1,\)"),
+        ({3: [[0.5, 0.5, 0.5], [1.0, 0.0, 0.0]]}, r"rows of policy must sum to 1, but row 0 .* 1.5"),
+        ({3: [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]}, r"never plays an action of the log"),
+        ({3: [[0.0, 0.0, 1.0]]}, r"policy must have a row for each of the 2 events and a column for each of the 3"),
+        ({3: None}, r"evaluate needs a policy"),
+        ({3: lambda context: context}, r"a policy that is a function needs a log with context"),
     ],
 )
 def test_wrong_input_is_one_line(change, message):
-    log = {"action": [0, 1], "reward": [1.0, 0.0], "propensity": [0.5, 0.5], "policy": [[0.2, 0.3, 0.5]] * 2}
+    log = [[0, 1], [1.0, 0.0], [0.5, 0.5], [[0.2, 0.3, 0.5]] * 2]
+    with pytest.raises(InputError, match=message) as said, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        evaluate(*(change.get(i, part) for i, part in enumerate(log)))
+    assert "\n" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": [[1.0], [1.0]]}, r"model must have a row for each of the 60 events and a column for each of the 3"),
+        ({"level": 95}, r"level must lie in \(0, 1\), such as 0.95, got 95"),
+        ({"level": True}, "level must lie in"),
+        ({"level": [0.9]}, "level must lie in"),
+        ({"interval": "bernstien"}, "unknown interval 'bernstien'; did you mean 'bernstein'"),
+        ({"largest": 0.0}, r"largest must lie in \(0, inf\)"),
+        ({"max_weight": -1.0}, r"max_weight must lie in \(0, inf\)"),
+        ({"reward_range": (0.0, 0.5), "interval": "bernstein"}, r"reward must lie in \[0.0, 0.5\], got 1"),
+        ({"reward_range": (1.0, 0.0)}, r"reward_range must be \(least, largest\)"),
+    ],
+)
+def test_wrong_settings_are_one_line(settings, message):
+    log, _, _ = _log(0, 60)
     with pytest.raises(InputError, match=message):
-        evaluate(**(log | change))
+        evaluate(*log, **settings)
 
 
-def test_actions_may_be_names():
-    """Numbered in sorted order; where the log lacks one, columns of the policy cannot be told apart."""
+def test_actions_by_name():
+    """In the order that is given; without it a warning says which order was taken, and a log refuses."""
     (action, *rest), _, _ = _log(0, 300)
-    names = np.array(["ash", "beech", "cedar"])[action]
-    assert list(evaluate(names, *rest)) == list(evaluate(action, *rest))
-    assert list(evaluate(list(names), *rest)) == list(evaluate(action, *rest))
-    few = np.where(names == "cedar", "ash", names)
-    with pytest.raises(InputError, match=r"action names 2 actions \(ash, beech\), but policy has 3 columns"):
+    names = np.array(["popup", "banner", "email"])
+    expected = evaluate(action, *rest)
+    assert evaluate(names[action], *rest, actions=list(names)) == expected
+    with pytest.warns(UserWarning, match="for the actions in alphabetical order, banner, email, popup: give actions="):
+        assert evaluate(names[action], *rest) != expected
+    categories = pd.Categorical(names[action], categories=names)
+    for named in (categories, pd.Series(categories), pl.Series(names[action], dtype=pl.Enum(names))):
+        assert evaluate(named, *rest) == expected
+    log = Log.from_frame(
+        {"ad": names[action], "paid": rest[0], "p": rest[1]}, action="ad", reward="paid", propensity="p"
+    )
+    with pytest.raises(InputError, match=r"columns of policy cannot be matched .* \(banner, email, popup\): give"):
+        evaluate(log, rest[2])
+    frame = pl.DataFrame(rest[2], schema=list(names))
+    assert evaluate(log, frame) == expected
+    with pytest.raises(InputError, match="policy has no column for the action 'banner'"):
+        evaluate(log, frame.drop("banner"))
+    few = np.where(names[action] == "email", "popup", names[action])
+    with pytest.raises(
+        InputError, match=r"action names 2 actions \(banner, popup\), but there are 3: give all of them"
+    ):
         evaluate(few, *rest)
+
+
+def test_ids_keep_their_order():
+    """Of twelve ads "1" to "12" the second pays: digits are in the order of numbers, whether text or not."""
+    action = np.tile(np.arange(1, 13), 50)
+    policy = np.tile(np.eye(12)[1], (600, 1))
+    for ids in (action, action.astype(str), list(map(str, action)), pd.Series(action.astype(str))):
+        assert evaluate(ids, action == 2, np.full(600, 1 / 12), policy)[0].value == pytest.approx(1.0)
+
+
+def test_what_makes_estimates_worthless_is_told_with_its_number():
+    """One warning each, and none for a good log."""
+    draws = np.random.default_rng(0)
+    action = draws.choice(2, size=400, p=[0.9, 0.1])
+    propensity, reward = np.where(action == 0, 0.9, 0.1), draws.random(400)
+    uniform = np.full((400, 2), 0.5)
+    evaluate(action, reward, propensity, uniform)
+    with pytest.warns(UserWarning, match=r"25.00% of what the policy plays are actions that the log never shows \(2\)"):
+        assert evaluate(action, reward, propensity, [0.5, 0.25, 0.25])[0].support == 0.75
+    with pytest.warns() as told:
+        evaluate(action, reward, np.full(400, 0.9), uniform)
+    assert [re.sub(r"\d.*", "", str(w.message)) for w in told] == [
+        "Log: 1/propensity averages ",
+        "evaluate: the importance weights average ",
+    ]
+    with pytest.warns(UserWarning, match=r"effective sample size is \d+ of 400 events: below 50"):
+        evaluate(action, reward, propensity, [0.0, 1.0])
+    with pytest.warns(UserWarning, match=r"1/propensity averages 50 .* there are 2 actions, 2 of them in the log"):
+        Log.from_arrays(action, reward, np.full(400, 0.02), actions=2)
+
+
+class TestIntervals:
+    def test_bernstein_is_that_of_the_theorem(self):
+        (action, reward, propensity, policy), model, _ = _log(2, 40)
+        weight = policy[np.arange(40), action] / propensity
+        with pytest.warns(UserWarning, match="effective sample size"):
+            found = evaluate(
+                action, reward, propensity, policy, model=model, interval="bernstein", max_weight=9.0,
+                reward_range=(-50.0, 60.0), level=0.9,
+            )  # fmt: skip
+        rows = {row.method: row for row in found}
+        low, high = reference.bernstein(weight * reward, 9.0 * 110.0, 0.9)
+        assert (rows["IPS"].low, rows["IPS"].high) == (max(low, -50.0), min(high, 60.0))
+        direct, rest = (policy * model).sum(axis=1), weight * (reward - model[np.arange(40), action])
+        length = np.ptp(model) + 9.0 * (60.0 - model.min() - (-50.0 - model.max()))
+        low, high = reference.bernstein(direct + rest, length, 0.9)
+        assert (rows["DR"].low, rows["DR"].high) == (max(low, -50.0), min(high, 60.0))
+
+    def test_bernstein_of_a_ratio_holds_those_whose_residuals_may_average_0(self):
+        (action, reward, propensity, policy), _, _ = _log(2, 4000)
+        weight = policy[np.arange(4000), action] / propensity
+        row = evaluate(
+            action, reward, propensity, policy, interval="bernstein", max_weight=weight.max(), reward_range=(0, 1)
+        )[2]
+        for x, inside in (
+            (row.low - 1e-3, False),
+            (row.low + 1e-3, True),
+            (row.high - 1e-3, True),
+            (row.high + 1e-3, False),
+        ):
+            values = weight * (reward - x)
+            half = np.sqrt(2 * values.var(ddof=1) * np.log(80) / 4000) + 7 * weight.max() * np.log(80) / 3 / 3999
+            assert (abs(values.mean()) <= half) == inside
+
+    def test_an_action_without_events_leaves_every_reward_possible(self):
+        with pytest.warns(UserWarning, match="never shows"):
+            rows = evaluate(
+                [0, 1] * 50, [0, 1] * 50, [0.5] * 100, [0.4, 0.4, 0.2], interval="bernstein", reward_range=(0, 2)
+            )
+        assert (rows[0].low, rows[0].high) == (0.0, 2.0)
+        with pytest.raises(InputError, match="all rewards of the log are 1: give their range"):
+            evaluate([0, 1] * 50, [1] * 100, [0.5] * 100, [0.5, 0.5], interval="bernstein")
+
+    def test_student_is_shorter_than_the_bootstrap(self):
+        log, model, _ = _log(0, 300)
+        for short, long in zip(
+            evaluate(*log, model=model, interval="student"), evaluate(*log, model=model), strict=True
+        ):
+            assert long.low <= short.low and short.high <= long.high
+
+
+def test_the_table_and_the_figure():
+    log, model, _ = _log(0, 300)
+    found = evaluate(*log, model=model, interval="student")
+    lines = repr(found).splitlines()
+    assert lines[0].split("  ")[0] == "method" and "95 % student" in lines[0] and "ESS" in lines[0]
+    assert [line.split("  ")[0] for line in lines[2:]] == ["IPS", "clipped IPS", "SNIPS", "DR", "switch-DR"]
+    mpl.use("Agg")
+    ax = found.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == [row.method for row in found]
+    np.testing.assert_allclose([bar[0].get_xdata()[0] for bar in ax.containers], [row.value for row in found])
+
+
+@pytree
+class Constant:
+    """Plays arm 1."""
+
+    feedback: ClassVar[type] = Reward
+    dim: int = static(6, "[1, inf)", "d")
+
+    def init(self, key):
+        return jnp.zeros(1)
+
+    def select(self, key, t, state, obs):
+        return ArmDecision(jnp.int32(1), obs.arms[1])
+
+    def update(self, key, t, state, obs, decision, feedback):
+        return state
+
+
+class TestLearners:
+    @pytest.mark.parametrize("uniform", [True, False])
+    def test_a_learner_is_replayed(self, uniform):
+        """Logging that depends on the context is corrected: arm 1 earns 0.5 on average, 0.33 on its events."""
+        draws = np.random.default_rng(0)
+        n = 8000
+        context = draws.standard_normal((n, 2))
+        logging = (
+            np.where(context[:, :1] > 0, [[0.1, 0.7, 0.2]], [[0.6, 0.1, 0.3]])
+            if not uniform
+            else np.full((n, 3), 1 / 3)
+        )
+        action = (draws.random(n)[:, None] > logging.cumsum(axis=1)).sum(axis=1)
+        paid = (draws.random(n) < np.where(context[:, 0] > 0, 0.3, 0.7)).astype(float)
+        log = Log.from_arrays(action, paid, logging[np.arange(n), action], context, actions=3)
+        (row,) = evaluate(log, Constant(), seeds=8)
+        rounds = n * logging.min()
+        assert row.method == "replay" and row.ess == pytest.approx(rounds, rel=0.1)
+        assert abs(row.value - 0.5) < 4 * 0.5 / np.sqrt(rounds)
+        half = 1.96 * 0.5 / np.sqrt(row.ess)
+        assert (row.low, row.high) == pytest.approx((row.value - half, row.value + half), abs=0.01)
+
+    def test_refused(self):
+        log = Log.from_arrays([0], [1.0], [1.0], actions=1)
+        with pytest.raises(InputError, match="no trial of the learner has two events that count"):
+            evaluate(log, OFUL(dim=1), seeds=1)

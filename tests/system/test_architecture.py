@@ -34,6 +34,7 @@ ALLOWED = {
     "catalogue": {"base", "domains", "estimation", "algorithms", "environments"},
     "simulation": _NUMERIC | {"types", "results", "catalogue", "simulation"},
     "sweeps": {"base", "algorithms", "environments", "catalogue", "results", "simulation", "sweeps"},
+    "evaluation": {"base", "environments", "results", "simulation"},
     "theory": _NUMERIC | {"algorithms", "theory"},
     "diagnostics": _NUMERIC | {"types", "domains", "estimation", "algorithms", "simulation", "diagnostics"},
     "experiments": _NUMERIC
@@ -51,7 +52,7 @@ ALLOWED = {
 }
 FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
-ALLOWED["data"] |= {"results"}  # what a log says of a policy is a statistic
+ALLOWED["data"] |= {"results", "evaluation"}
 ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
 ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue", "sweeps"}
 

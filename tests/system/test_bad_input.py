@@ -27,7 +27,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.pytree import is_static, named_constructors, validate
 from jaxbandits.coco import OFWTVC
 from jaxbandits.domains import Box, CappedSimplex, Polytope
-from jaxbandits.dro import Custom, GroupTable
+from jaxbandits.dro import Custom, Groups
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.datasets.covertype import clusters, covertype_like
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
@@ -180,7 +180,7 @@ GIVEN = {
     "means": np.array([0.2, 0.5, 0.9]), "moment_bound": 2.0, "norm_bound": 2.0, "oracle": OGD(dim=10), "regret": 5.0,
     "starts": np.array([0, 9]), "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3),
     "rewards": np.eye(2), "shared_dim": 2, "steps": 2,
-    "table": GroupTable(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
+    "table": Groups(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
     "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "variance_bound": 2.0, "variation": 3.0,
     "vectors": np.eye(2),
 }  # fmt: skip

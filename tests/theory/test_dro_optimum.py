@@ -14,7 +14,7 @@ import pytest
 
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SMD, ATkROk, ATkROm, GroupData, Online
-from jaxbandits.environments.datasets.groups import GroupTable
+from jaxbandits.environments.datasets.groups import Groups
 from jaxbandits.simulation import simulate
 
 M, D, ROWS, RADIUS, K = 4, 3, 30, 2.0, 2
@@ -28,7 +28,7 @@ def table():
     y = np.sign(np.einsum("mrd,md->mr", x, rng.normal(size=D) + 0.8 * rng.normal(size=(M, D))))
     y[0, : ROWS // 5] *= -1.0
     group = np.repeat(np.arange(M), ROWS)
-    return GroupTable(x.reshape(-1, D), y.ravel(), group, tuple("abcd"))
+    return Groups(x.reshape(-1, D), y.ravel(), group, tuple("abcd"))
 
 
 def least(table, k):
@@ -87,7 +87,7 @@ def test_long_runs_come_down_to_the_optimum_of_the_dro_package(table, cls):
     model = _group_dro()(input_dim=D + 1, group_idx=D, model_type="logistic", fit_intercept=False)
     found = model.fit(features, table.labels)
     assert np.linalg.norm(found["theta"]) < 0.8 * RADIUS
-    environment = GroupData.from_table(GroupTable(features, table.labels, table.group, table.names))
+    environment = GroupData.from_table(Groups(features, table.labels, table.group, table.names))
     risks = environment.risks(environment.init(None), np.asarray(found["theta"]))
     np.testing.assert_allclose(risks, found["group_losses"], rtol=1e-9)
     excess = []

@@ -42,11 +42,11 @@ class SMD(TwoPlayers):
       >>> from jaxbandits import simulate
       >>> from jaxbandits.domains import WholeSpace
       >>> from jaxbandits.dro import SMD, GroupData
-      >>> from jaxbandits.environments.datasets.groups import GroupTable
+      >>> from jaxbandits.environments.datasets.groups import Groups
       >>> from jaxbandits.environments.dro.group_losses import Custom
       >>> rng = np.random.default_rng(0)
       >>> x, group = rng.choice([-1.0, 1.0], size=(100, 2)), np.arange(100) % 2
-      >>> table = GroupTable(x, x[:, 0] * x[:, 1], group, ("even", "odd"))  # exclusive or: no linear model fits
+      >>> table = Groups(x, x[:, 0] * x[:, 1], group, ("even", "odd"))  # exclusive or: no linear model fits
       >>> def network(params, x, y):
       ...     return jnp.logaddexp(0.0, -y * (params["out"] @ jnp.tanh(params["hidden"] @ x + params["bias"])))
       >>> start = {"hidden": rng.normal(size=(8, 2)), "bias": rng.normal(size=8), "out": np.zeros(8)}

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
@@ -21,22 +21,6 @@ class ArmsState(NamedTuple):
 
     theta: jax.Array  # [K]  mean of every arm
     best: jax.Array  # []  the largest
-
-
-def numbers(name: str, value: Any, n_axes: int) -> np.ndarray:
-    """Return finite float64 numbers with so many axes.
-
-    Raises:
-      InputError: for anything else.
-    """
-    try:
-        array = ranges.floats(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers, got {format_value(value)}") from None
-    if array.ndim != n_axes or not array.size or not np.isfinite(array).all():
-        shape = "[K]" if n_axes == 1 else "[P, K]"
-        raise InputError(f"{name} must be finite numbers of shape {shape}, got {format_value(value)}")
-    return array
 
 
 @pytree
@@ -66,7 +50,7 @@ class Arms(abc.ABC):
         Raises:
           InputError: for means that are no finite numbers in the range of this class.
         """
-        means = numbers(f"{cls.__name__}.means", means, 1)
+        means = ranges.floats(f"{cls.__name__}.means", means, "(K,)")
         made = cls(n_arms=len(means), means=means, **settings)
         validate(made)
         return made

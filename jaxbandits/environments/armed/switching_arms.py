@@ -16,8 +16,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, validate
-from jaxbandits.base.ranges import integer, real
-from jaxbandits.environments.armed.arms import numbers
+from jaxbandits.base.ranges import floats, integer, real
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, IndexObs, Reward
@@ -66,7 +65,7 @@ class SwitchingArms:
         Raises:
           InputError: for anything else.
         """
-        means, starts = numbers("means", means, 2), numbers("starts", starts, 1)
+        means, starts = floats("means", means, "(P, K)"), floats("starts", starts, "(P,)")
         if not np.array_equal(starts, starts.astype(np.int32)):
             raise InputError("starts must hold whole numbers")
         made = cls(phases=Phases(means, starts.astype(np.int32)))

@@ -1,12 +1,16 @@
 """Replay of a log by rejection sampling (Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2).
 
-    event t shows its arms;   where the learner picks the logged arm it receives its reward, and the round counts;
-    elsewhere the event is dropped, and the learner stays as it was
+    event t shows its arms;   where the learner picks the logged arm it receives its reward, and the round counts with
+    probability p_min / p_t;  elsewhere the event is dropped, and the learner stays as it was
 
-If the logged arms were drawn uniformly and independently of everything else, the rounds that count are distributed as
-those of the learner on the real system (Theorem 1 there, for i.i.d. events): `mean_reward` is an unbiased estimate of
-what a learner earns per round over as many rounds. About one event in K counts. Logs of another law are not corrected:
-`from_log` warns where the shares of the arms rule out uniform draws, and `jaxbandits.data.evaluate` weighs such logs.
+p_t is the probability with which the arm was logged, p_min the least of the log: every arm is then met with the same
+probability p_min in every context (Dudik, Erhan, Langford & Li, Statistical Science 2014, Section 4.1), and about
+n p_min of n events count. If arms were drawn uniformly p_min / p_t = 1 (Theorem 1 of Li et al., for i.i.d. events) and
+one event in K counts. `mean_reward` is then an unbiased estimate of what a learner earns per round over as many rounds.
+
+Without propensities the log is taken for uniform, and `from_log` warns where it cannot be: a score test looks at the
+shares of the arms and at their linear dependence on the context. It cannot see a dependence on squares or products of
+the context, on what the log does not hold, or of one event on another.
 """
 
 import warnings
@@ -18,21 +22,25 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.labels import listed
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
+from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
+from jaxbandits.environments.data.log import Log
 from jaxbandits.environments.data.rows import Place
-from jaxbandits.environments.datasets import streams
-from jaxbandits.environments.datasets.labelled import numbers_or_texts
-from jaxbandits.environments.datasets.streams import Path
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.environments.datasets.files import Path, TextFile, labels_of
+from jaxbandits.environments.outcomes import ratio
+from jaxbandits.numerics import rng
+from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
 
-class Log(NamedTuple):
+class Events(NamedTuple):
     """Events: one copy serves all trials."""
 
     seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all events
     index: ArrayLike  # [n] int32, the arm that was played
     reward: ArrayLike  # [n] what it paid
+    keep: ArrayLike | None = None  # [n] p_min / p, the probability with which a match counts; None: 1
 
 
 class ReplayState(NamedTuple):
@@ -40,6 +48,7 @@ class ReplayState(NamedTuple):
 
     place: Place
     counted: jax.Array  # [] int32, rounds that counted
+    draw: jax.Array | None  # [] uniform on [0, 1): the coming event counts if it is below `keep`; None: without `keep`
 
 
 class ReplayOutcome(NamedTuple):
@@ -50,79 +59,91 @@ class ReplayOutcome(NamedTuple):
 
 
 _SURE = 1e-6  # probability with which a uniform log is taken for another one
-
-
-def _numbered(index: Any, n_arms: Any) -> Any:
-    """Number arms that are named by text in the sorted order of their names."""
-    try:
-        array = np.asarray(index)
-    except Exception:  # ragged, traced: `rows.table` says what is wrong
-        return index
-    if array.dtype.kind not in "USO" or not all(isinstance(name, str) for name in array.flat):
-        return index
-    names, numbers = np.unique(array.astype(str), return_inverse=True)
-    if isinstance(n_arms, int) and len(names) > n_arms:
-        raise InputError(f"index names {len(names)} arms ({', '.join(names[:4])}, ...), but n_arms = {n_arms}")
-    return numbers.reshape(array.shape)
-
-
-def _warn_unless_uniform(counts: np.ndarray) -> None:
-    """Warn where Pearson's test rules out that every arm was drawn with probability 1/K."""
-    n, k = counts.sum(), len(counts)
-    if k < 2 or n < 5 * k:  # too few for the test
-        return
-    from scipy.stats import chi2
-
-    expected = n / k
-    if chi2.sf(((counts - expected) ** 2 / expected).sum(), k - 1) < _SURE:
-        warnings.warn(
-            f"LoggedReplay: the log is not uniform (arm {counts.argmax()} has {counts.max() / n:.0%} of {n:,} events, "
-            f"1/K is {1 / k:.0%}), so its mean_reward is biased: use jaxbandits.data.evaluate with propensities",
-            stacklevel=3,
-        )
+_FEW_ROUNDS = 100  # fewer that are expected to count give a warning
 
 
 @pytree
 class LoggedReplay:
-    """A uniformly logged bandit, replayed for any learner.
+    """A logged bandit, replayed for any learner.
 
     A round of the simulation is an event; after the last one nothing counts any more. The learner's `t` is the number
     of rounds that counted, which differs from trial to trial: learners that keep every round in a history are refused.
-    Orders: "given" (as logged, the same in all trials) or "shuffled" (a random order for every trial).
+    Orders: "given" (as logged, the same in all trials) or "shuffled" (a random order for every trial). With
+    `as_context` a context is shown as it is (`ContextObs`), for learners with a model an arm.
 
-    Recorded: `mean_reward`, the reward per counted round (0 before the first), `reward` and `counted`.
+    Recorded: `mean_reward`, the reward per counted round (missing before the first), `reward` and `counted`.
     """
 
-    source: ClassVar[str] = "your own uniformly logged events; Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2"
+    source: ClassVar[str] = "your own log, uniform or with propensities; Li, Chu, Langford & Wang, WSDM 2011"
     units: ClassVar = {"mean_reward": "reward", "reward": "reward", "counted": "rounds"}
-    log: Log = shared(doc="the events (made by from_log)")
+    may_be_missing: ClassVar = ("mean_reward",)
+    log: Events = shared(doc="the events (made by from_log)")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     order: str = static("given", doc='"given" or "shuffled"')
+    as_context: bool = static(False, BOOL, "whether contexts [n, p] are shown as one context for all arms")
 
     @classmethod
-    def from_log(cls, index: Any, reward: Any, n_arms: int, seen: Any = None, **settings: Any) -> "LoggedReplay":
-        """Return a replay of logged events.
+    def from_log(
+        cls,
+        index: Any,
+        reward: Any = None,
+        n_arms: int | None = None,
+        seen: Any = None,
+        *,
+        propensity: Any = None,
+        actions: Sequence[Any] | None = None,
+        **settings: Any,
+    ) -> "LoggedReplay":
+        """Return a replay of a log.
 
         Args:
-          index: `[n]` the arm that was played, from 0, or its name (names are numbered in sorted order), drawn
-            uniformly from all K.
+          index: a `Log`, and nothing else; or `[n]` the arm that was played, a number from 0 or a name.
           reward: `[n]` what it paid.
-          n_arms: K.
+          n_arms: K; None: the number of `actions`, or of different arms in the log.
           seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
+          propensity: `[n]` probability with which the arm was played; None: 1/K.
+          actions: names of all arms in their order; None: as in `Log.from_arrays`.
           **settings: the other fields.
 
         Raises:
           InputError: shapes that do not fit, entries that are not finite numbers, arms that there are not.
         """
-        rewards = rows.table("reward", reward, {"(n,)": 1})
-        numbers = rows.table("index", _numbered(index, n_arms), {"(n,)": 1})
-        log = Log(rows.fits("seen", seen, len(rewards), n_arms), numbers.astype(np.int32), rewards)
-        if not np.array_equal(log.index, numbers):
-            raise InputError(f"index must hold whole numbers, got {numbers[log.index != numbers][0]}")
-        made = cls(log=log, n_arms=n_arms, **settings)
+        log = index
+        if not isinstance(log, Log):
+            log = Log.from_arrays(index, reward, propensity, seen, actions=n_arms if actions is None else actions)
+        elif any(part is not None for part in (reward, n_arms, seen, propensity, actions)):
+            raise InputError("from_log takes a Log, which has reward, context and propensity, or arrays, not both")
+        keep = None
+        if log.propensity is not None and np.ptp(log.propensity) > 0.0:
+            keep = log.propensity.min() / log.propensity
+        events = Events(log.context, log.action, log.reward, keep)
+        made = cls(log=events, n_arms=log.n_actions, **settings)
         validate(made)
-        _warn_unless_uniform(np.bincount(log.index, minlength=n_arms))
+        if log.propensity is None:
+            _warn_unless_uniform(log)
+        elif keep is not None and made.expected_rounds < _FEW_ROUNDS < len(log):
+            warnings.warn(
+                f"LoggedReplay: about {made.expected_rounds:.3g} of {len(log):,} events will count, because the least "
+                f"propensity is {log.propensity.min():.3g}: jaxbandits.data.evaluate weighs all of them",
+                stacklevel=2,
+            )
         return made
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, action: str, reward: str, **columns: Any) -> "LoggedReplay":
+        """Replay the events of a data frame, a row each.
+
+        Args:
+          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          action: column of the arm that was played.
+          reward: column of what it paid.
+          **columns: of `Log.from_frame` (`propensity`, `context`, `actions`, `time`), or fields, such as `order`.
+
+        Raises:
+          InputError: what `Log.from_frame` and `from_log` refuse.
+        """
+        settings = {name: columns.pop(name) for name in ("order", "as_context") if name in columns}
+        return cls.from_log(Log.from_frame(frame, action=action, reward=reward, **columns), **settings)
 
     @classmethod
     def from_file(
@@ -135,44 +156,52 @@ class LoggedReplay:
         n_arms: int | None = None,
         delimiter: str = ",",
         header: bool = True,
+        propensity: str | int | None = None,
         **settings: Any,
     ) -> "LoggedReplay":
-        """Replay the events of a CSV file, a row each.
+        """Replay the events of a CSV file, a row each; `from_frame` takes a data frame instead.
 
         Args:
-          path: the file, plain or gzip-compressed (`.gz`).
-          action: the column of the arm that was played, a number or a name: its name, or its number from 0.
+          path: the file, plain or compressed.
+          action: the column of the arm that was played: its name, or its number from 0.
           reward: the column of what it paid.
-          seen: the columns of the context, numbers; others are not read. None: all further columns, a time stamp too.
+          seen: the columns of the context, numbers; None: no context, with a warning if columns are left.
           n_arms: K; by default the number of different actions.
           delimiter: one character between the cells.
           header: whether the first row holds names.
-          **settings: the other fields.
+          propensity: the column of the probability with which the arm was played.
+          **settings: the other fields, and `actions`.
 
         Raises:
-          InputError: naming file and line, when it cannot be read; and what `from_log` refuses.
+          InputError: naming the file, and the line, when it cannot be read; and what `from_log` refuses.
         """
-        if isinstance(seen, str) or not isinstance(seen, (Sequence, type(None))):
+        file = TextFile(path, separator=delimiter, header=header)
+        if not isinstance(seen, (Sequence, type(None))) or isinstance(seen, str):
             raise InputError(f"seen must be a list of columns, got {format_value(seen)}")
-        context = {f"seen column {k}": column for k, column in enumerate(seen or ())}
-        columns = {"action": action, "reward": reward, **context}
-        reading: dict[str, Any] = {"delimiter": delimiter, "header": header, "only": seen is not None}
-        table, places, names = streams.read_csv(path, columns, text="action", **reading)
-        actions = numbers_or_texts(names)
-        n_arms = len(np.unique(actions)) if n_arms is None else n_arms
-        shown = [k for k in range(table.shape[1]) if k not in (places["action"], places["reward"])]
-        shown = shown if seen is None else [places[what] for what in context]
-        contexts = table[:, shown] if shown else None
-        return cls.from_log(actions, table[:, places["reward"]], n_arms, contexts, **settings)
+        roles = {"action": action, "reward": reward} | ({} if propensity is None else {"propensity": propensity})
+        used = [file.column(role, column) for role, column in roles.items()]
+        context = [file.column("seen", column) for column in seen or ()]
+        if len({*used, *context}) < len(used) + len(context):
+            raise InputError(f"two of {', '.join(roles)} and seen are the same column of {path}")
+        rest = [name for name in file.names if name not in used]
+        if seen is None and rest:
+            warnings.warn(f"{path}: columns {listed(rest)} are not used: name the context, seen=[...]", stacklevel=2)
+        frame = file.read({used[0]: "text"} | dict.fromkeys([*used[1:], *context], "number"))
+        arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
+        arrays["action"] = labels_of(frame[used[0]])
+        shown = frame.select(context).to_numpy() if context else None
+        return cls.from_log(
+            arrays["action"], arrays["reward"], n_arms, shown, propensity=arrays.get("propensity"), **settings
+        )
 
     @classmethod
     def example(cls) -> "LoggedReplay":
         return cls.from_log([0, 1, 1, 0, 2, 1], [0.0, 1.0, 0.5, 0.0, 1.0, 0.0], n_arms=3)
 
     def check(self) -> None:
-        """Raise InputError on logs that are none, and unknown orders."""
-        if not isinstance(self.log, Log) or np.ndim(self.log.reward) != 1:
-            raise InputError("LoggedReplay.log must be a Log, as from_log makes it")
+        """Raise InputError on events that are none, and unknown orders."""
+        if not isinstance(self.log, Events) or np.ndim(self.log.reward) != 1:
+            raise InputError("LoggedReplay.log must be Events, as from_log makes them")
         n, index = np.shape(self.log.reward)[0], np.asarray(self.log.index)
         if index.shape != (n,) or index.dtype.kind not in "iu":
             raise InputError(
@@ -182,18 +211,37 @@ class LoggedReplay:
             bad = index[(index < 0) | (index >= self.n_arms)][0]
             raise InputError(f"LoggedReplay.log: arms must lie in [0, n_arms = {self.n_arms}), got {bad}")
         rows.fits("LoggedReplay.log.seen", self.log.seen, n, self.n_arms)
+        if self.log.keep is not None and np.shape(self.log.keep) != (n,):
+            raise InputError(f"LoggedReplay.log.keep must have one entry an event, got {np.shape(self.log.keep)}")
         rows.check_order("order of LoggedReplay", self.order, ("given", "shuffled"))
+        if self.as_context and (self.log.seen is None or np.ndim(self.log.seen) != 2):
+            raise InputError("LoggedReplay.as_context is for contexts of shape (n, p), and the log has none")
 
     @property
     def dim(self) -> int:
-        """d, dimension of the arms: K p with contexts `[p]`, K without any."""
-        return rows.dim_of(self.log.seen, self.n_arms)
+        """d, dimension of the arms: K p with contexts `[p]`, K without any; p with `as_context`."""
+        dim = rows.dim_of(self.log.seen, self.n_arms)
+        return dim // self.n_arms if self.as_context else dim
+
+    @property
+    def expected_rounds(self) -> float:
+        """Number of events that count on average, for any learner: n / K of a uniform log, n p_min in general."""
+        n = len(self.log.reward)
+        if self.log.keep is None:
+            return n / self.n_arms
+        return float(np.mean(self.log.keep)) * n / self.n_arms
 
     def init(self, key: jax.Array) -> ReplayState:
-        return ReplayState(rows.begin(key, self.order, self.log.reward.shape[0]), jnp.zeros((), jnp.int32))
+        draw = None
+        if self.log.keep is not None:
+            key, draw_key = jax.random.split(key)
+            draw = rng.uniform(draw_key)
+        return ReplayState(rows.begin(key, self.order, self.log.reward.shape[0]), jnp.zeros((), jnp.int32), draw)
 
-    def observe(self, key: jax.Array, t: jax.Array, state: ReplayState) -> ArmObs:
+    def observe(self, key: jax.Array, t: jax.Array, state: ReplayState) -> ArmObs | ContextObs:
         del key, t
+        if self.as_context:
+            return ContextObs.of(jnp.asarray(self.log.seen)[state.place.row], self.n_arms)
         return rows.arms_of(self.log.seen, state.place, self.n_arms)
 
     def learner_time(self, t: jax.Array, state: ReplayState) -> jax.Array:
@@ -202,18 +250,24 @@ class LoggedReplay:
         return state.counted
 
     def is_counted(self, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the learner picks the logged arm."""
+        """Return whether the learner picks the logged arm, and the event is kept."""
         del obs
-        return (decision.index == jnp.asarray(self.log.index)[state.place.row]) & (t < self.log.reward.shape[0])
+        row = state.place.row
+        matches = (decision.index == jnp.asarray(self.log.index)[row]) & (t < self.log.reward.shape[0])
+        return matches if state.draw is None else matches & (state.draw < jnp.asarray(self.log.keep)[row])
 
     def step(
         self, key: jax.Array, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[ReplayState, Reward, ReplayOutcome]:
         counted = self.is_counted(t, state, obs, decision)
         reward = jnp.asarray(self.log.reward)[state.place.row]
+        draw = state.draw
+        if draw is not None:
+            key, draw_key = jax.random.split(key)
+            draw = rng.uniform(draw_key)
         place = rows.follow(key, t, self.order, self.log.reward.shape[0], state.place)
         outcome = ReplayOutcome(jnp.where(counted, reward, 0.0), counted.astype(reward.dtype))
-        return ReplayState(place, state.counted + counted.astype(jnp.int32)), Reward(reward), outcome
+        return ReplayState(place, state.counted + counted.astype(jnp.int32), draw), Reward(reward), outcome
 
     def admits(self, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
         """Return whether the arm exists."""
@@ -221,5 +275,56 @@ class LoggedReplay:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the reward per counted round."""
-        return {"mean_reward": values["reward"] / np.maximum(values["counted"], 1.0)}
+        """Return the reward per counted round, NaN before the first."""
+        return {"mean_reward": ratio(values["reward"], values["counted"])}
+
+
+def _warn_unless_uniform(log: Log) -> None:
+    """Warn where a score test rules out that every arm was drawn with probability 1/K, whatever the context was."""
+    k, n = log.n_actions, len(log)
+    if k < 2:
+        return
+    from scipy.stats import chi2
+
+    counts = log.counts
+    shares = f"arm {log.actions[counts.argmax()]} has {counts.max() / n:.0%} of {n:,} events, 1/K is {1 / k:.0%}"
+    found = [(*_dependence(np.ones((n, 1)), log.action, k), shares)]
+    if log.context is not None and log.context.ndim == 2:
+        centred = log.context - log.context.mean(axis=0)
+        found.append((*_dependence(centred, log.action, k), "the arm depends on the context"))
+    elif log.context is not None:
+        found.append((*_preference(log.context, log.action), "the arm depends on the features of the arms"))
+    for statistic, degrees, what in found:
+        if n >= 5 * k * degrees / (k - 1) and degrees and chi2.sf(statistic, degrees) < _SURE:
+            warnings.warn(
+                f"LoggedReplay: the log is not uniform ({what}), so its mean_reward is biased: give propensities, or "
+                "use jaxbandits.data.evaluate with propensities",
+                stacklevel=3,
+            )
+            return
+
+
+def _dependence(context: np.ndarray, action: np.ndarray, n_arms: int) -> tuple[float, int]:
+    """Return score statistic and degrees of freedom for a logistic model of the arm in `[n, p]` numbers.
+
+    Where arms are uniform, the sums over events of (1{a = k} - 1/K) x have covariance (1{k = l}/K - 1/K^2) sum x x'.
+    """
+    sums = np.stack([np.bincount(action, column, n_arms) for column in context.T], axis=1)
+    statistic, rank = _whitened(sums - context.sum(axis=0) / n_arms, context.T @ context)
+    return n_arms * statistic, (n_arms - 1) * rank
+
+
+def _preference(arms: np.ndarray, action: np.ndarray) -> tuple[float, int]:
+    """Return score statistic and degrees of freedom for a conditional logistic model in the features `[n, K, d]`."""
+    centred = arms - arms.mean(axis=1, keepdims=True)
+    total = centred[np.arange(len(action)), action].sum(axis=0)
+    return _whitened(total[None], np.einsum("nkd,nke->de", centred, centred) / arms.shape[1])
+
+
+def _whitened(sums: np.ndarray, covariance: np.ndarray) -> tuple[float, int]:
+    """Return the sum of s' C^+ s over the rows s of `[m, d]` sums, and the rank of C."""
+    scale = np.sqrt(np.diag(covariance))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    sizes, basis = np.linalg.eigh(covariance / scale / scale[:, None])
+    kept = sizes > 1e-9
+    return float(np.sum((sums / scale @ basis[:, kept]) ** 2 / sizes[kept])), int(kept.sum())

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, validate
-from jaxbandits.environments.data import rows
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 
@@ -53,13 +53,13 @@ class RecordedTrace:
         Raises:
           InputError: shapes that do not fit, entries that are not finite numbers, arms that there are not.
         """
-        rewards = rows.table("reward", reward, {"(T,)": 1})
+        rewards = ranges.floats("reward", reward, "(T,)")
         if index is None:
-            shown = rows.table("arms", arms, {"(T, d)": 2})[:, None]
+            shown = ranges.floats("arms", arms, "(T, d)")[:, None]
             numbers = np.zeros(len(rewards))
         else:
-            shown = rows.table("arms", arms, {"(T, K, d)": 3, "(K, d)": 2})
-            numbers = rows.table("index", index, {"(T,)": 1})
+            shown = ranges.floats("arms", arms, "(T, K, d)", "(K, d)")
+            numbers = ranges.floats("index", index, "(T,)")
         trace = Trace(shown, numbers.astype(np.int32), rewards)
         if not np.array_equal(trace.index, numbers):
             raise InputError(f"index must hold whole numbers, got {numbers[trace.index != numbers][0]}")

@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmObs, FixedArmObs
@@ -72,28 +72,11 @@ def dim_of(seen: Any, n_arms: int) -> int:
     return n_arms * seen.shape[1] if seen.ndim == 2 else seen.shape[2]
 
 
-def table(name: str, value: Any, shapes: dict[str, int]) -> np.ndarray:
-    """Return a finite float array with one of the shapes (text -> number of axes).
-
-    Raises:
-      InputError: for anything else.
-    """
-    try:
-        array = ranges.floats(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers of shape {' or '.join(shapes)}, got {format_value(value)}") from None
-    if array.ndim not in shapes.values() or not array.size:
-        raise InputError(f"{name} must have shape {' or '.join(shapes)}, got {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} (from 0) is not")
-    return array
-
-
 def fits(name: str, seen: Any, n: int, n_arms: int) -> np.ndarray | None:
     """Return contexts `[n, p]` or arms `[n, K, d]` of n rows, checked; None stays None."""
     if seen is None:
         return None
-    seen = table(name, seen, {"(n, p)": 2, "(n, K, d)": 3})
+    seen = ranges.floats(name, seen, "(n, p)", "(n, K, d)")
     if seen.shape[0] != n or (seen.ndim == 3 and seen.shape[1] != n_arms):
         raise InputError(f"{name} must have {n} rows (of {n_arms} arms, if it holds arms), got shape {seen.shape}")
     return seen

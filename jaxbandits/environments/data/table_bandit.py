@@ -7,19 +7,23 @@
 With labels `regret` counts mistakes: the comparator knows the label.
 """
 
+import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.frames import Columns, constant_columns
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
+from jaxbandits.environments.datasets.files import Path
 from jaxbandits.environments.datasets.labelled import checked, load_labelled
-from jaxbandits.environments.datasets.streams import Path
 from jaxbandits.estimation.arms import largest
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
@@ -37,6 +41,9 @@ class TableOutcome(NamedTuple):
     reward: jax.Array  # []
     best_reward: jax.Array  # []
     arm_reward: jax.Array  # [K]
+
+
+_MANY_ROWS = 20  # from which a label for every second row is taken for a mistake
 
 
 @pytree
@@ -57,28 +64,65 @@ class TableBandit:
     as_context: bool = static(False, BOOL, "whether contexts [n, p] are shown as one context for all arms")
 
     @classmethod
-    def from_table(cls, features: Any, labels: Any, **settings: Any) -> "TableBandit":
-        """Classification: features `[n, p]` are the context, arm k pays 1 where the label is the k-th smallest one.
+    def from_table(
+        cls, features: Any, labels: Any, classes: Sequence[Any] | None = None, **settings: Any
+    ) -> "TableBandit":
+        """Classification: features `[n, p]` are the context, arm k pays 1 where the label is class k.
 
         Args:
           features: one row an example.
-          labels: `[n]` numbers or text, of at least two kinds.
+          labels: `[n]` whole numbers or text, of at least two kinds.
+          classes: all labels in the order of the arms; None: the categories of a categorical, else sorted, numbers by
+            value.
           **settings: the other fields, such as `order="given"`.
 
         Raises:
-          InputError: shapes that do not fit, entries that are not finite, a single label.
+          InputError: shapes that do not fit, missing entries, a single label.
         """
-        features, labels = checked(features, labels)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise InputError(f"labels must be of at least two kinds, got {len(classes)}")
-        made = cls(table=RewardTable(features, numbers[:, None] == np.arange(len(classes))), **settings)
+        features, labels = checked(features, labels, classes)
+        n, n_classes = len(labels.numbers), len(labels.names)
+        if n_classes < 2:
+            raise InputError(f"labels must be of at least two kinds, got {n_classes}")
+        if n >= _MANY_ROWS and n_classes > n / 2:
+            warnings.warn(
+                f"TableBandit: {n:,} rows have {n_classes:,} different labels, each of them an arm", stacklevel=2
+            )
+        made = cls(table=RewardTable(features, labels.numbers[:, None] == np.arange(n_classes)), **settings)
         validate(made)
         return made
 
     @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        features: Sequence[str],
+        classes: Sequence[Any] | None = None,
+        **settings: Any,
+    ) -> "TableBandit":
+        """Classification on the rows of a data frame.
+
+        Args:
+          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          label: column of the labels, whole numbers or text.
+          features: columns of numbers, the context; no other column is used.
+          classes: all labels in the order of the arms; None: as in `from_table`.
+          **settings: the other fields, such as `order="given"`.
+
+        Raises:
+          InputError: unknown columns, missing entries (with row and column), text among the features, a single label.
+        """
+        columns = Columns(frame)
+        context = columns.matrix("features", features)
+        for k, value in constant_columns(context):
+            warnings.warn(f"TableBandit: column {features[k]!r} is {value:g} in all rows", stacklevel=2)
+        columns.labels("label", label, classes)  # names the column in what it refuses
+        return cls.from_table(context, columns.column("label", label), classes, **settings)
+
+    @classmethod
     def from_file(cls, path: Path, label: str | int = -1, *, order: str = "iid", **reading: Any) -> "TableBandit":
-        """Classification from a CSV, npz, LIBSVM or ARFF file.
+        """Classification from a CSV, npz, LIBSVM or ARFF file; `from_frame` takes the columns that it is given.
 
         Args:
           path: the file; its ending says which.
@@ -103,7 +147,7 @@ class TableBandit:
         Raises:
           InputError: shapes that do not fit, entries that are not finite numbers.
         """
-        rewards = rows.table("rewards", rewards, {"(n, K)": 2})
+        rewards = ranges.floats("rewards", rewards, "(n, K)")
         made = cls(table=RewardTable(rows.fits("seen", seen, *rewards.shape), rewards), **settings)
         validate(made)
         return made

@@ -11,14 +11,19 @@ $d = 105$, with mean squared norm 6 + 8 + 1.
 """
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.environments.datasets.groups import GroupTable
+from jaxbandits.base.labels import number_labels
+from jaxbandits.environments.datasets.files import TextFile, first_line, polars
+from jaxbandits.environments.datasets.groups import Groups
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FILES = ("adult.data", "adult.test")
 GROUPS = ("White/Male", "White/Female", "Black/Male", "Black/Female", "others/Male", "others/Female")
@@ -26,9 +31,8 @@ SIZES = (27020, 11883, 2144, 2084, 1363, 728)
 POSITIVE_RATES = (0.3239082, 0.1224438, 0.1902985, 0.0604607, 0.2780631, 0.1208791)
 HELD_OUT = 364  # rows a group that the paper keeps for measuring the risks of imbalanced runs
 
-FIELDS = 15
 MEASUREMENTS = {"age": 0, "fnlwgt": 2, "education-num": 4, "capital-gain": 10, "capital-loss": 11, "hours-per-week": 12}
-RACE, SEX, INCOME = 8, 9, 14
+RACE, SEX = 8, 9
 
 _LEVELS = {
     1: (
@@ -70,11 +74,15 @@ _LEVELS = {
     ),
 }
 CATEGORIES = {field: (name, tuple(levels.split())) for field, (name, levels) in _LEVELS.items()}  # by field
+_FIELDS = {field: name for name, field in MEASUREMENTS.items()} | {
+    field: name for field, (name, _) in CATEGORIES.items()
+}
+NAMES = (*(_FIELDS[field] for field in range(14)), "income")
 DIM = len(MEASUREMENTS) + sum(len(levels) for _, levels in CATEGORIES.values()) + 1
 _UNUSED = {1: ("Never-worked",)}  # such people have no occupation, which drops their rows
 
 
-def load_adult(directory: str | os.PathLike[str]) -> GroupTable:
+def load_adult(directory: str | os.PathLike[str]) -> Groups:
     """Read `adult.data` and `adult.test` from a directory: features `[n, 105]`, labels in {-1, 1}, six groups.
 
     Args:
@@ -83,21 +91,47 @@ def load_adult(directory: str | os.PathLike[str]) -> GroupTable:
     Raises:
       InputError: one line naming the file, and the line of a malformed row.
     """
-    measurements, levels, labels = [], [], []
-    for name in FILES:
-        path = Path(directory) / name
-        for number, line in _lines(path):
-            row = _row(line, f"{path}, line {number}")
-            if row is not None:
-                measurements.append(row[0])
-                levels.append(row[1])
-                labels.append(row[2])
-    if not labels:
+    frames = [_people(Path(directory) / name) for name in FILES]
+    people = polars().concat([frame for frame in frames if len(frame)] or frames)
+    if not len(people):
         raise InputError(f"{directory} has no complete rows in {' and '.join(FILES)}")
-    return _table(np.array(measurements, float), np.array(levels), np.array(labels, float), "adult")
+    levels = [number_labels(name, people[name], known).numbers for name, known in CATEGORIES.values()]
+    labels = np.where((people["income"] == ">50K").to_numpy(), 1.0, -1.0)
+    measurements = people.select(list(MEASUREMENTS)).to_numpy().astype(float)
+    return _table(measurements, np.stack(levels, axis=1), labels, "adult")
 
 
-def adult_like(scale: float = 1.0, seed: int = 0) -> GroupTable:
+def _people(path: Path) -> "pl.DataFrame":
+    """Read the people of a file of whom every field is known."""
+    pl = polars()
+    file = TextFile(path, names=NAMES, skip=int(first_line(path).startswith("|")), missing=())
+    frame = file.read(dict.fromkeys(NAMES, "text"))
+    frame = frame.with_columns(pl.col("income").str.strip_suffix("."))
+    file.require(
+        frame,
+        pl.col("income").is_in(["<=50K", ">50K"]),
+        lambda row: f"income must be <=50K or >50K, got {row['income']!r}",
+    )
+    for name in MEASUREMENTS:
+        file.require(
+            frame,
+            pl.col(name).str.contains(r"^(\?|-?[0-9]{1,15})$"),
+            lambda row, name=name: f"{name} must be a whole number or ?, got {row[name][:40]!r}",
+        )
+    for field, (name, known) in CATEGORIES.items():
+        file.require(
+            frame,
+            pl.col(name).is_in(["?", *known, *_UNUSED.get(field, ())]),
+            lambda row, name=name, known=known: str(unknown_name(name, row[name][:40], known)),
+        )
+    complete = frame.filter(pl.all_horizontal(pl.col(NAMES) != "?"))
+    file.require(
+        complete, ~pl.col("workclass").is_in(_UNUSED[1]), lambda row: "a person who never worked has an occupation"
+    )
+    return complete.with_columns(pl.col(list(MEASUREMENTS)).cast(pl.Int64))
+
+
+def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
     """Return a stand-in of the same shapes, for where the files are not at hand; never the real data, and labelled so.
 
     Six groups with the real sizes (times `scale`), levels and rates of positive labels; capital columns with heavy
@@ -122,47 +156,10 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> GroupTable:
         score = 3.5 * np.clip(rows @ moved, -6.0, 6.0)
         chance = 1.0 / (1.0 + np.exp(-score - _intercept(score, rate)))
         labels[group == i] = np.where(rng.random(len(rows)) < chance, 1.0, -1.0)
-    return GroupTable(table.features, labels, group, GROUPS, "stand-in")
+    return Groups(table.features, labels, group, GROUPS, "stand-in")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        with path.open(encoding="ascii") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip() and not line.startswith("|"):
-                    yield number, line
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-
-
-def _row(line: str, where: str) -> tuple[list[int], list[int], float] | None:
-    """Return measurements, numbers of the levels, and label; None for a row with a missing field."""
-    fields = [field.strip() for field in line.split(",")]
-    if len(fields) != FIELDS:
-        raise InputError(f"{where}: expected {FIELDS} comma-separated fields, got {len(fields)}")
-    income = fields[INCOME].removesuffix(".")
-    if income not in ("<=50K", ">50K"):
-        raise InputError(f"{where}: income must be <=50K or >50K, got {fields[INCOME][:40]!r}")
-    measurements, levels = [], []
-    for name, field in MEASUREMENTS.items():
-        text = fields[field]
-        if text != "?" and not (text.removeprefix("-").isdigit() and len(text) < 16):
-            raise InputError(f"{where}: {name} must be a whole number or ?, got {text[:40]!r}")
-        measurements.append(0 if text == "?" else int(text))
-    for field, (name, known) in CATEGORIES.items():
-        text = fields[field]
-        if text in known:
-            levels.append(known.index(text))
-        elif text != "?" and text not in _UNUSED.get(field, ()):
-            raise InputError(f"{where}: {unknown_name(name, text[:40], known)}")
-    if "?" in fields:
-        return None
-    if len(levels) < len(CATEGORIES):
-        raise InputError(f"{where}: a person who never worked has an occupation")
-    return measurements, levels, 1.0 if income == ">50K" else -1.0
-
-
-def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, source: str) -> GroupTable:
+def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, source: str) -> Groups:
     """Standardised measurements `[n, 6]`, one-hot levels `[n, 8]`, a constant; groups from race and sex."""
     spread = measurements.std(axis=0)
     columns = [(measurements - measurements.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)]
@@ -174,7 +171,7 @@ def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, sou
     row_of = np.full(len(races), 2)
     row_of[[races.index("White"), races.index("Black")]] = 0, 1
     group = 2 * row_of[race] + (sex == sexes.index("Female"))
-    return GroupTable(np.column_stack([*columns, np.ones(len(labels))]), labels, group, GROUPS, source)
+    return Groups(np.column_stack([*columns, np.ones(len(labels))]), labels, group, GROUPS, source)
 
 
 def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:

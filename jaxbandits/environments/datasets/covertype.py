@@ -6,17 +6,15 @@ integers: 10 measurements, 4 wilderness areas, 40 soil types, and the cover type
 cover type 2 (lodgepole pine).
 """
 
-import gzip
 import os
-import zlib
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.environments.datasets.files import TextFile, polars
 
 MEASUREMENTS, COLUMNS, CLASSES = 10, 55, 7
 LODGEPOLE_PINE = 2
@@ -51,20 +49,8 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
       InputError: one line naming the file, and the line for malformed rows.
     """
     rewarded = ranges.integer("rewarded", rewarded, f"[1, {CLASSES}]")
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"path must be a string or a path, got {format_value(path)}")
-    features, labels = [], []
-    try:
-        for number, line in enumerate(_lines(Path(path)), start=1):
-            if line.strip():
-                values = _integers(line, f"{path}, line {number}")
-                features.append(values[:MEASUREMENTS])
-                labels.append(values[-1] == rewarded)
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    if not features:
-        raise InputError(f"{path} has no rows")
-    return Rows(np.array(features, np.float64), np.array(labels, np.float64), "covertype")
+    features, cover_types = _read(path, range(MEASUREMENTS), 1)
+    return Rows(features, (cover_types == rewarded).astype(np.float64), "covertype")
 
 
 def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -73,43 +59,21 @@ def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.n
     Raises:
       InputError: one line naming the file, and the line for malformed rows.
     """
-    every = ranges.integer("every", every, "[1, 1e9]")
-    rows = []
-    try:
-        for number, line in enumerate(_lines(Path(path)), start=1):
-            if (number - 1) % every == 0 and line.strip():
-                rows.append(_integers(line, f"{path}, line {number}"))
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    if not rows:
-        raise InputError(f"{path} has no rows")
-    table = np.array(rows, np.float64)
-    return table[:, :-1], table[:, -1].astype(int)
+    return _read(path, range(COLUMNS - 1), ranges.integer("every", every, "[1, 1e9]"))
 
 
-def _lines(path: Path) -> Iterator[str]:
-    with path.open("rb") as probe:
-        compressed = probe.read(2) == b"\x1f\x8b"
-    with gzip.open(path, "rt", encoding="ascii") if compressed else path.open(encoding="ascii") as lines:
-        yield from lines
-
-
-def _integers(line: str, where: str) -> list[int]:
-    """Return one row, checked.
-
-    `int` alone would accept underscores and signs of other scripts, which ASCII excludes.
-    """
-    fields = line.strip().split(",")
-    if len(fields) != COLUMNS:
-        raise InputError(f"{where}: expected {COLUMNS} comma-separated integers, got {len(fields)} fields")
-    try:
-        values = [int(field) for field in fields]
-    except ValueError:
-        bad = next(i for i, field in enumerate(fields) if not field.strip().lstrip("+-").isdigit())
-        raise InputError(f"{where}: column {bad + 1} must be an integer, got {fields[bad][:40]!r}") from None
-    if not 1 <= values[-1] <= CLASSES:
-        raise InputError(f"{where}: the cover type (column {COLUMNS}) must be from 1 to {CLASSES}, got {values[-1]}")
-    return values
+def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns `[n, p]` and the cover types `[n]` of every so many rows."""
+    file = TextFile(path, names=[*map(str, range(COLUMNS))])
+    columns = [*map(str, features)]
+    cover_type = file.names[-1]
+    frame = file.read(dict.fromkeys([*columns, cover_type], "integer"), every)
+    file.require(
+        frame,
+        polars().col(cover_type).is_between(1, CLASSES),
+        lambda row: f"the cover type (column {COLUMNS}) must be from 1 to {CLASSES}, got {row[cover_type]}",
+    )
+    return frame.select(columns).to_numpy().astype(np.float64), frame[cover_type].to_numpy()
 
 
 def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:

@@ -1,6 +1,6 @@
-"""Labelled tables whose rows belong to groups, from arrays or from the user's own files (CSV, LIBSVM, npz).
+"""Labelled tables whose rows belong to groups, from data frames, arrays or files (CSV, LIBSVM, npz).
 
-    table = load_groups_csv("loans.csv", label="defaulted", group="region", standardise=True, intercept=True)
+    table = Groups.from_frame(frame, label="defaulted", group="region", features=["income", "age"])
     everything = table.rows()                        one array of row numbers a group: draw from them with replacement
     split = hold_out(table, per_group=364, seed=0)   the rest once, in random order; the held-out rows measure the risks
 
@@ -8,18 +8,23 @@ Whatever is wrong with a file is one `InputError` that names the file and, where
 """
 
 import dataclasses
+import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.frames import Columns
+from jaxbandits.base.labels import number_labels
 from jaxbandits.environments.datasets import streams
-from jaxbandits.environments.datasets.streams import Path, load_libsvm
+from jaxbandits.environments.datasets.files import Path, TextFile, labels_of
+from jaxbandits.environments.datasets.streams import load_libsvm
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class GroupTable:
+class Groups:
     """Rows with a label and a group; its arrays are read-only copies.
 
     Raises:
@@ -35,19 +40,14 @@ class GroupTable:
 
     def __post_init__(self) -> None:
         """Copy, check, and make read-only."""
-        try:
-            features, labels = ranges.floats(self.features), ranges.floats(self.labels)
-        except (TypeError, ValueError):
-            raise InputError("features and labels must be numbers of shapes (n, d) and (n,)") from None
+        features = ranges.floats("features", self.features, "(n, d)")
+        labels = ranges.floats("labels", self.labels, "(n,)")
         group, names = np.array(self.group), tuple(self.names)
         shapes = features.shape, labels.shape, group.shape
-        if features.ndim != 2 or not features.size or labels.shape != features.shape[:1] or group.shape != labels.shape:
+        if labels.shape != features.shape[:1] or group.shape != labels.shape:
             raise InputError(
                 f"features, labels and group must have shapes (n, d), (n,), (n,) with n, d >= 1, got {shapes}"
             )
-        for name, array in (("features", features), ("labels", labels)):
-            if not np.isfinite(array).all():
-                raise InputError(f"{name} must be finite, but row {np.argwhere(~np.isfinite(array))[0][0]} is not")
         if group.dtype.kind not in "iu" or group.min() < 0 or group.max() >= len(names):
             raise InputError(f"group must hold whole numbers from 0 to {len(names) - 1}, one a row")
         if len(names) < 2:
@@ -61,15 +61,52 @@ class GroupTable:
         object.__setattr__(self, "names", names)
 
     @classmethod
-    def from_arrays(cls, features: Any, labels: Any, group: Any, source: str = "user") -> "GroupTable":
-        """Make a table whose groups are the distinct values of `group` [n], sorted and named after themselves."""
-        values = np.asarray(group)
-        if values.ndim != 1 or values.dtype.kind not in "biufU":
-            raise InputError("group must be one number or text a row")
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise InputError(f"group must be finite, but row {np.argmin(np.isfinite(values))} is not")
-        distinct, numbers = np.unique(values, return_inverse=True)
-        return cls(features, labels, numbers, tuple(_name(value) for value in distinct), source)
+    def from_arrays(
+        cls, features: Any, labels: Any, group: Any, source: str = "user", groups: Sequence[Any] | None = None
+    ) -> "Groups":
+        """Make a table from arrays.
+
+        Args:
+          features: `[n, d]` numbers.
+          labels: `[n]` numbers.
+          group: `[n]` names or numbers of the groups.
+          source: name of the data, which figures show.
+          groups: all names in their order; None: the categories of a categorical, else sorted, numbers by value.
+
+        Raises:
+          InputError: shapes that do not fit, missing entries, a group without rows.
+        """
+        numbered = number_labels("group", group, groups)
+        return cls(features, labels, numbered.numbers, numbered.names, source)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        group: str,
+        features: Sequence[str],
+        groups: Sequence[Any] | None = None,
+        source: str = "user",
+    ) -> "Groups":
+        """Take a table from a data frame, a row an example.
+
+        Args:
+          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          label: column of the labels, numbers.
+          group: column of the groups, names or whole numbers.
+          features: columns of numbers; no other column is used.
+          groups: all groups in their order; None: as in `from_arrays`.
+          source: name of the data, which figures show.
+
+        Raises:
+          InputError: unknown columns, missing entries (with row and column), text among the features.
+        """
+        columns = Columns(frame)
+        numbered = columns.labels("group", group, groups)
+        numbers = columns.matrix("features", features), columns.numbers("label", label)
+        return cls(*numbers, numbered.numbers, numbered.names, source)
 
     def __len__(self) -> int:
         """Return n, the number of rows."""
@@ -102,7 +139,7 @@ class Split(NamedTuple):
     held_out: tuple[np.ndarray, ...]  # as many of every group
 
 
-def hold_out(table: GroupTable, per_group: int, seed: int = 0) -> Split:
+def hold_out(table: Groups, per_group: int, seed: int = 0) -> Split:
     """Set `per_group` random rows of every group aside.
 
     Raises:
@@ -127,13 +164,15 @@ def load_groups_csv(
     header: bool = True,
     standardise: bool = False,
     intercept: bool = False,
-) -> GroupTable:
-    """Read a table with one row an example; the group's column may hold text, all others numbers.
+) -> Groups:
+    """Read a table with one row an example; the group's column may hold text, all others are features.
+
+    `Groups.from_frame` takes a data frame instead.
 
     Args:
       path: the file, plain or gzip-compressed (`.gz`); blank lines are skipped.
       label: the column to predict: its name in the header, or its number from 0 (negative: from the end).
-      group: the column of groups, likewise; its distinct cells, sorted as text, are the groups.
+      group: the column of groups, likewise; its distinct cells are the groups.
       delimiter: one character between the cells.
       header: whether the first row holds names.
       standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
@@ -143,17 +182,17 @@ def load_groups_csv(
       InputError: naming file and line, when the file cannot be read, rows differ in length, a cell is not a finite
         number, or a group is empty.
     """
-    table, places, groups = streams.read_csv(
-        path, {"label": label, "group": group}, text="group", delimiter=delimiter, header=header
-    )
-    features = np.delete(table, list(places.values()), axis=1)
-    features, labels = streams.finish(features, table[:, places["label"]], standardise, intercept)
-    return GroupTable.from_arrays(features, labels, np.array(groups), str(path))
+    file = TextFile(path, separator=delimiter, header=header)
+    target, by = file.column("label", label), file.column("group", group)
+    names = streams.features_of(file, [target, by])
+    frame = file.read({name: "text" if name == by else "number" for name in file.names})
+    features, labels = streams.finish(frame.select(names).to_numpy(), frame[target].to_numpy(), standardise, intercept)
+    return Groups.from_arrays(features, labels, labels_of(frame[by]), str(path))
 
 
 def load_groups_libsvm(
     path: Path, group: int, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
-) -> GroupTable:
+) -> Groups:
     """Read `label index:value ...` (indices from 1), where the values of one index are the groups.
 
     Args:
@@ -173,7 +212,7 @@ def load_groups_libsvm(
     if width == 1:
         raise InputError(f"{path} has no feature besides the group")
     others, labels = streams.finish(np.delete(features, group - 1, axis=1), labels, standardise, intercept)
-    return GroupTable.from_arrays(others, labels, features[:, group - 1], str(path))
+    return Groups.from_arrays(others, labels, features[:, group - 1], str(path))
 
 
 def load_groups_npz(
@@ -184,7 +223,7 @@ def load_groups_npz(
     group: str = "group",
     standardise: bool = False,
     intercept: bool = False,
-) -> GroupTable:
+) -> Groups:
     """Read three arrays of an npz file: features `[n, d]`, labels `[n]`, group `[n]` (numbers or text; no objects).
 
     Args:
@@ -200,12 +239,16 @@ def load_groups_npz(
     """
     arrays = streams.read_npz(path, (features, labels, group))
     try:
-        table = GroupTable.from_arrays(*arrays, source=str(path))
+        table = Groups.from_arrays(*arrays, source=str(path))
         made, kept = streams.finish(table.features, table.labels, standardise, intercept)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return dataclasses.replace(table, features=made, labels=kept)
 
 
-def _name(value: Any) -> str:
-    return str(value) if isinstance(value, str) else f"{float(value):.12g}"
+def __getattr__(name: str) -> Any:
+    """Return `Groups` under the name of one release ago."""
+    if name == "GroupTable":
+        warnings.warn("GroupTable is renamed: use jaxbandits.dro.Groups", DeprecationWarning, stacklevel=2)
+        return Groups
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,15 +5,12 @@ that they share, and a low-rank stand-in of any shape for where no real file is 
 """
 
 import dataclasses
-import gzip
 import os
-import zlib
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.environments.datasets.files import TextFile, first_line, polars
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,17 +35,17 @@ class Format:
 
     source: str
     fields: tuple[str, ...]
-    separator: str | None  # None: any white space
+    separator: str | None  # None: spaces or commas
     scale: tuple[float, float]  # least and largest rating
     step: float  # ratings are the least one plus a multiple of this
     repeats: bool  # whether a pair may occur again, in which case its last rating counts
 
 
 def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, int], n_ratings: int | None) -> Ratings:
-    """Read one rating a line, in the order of the file; gzip-compressed if it begins like gzip, blank lines skipped.
+    """Read one rating a line, in the order of the file.
 
     Args:
-      path: the file.
+      path: the file, plain or compressed; blank lines are left out.
       form: what a line looks like.
       shape: (users, items): ids run from 1 to these.
       n_ratings: how many lines there must be; None: any number from one on.
@@ -58,26 +55,37 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
     """
     if n_ratings is not None and not _is_count(n_ratings):
         raise InputError(f"n_ratings must be a whole number of at least 1, or None for any number, got {n_ratings!r}")
-    shape, last, lines = _checked_shape(shape), {}, 0
-    try:
-        for number, line in enumerate(_lines(path), start=1):
-            if not line.strip():
-                continue
-            user, item, rating = _parsed(line, form, shape, f"{path}, line {number}")
-            if (user, item) in last:
-                if not form.repeats:
-                    raise InputError(f"{path}, line {number}: user {user} has rated item {item} before")
-                del last[user, item]  # so that the pair stands where its last rating does
-            last[user, item] = rating
-            lines += 1
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    if not lines:
-        raise InputError(f"{path} has no ratings")
-    if n_ratings is not None and lines != n_ratings:
-        raise InputError(f"{path} has {lines} ratings, expected {n_ratings} (n_ratings=None takes any number)")
-    pairs = np.array(list(last), np.int32) - 1
-    return Ratings(pairs[:, 0], pairs[:, 1], np.array(list(last.values())), shape, form.scale, form.source)
+    shape, pl = _checked_shape(shape), polars()
+    file = TextFile(path, separator=form.separator or _separator(path), names=form.fields)
+    frame = file.read({name: "number" if name == "rating" else "integer" for name in form.fields})
+    for name, most in zip(("user", "item"), shape, strict=True):
+        file.require(
+            frame,
+            pl.col(name).is_between(1, most),
+            lambda row, name=name, most=most: f"the {name} must be from 1 to {most}, got {row[name]}",
+        )
+    low, high = form.scale
+    file.require(
+        frame,
+        pl.col("rating").is_between(low, high) & ((pl.col("rating") - low) % form.step == 0.0),
+        lambda row: f"the rating must be from {low:g} to {high:g} by {form.step:g}, got {row['rating']:g}",
+    )
+    if n_ratings is not None and len(frame) != n_ratings:
+        raise InputError(f"{path} has {len(frame)} ratings, expected {n_ratings} (n_ratings=None takes any number)")
+    if not form.repeats:
+        file.require(
+            frame,
+            pl.struct("user", "item").is_first_distinct(),
+            lambda row: f"user {row['user']} has rated item {row['item']} before",
+        )
+    frame = frame.unique(["user", "item"], keep="last", maintain_order=True)
+    users, items = (frame[name].to_numpy().astype(np.int32) - np.int32(1) for name in ("user", "item"))
+    return Ratings(users, items, frame["rating"].to_numpy(), shape, form.scale, form.source)
+
+
+def _separator(path: str | os.PathLike[str]) -> str:
+    """Return a comma where the first line has one, as copies of files with spaces have, else a space."""
+    return "," if "," in first_line(path) else " "
 
 
 def most_rated(ratings: Ratings, users: int, items: int) -> Ratings:
@@ -152,52 +160,6 @@ def low_rank_ratings(
     return Ratings(i.astype(np.int32), j.astype(np.int32), ratings, shape, (float(low), float(high)), "stand-in")
 
 
-def _parsed(line: str, form: Format, shape: tuple[int, int], where: str) -> tuple[int, int, float]:
-    text = line if form.separator else line.replace(",", " ")  # copies of files with spaces have commas
-    cells = text.strip("\r\n").split(form.separator)
-    if len(cells) != len(form.fields):
-        kind = "tab-separated" if form.separator == "\t" else "space-separated"
-        raise InputError(
-            f"{where}: expected {len(form.fields)} {kind} fields ({' '.join(form.fields)}), got {len(cells)}"
-        )
-    user, item = (_id(cells[k], form.fields[k], shape[k], where) for k in (0, 1))
-    for text, name in zip(cells[3:], form.fields[3:], strict=True):
-        if not text.strip().isdigit():
-            raise InputError(f"{where}: the {name} must be a whole number, got {_shown(text)}")
-    return user, item, _rating(cells[2], form, where)
-
-
-def _id(text: str, name: str, largest: int, where: str) -> int:
-    digits = text.strip()  # the file is ASCII: a digit is 0 to 9
-    if not digits.removeprefix("-").isdigit() or len(digits) > 18:
-        raise InputError(f"{where}: the {name} must be a whole number, got {_shown(text)}")
-    if not 1 <= int(digits) <= largest:
-        raise InputError(f"{where}: the {name} must be from 1 to {largest}, got {int(digits)}")
-    return int(digits)
-
-
-def _rating(text: str, form: Format, where: str) -> float:
-    low, high = form.scale
-    try:
-        value = np.nan if "_" in text else float(text)
-    except ValueError:
-        value = np.nan
-    if not (low <= value <= high and (value - low) % form.step == 0.0):
-        raise InputError(f"{where}: the rating must be from {low:g} to {high:g} by {form.step:g}, got {_shown(text)}")
-    return value
-
-
-def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    try:
-        file = Path(path)
-    except TypeError:
-        raise InputError(f"path must be a string or a path, got {path!r}") from None
-    with file.open("rb") as probe:
-        compressed = probe.read(2) == b"\x1f\x8b"
-    with gzip.open(file, "rt", encoding="ascii") if compressed else file.open(encoding="ascii") as lines:
-        yield from lines
-
-
 def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(shape, (tuple, list)) or len(shape) != 2 or not all(map(_is_count, shape)):
         raise InputError(f"shape must be (users, items), two whole numbers of at least 1, got {format_value(shape)}")
@@ -208,7 +170,3 @@ def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -21,7 +21,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.covertype import load_cover_types
-from jaxbandits.environments.datasets.labelled import numbers_or_texts
+from jaxbandits.environments.datasets.files import TextFile, labels_of
 
 _EVERY = 20  # row of Covertype: 29,051 rows, from all over the file
 
@@ -74,16 +74,17 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
     path = find(name, directory)
     if path is None:
         raise InputError(f"{directory} has no {' or '.join(SETS[name].files)}, neither itself nor in {name}/")
+    of = SETS[name]
     if name == "covertype":
         features, labels = load_cover_types(path, every=_EVERY)
     else:
-        of = SETS[name]
-        table, places, texts = streams.read_csv(
-            path, {"label": of.label}, text="label", delimiter=of.delimiter, header=False
-        )
-        features, labels = np.delete(table, places["label"], axis=1), numbers_or_texts(texts)
-    if features.shape[1] != SETS[name].n_features:
-        raise InputError(f"{path}: {name} has {SETS[name].n_features} attributes, this file {features.shape[1]}")
+        file = TextFile(path, separator=of.delimiter)
+        label = file.column("label", of.label)
+        others = streams.features_of(file, [label])
+        frame = file.read({column: "text" if column == label else "number" for column in file.names})
+        features, labels = frame.select(others).to_numpy(), labels_of(frame[label])
+    if features.shape[1] != of.n_features:
+        raise InputError(f"{path}: {name} has {of.n_features} attributes, this file {features.shape[1]}")
     return streams.finish(features, labels, True, True)
 
 

@@ -17,7 +17,7 @@ from jax import lax
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.domains.points import Point
-from jaxbandits.environments.datasets.groups import GroupTable
+from jaxbandits.environments.datasets.groups import Groups
 from jaxbandits.environments.dro import draws, group_losses
 from jaxbandits.numerics import rng
 from jaxbandits.types import Gradient, GroupDecision
@@ -79,7 +79,7 @@ class GroupData:
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies losses, gradients and risks")
 
     @classmethod
-    def from_table(cls, table: GroupTable, **settings: Any) -> "GroupData":
+    def from_table(cls, table: Groups, **settings: Any) -> "GroupData":
         """Make the environment from a table, as the loaders of `environments.datasets.groups` return it.
 
         Args:
@@ -89,8 +89,8 @@ class GroupData:
         Raises:
           InputError: labels or settings that do not fit.
         """
-        if not isinstance(table, GroupTable):
-            raise InputError(f"table must be a GroupTable, got {type(table).__name__}")
+        if not isinstance(table, Groups):
+            raise InputError(f"table must be a Groups, got {type(table).__name__}")
         by_group = np.concatenate(table.rows())
         signed = getattr(settings.get("loss", group_losses.Logistic()), "signed", False)
         labels = group_losses.signed_labels(table.labels) if signed else table.labels
@@ -104,7 +104,7 @@ class GroupData:
 
     @classmethod
     def example(cls) -> "GroupData":
-        return cls.from_table(GroupTable.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3]))
+        return cls.from_table(Groups.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3]))
 
     def check(self) -> None:
         """Raise `InputError` for fields that do not fit each other."""

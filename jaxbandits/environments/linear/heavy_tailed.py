@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, varied
@@ -70,10 +70,8 @@ class HeavyTailed:
         Raises:
           InputError: wrong shape, not numbers, or not finite.
         """
-        arms, theta = _numbers("arms", arms, 2, "(K, d)"), _numbers("theta", theta, 1, "(d,)")
+        arms, theta = ranges.floats("arms", arms, "(K, d)"), ranges.floats("theta", theta, "(d,)")
         n_arms, dim = arms.shape
-        if n_arms == 0 or dim == 0:
-            raise InputError(f"arms must hold at least one arm of at least one coordinate, got shape {arms.shape}")
         env = cls(dim=dim, n_arms=n_arms, arms=arms, theta=theta, **settings)
         validate(env)
         for name, bound, norm in [("arm_bound", "an arm", _norms(arms).max()), ("norm_bound", "theta", _norms(theta))]:
@@ -96,7 +94,7 @@ class HeavyTailed:
         for name, value, shape in (("arms", self.arms, (self.n_arms, self.dim)), ("theta", self.theta, (self.dim,))):
             if value is None:
                 continue
-            value = _numbers(f"HeavyTailed.{name}", value, None, str(shape))
+            value = ranges.floats(f"HeavyTailed.{name}", value)
             if value.shape[-len(shape) :] != shape:
                 raise InputError(f"HeavyTailed.{name} must have shape {shape}, got {value.shape}")
         check_noise(self.noise, "HeavyTailed.noise")
@@ -183,16 +181,3 @@ def _tiny() -> Any:
 
 def _norms(x: np.ndarray) -> np.ndarray:
     return np.sqrt(np.sum(x * x, axis=-1))
-
-
-def _numbers(name: str, value: Any, ndim: int | None, shape: str) -> np.ndarray:
-    """Return `value` as a finite float64 array with `ndim` axes (None: any)."""
-    try:
-        array = ranges.floats(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers of shape {shape}, got {format_value(value)}") from None
-    if ndim is not None and array.ndim != ndim:
-        raise InputError(f"{name} must have shape {shape}, got {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise InputError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}")
-    return array

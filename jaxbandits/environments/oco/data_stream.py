@@ -3,9 +3,10 @@
     squared:   f_t(x) = c (<a_i, x> - b_i)^2 / 2
     logistic:  f_t(x) = c ln(1 + exp(-b_i <a_i, x>)),  b_i in {-1, 1}
 
-with the row i of round t drawn by `order`. The loaders of `environments.datasets.streams` read tables from files.
+with the row i of round t drawn by `order`. Rows come from a data frame or from arrays.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -15,6 +16,7 @@ from jax import lax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.base.frames import Columns
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.environments.oco.sequences import point
@@ -86,6 +88,22 @@ class DataStream:
             targets = np.where(targets == classes[1], 1.0, -1.0)
         fits = loss in _LOSSES and settings.get("comparator") is None
         return cls(table=Table(features, targets, best_fit(features, targets, loss) if fits else None), **settings)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, target: str, features: Sequence[str], **settings: Any) -> "DataStream":
+        """Return a stream of the rows of a data frame.
+
+        Args:
+          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          target: column of the targets, numbers as `from_arrays` takes them.
+          features: columns of numbers; no other column is used.
+          **settings: the other fields.
+
+        Raises:
+          InputError: unknown columns, missing entries (with row and column), text; what `from_arrays` refuses.
+        """
+        columns = Columns(frame)
+        return cls.from_arrays(columns.matrix("features", features), columns.numbers("target", target), **settings)
 
     @classmethod
     def example(cls) -> "DataStream":
@@ -231,17 +249,9 @@ def _numbers(features: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
     Raises:
       InputError: shapes that do not fit, no rows, no columns, not numbers, not finite.
     """
-    try:
-        features, targets = ranges.floats(features), ranges.floats(targets)
-    except (TypeError, ValueError):
-        raise InputError("features and targets must be numbers of shapes (n, d) and (n,)") from None
-    if features.ndim != 2 or targets.shape != features.shape[:1] or not features.size:
+    features, targets = ranges.floats("features", features, "(n, d)"), ranges.floats("targets", targets, "(n,)")
+    if len(targets) != len(features):
         raise InputError(
-            f"features and targets must have shapes (n, d) and (n,) with n, d >= 1, got {features.shape} and "
-            f"{targets.shape}"
+            f"features and targets must have shapes (n, d) and (n,), got {features.shape} and {targets.shape}"
         )
-    for name, array in (("features", features), ("targets", targets)):
-        if not np.isfinite(array).all():
-            row = np.argwhere(~np.isfinite(array))[0][0]
-            raise InputError(f"{name} must be finite, but row {row} (from 0) is not")
     return features, targets

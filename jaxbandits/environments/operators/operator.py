@@ -79,6 +79,11 @@ class Operator:
         return dict(getattr(self.environment, "axes", {}))
 
     @property
+    def may_be_missing(self) -> tuple[str, ...]:
+        """As inside."""
+        return getattr(self.environment, "may_be_missing", ())
+
+    @property
     def units(self) -> dict[str, str]:
         """As inside."""
         return dict(getattr(self.environment, "units", {}))

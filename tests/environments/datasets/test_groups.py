@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.environments.datasets.groups import (
-    GroupTable,
+    Groups,
     hold_out,
     load_groups_csv,
     load_groups_libsvm,
@@ -26,7 +26,7 @@ def one_line(call, message):
 def table(sizes=(5, 3, 2), seed=0):
     rng = np.random.default_rng(seed)
     group = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    return GroupTable(rng.normal(size=(sum(sizes), 2)), rng.normal(size=sum(sizes)), group, tuple("abc"[: len(sizes)]))
+    return Groups(rng.normal(size=(sum(sizes), 2)), rng.normal(size=sum(sizes)), group, tuple("abc"[: len(sizes)]))
 
 
 class TestTable:
@@ -39,16 +39,16 @@ class TestTable:
 
     def test_groups_from_values(self):
         features, labels = np.ones((4, 1)), np.zeros(4)
-        text = GroupTable.from_arrays(features, labels, np.array(["z", "x", "z", "y"]))
+        text = Groups.from_arrays(features, labels, np.array(["z", "x", "z", "y"]))
         assert text.names == ("x", "y", "z")
         np.testing.assert_array_equal(text.group, [2, 0, 2, 1])
-        numbers = GroupTable.from_arrays(features, labels, [10, 2, 10, 2.5])
+        numbers = Groups.from_arrays(features, labels, [10, 2, 10, 2.5])
         assert numbers.names == ("2", "2.5", "10")
         np.testing.assert_array_equal(numbers.group, [2, 0, 2, 1])
 
     def test_is_frozen_and_a_copy(self):
         features = np.ones((2, 1))
-        made = GroupTable(features, np.zeros(2), np.array([0, 1]), ("a", "b"))
+        made = Groups(features, np.zeros(2), np.array([0, 1]), ("a", "b"))
         features[0] = 7.0
         assert made.features[0] == 1.0
         with pytest.raises(ValueError, match="read-only"):
@@ -58,10 +58,13 @@ class TestTable:
         ("arrays", "message"),
         [
             (([[1.0], [2.0]], [0.0], [0, 1]), r"shapes \(n, d\), \(n,\), \(n,\) with n, d >= 1, got"),
-            ((np.ones((2, 0)), np.ones(2), [0, 1]), "n, d >= 1"),
+            ((np.ones((2, 0)), np.ones(2), [0, 1]), r"features must have shape \(n, d\), got \(2, 0\)"),
             (([["x"], [2.0]], [0.0, 1.0], [0, 1]), "must be numbers"),
-            (([[1.0], [np.nan]], [0.0, 1.0], [0, 1]), "features must be finite, but row 1 is not"),
-            (([[1.0], [2.0]], [np.inf, 1.0], [0, 1]), "labels must be finite, but row 0 is not"),
+            (
+                ([[1.0], [np.nan]], [0.0, 1.0], [0, 1]),
+                r"features must be finite, but row 1, column 0 \(from 0\) is not",
+            ),
+            (([[1.0], [2.0]], [np.inf, 1.0], [0, 1]), r"labels must be finite, but row 0 \(from 0\) is not"),
             (([[1.0], [2.0]], [0.0, 1.0], [0, 2]), "group must hold whole numbers from 0 to 1"),
             (([[1.0], [2.0]], [0.0, 1.0], [-1, 1]), "group must hold whole numbers from 0 to 1"),
             (([[1.0], [2.0]], [0.0, 1.0], [0.0, 1.0]), "group must hold whole numbers from 0 to 1"),
@@ -69,11 +72,14 @@ class TestTable:
         ],
     )
     def test_refused(self, arrays, message):
-        one_line(lambda: GroupTable(*arrays, ("a", "b")), message)
+        one_line(lambda: Groups(*arrays, ("a", "b")), message)
 
     def test_refused_group_values(self):
-        one_line(lambda: GroupTable.from_arrays(np.ones((2, 1)), np.ones(2), [0.0, np.nan]), "finite, but row 1")
-        one_line(lambda: GroupTable.from_arrays(np.ones((2, 1)), np.ones(2), [None, "a"]), "number or text a row")
+        one_line(lambda: Groups.from_arrays(np.ones((2, 1)), np.ones(2), [0.0, np.nan]), "missing entries, but row 1")
+        one_line(
+            lambda: Groups.from_arrays(np.ones((2, 1)), np.ones(2), [None, "a"]),
+            r"missing entries, but row 0 \(from 0\) is None",
+        )
 
 
 class TestHoldOut:
@@ -127,11 +133,19 @@ class TestCSV:
             (CSV, ("paid", -9), r"group must lie in \[-4, 3\]"),
             (CSV, (True, 1), "label must be the name or the number of a column, got True"),
             (CSV, ("paid", 1.5), "group must be the name or the number of a column, got 1.5"),
-            (CSV.replace("40", "4o"), ("paid", "region"), "line 3: column 4 must be a finite number, got '4o'"),
-            (CSV.replace("40", "inf"), ("paid", "region"), "line 3: column 4 must be a finite number, got 'inf'"),
-            (CSV.replace("north", "", 1), ("paid", "region"), r"line 2: the group \(column 2\) is empty"),
-            (CSV.replace(",70", ""), ("paid", "region"), "line 7: 3 cells, but the first row has 4"),
-            ("paid,region\n1,north\n", ("paid", "region"), "line 1: needs a label, a group and a feature, got 2 cells"),
+            (
+                CSV.replace("40", "4o"),
+                ("paid", "region"),
+                r"line 3: column 4 \(age\) must be a finite number, got '4o'",
+            ),
+            (
+                CSV.replace("40", "inf"),
+                ("paid", "region"),
+                r"line 3: column 4 \(age\) must be a finite number, got 'inf'",
+            ),
+            (CSV.replace("north", "", 1), ("paid", "region"), r"line 2: column 2 \(region\) must be a name, got ''"),
+            (CSV.replace(",70", ""), ("paid", "region"), r"line 7: column 4 \(age\) must be a finite number, got ''"),
+            ("paid,region\n1,north\n", ("paid", "region"), "needs a feature besides paid, region: it has 2 columns"),
             ("size,region,paid\n", ("paid", "region"), "holds no rows"),
             ("", ("paid", "region"), "holds no rows"),
         ],
@@ -143,8 +157,10 @@ class TestCSV:
 
     def test_other_mistakes(self, tmp_path):
         one_line(lambda: load_groups_csv(tmp_path / "none.csv", 0, 1), "cannot read .*none.csv: No such file")
-        one_line(lambda: load_groups_csv("x", "a", 1, header=False), "label 'a' is a name, but header=False")
-        one_line(lambda: load_groups_csv("x", 0, 1, delimiter="ab"), "delimiter must be one character")
+        path = tmp_path / "rows.csv"
+        path.write_text("1,2,3\n")
+        one_line(lambda: load_groups_csv(path, "a", 1, header=False), "label 'a' is a name, but header=False")
+        one_line(lambda: load_groups_csv(path, 0, 1, delimiter="ab"), "delimiter must be one character")
 
 
 class TestLIBSVM:
@@ -161,7 +177,7 @@ class TestLIBSVM:
     def test_malformed(self, tmp_path):
         path = tmp_path / "rows.libsvm"
         path.write_text("1 1:0.5 2:2\n-1 2;4\n")
-        one_line(lambda: load_groups_libsvm(path, 2), "line 2: expected index:value, got '2;4'")
+        one_line(lambda: load_groups_libsvm(path, 2), "line 2 is no readable LIBSVM")
         path.write_text("1 1:0.5\n")
         one_line(lambda: load_groups_libsvm(path, 2), "group must be an index from 1 to 1 of .*, got 2")
         one_line(lambda: load_groups_libsvm(path, 1), "has no feature besides the group")
@@ -184,7 +200,7 @@ class TestNpz:
         one_line(lambda: load_groups_npz(path), "cannot read .*rows.npz: No such file")
         np.savez(path, features=np.eye(3), labels=[1, 0, 1], groups=[1, 1, 2])
         one_line(lambda: load_groups_npz(path), r"unknown array of .*rows.npz 'group'; did you mean 'groups'")
-        one_line(lambda: load_groups_npz(path, group="labels", labels="features"), "rows.npz: features, labels and")
+        one_line(lambda: load_groups_npz(path, group="labels", labels="features"), "rows.npz: labels must have shape")
         whole = path.read_bytes()
         for broken in (b"", b"text", whole[:50], whole[:-30], whole[:60] + b"\0" * 40 + whole[100:]):
             path.write_bytes(broken)

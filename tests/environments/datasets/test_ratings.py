@@ -56,36 +56,36 @@ class TestReaders:
 
 
 MOVIELENS_LINES = {
-    "3\t2\t5": r"line 2: expected 4 tab-separated fields \(user item rating timestamp\), got 3",
-    "3\t2\t5\t1\t1": r"line 2: expected 4 tab-separated fields .*, got 5",
-    "3 2 5 881250949": r"line 2: expected 4 tab-separated fields .*, got 1",
-    "three\t2\t5\t1": r"line 2: the user must be a whole number, got 'three'",
-    "1.5\t2\t5\t1": r"line 2: the user must be a whole number, got '1.5'",
-    "1\t\t5\t1": r"line 2: the item must be a whole number, got ''",
-    "1_0\t2\t5\t1": r"line 2: the user must be a whole number, got '1_0'",
-    "--1\t2\t5\t1": r"line 2: the user must be a whole number, got '--1'",
-    "9" * 50 + "\t2\t5\t1": r"line 2: the user must be a whole number, got '9{37}\.\.\.'",
+    "3\t2\t5": r"line 2: column 4 \(timestamp\) must be a whole number, got ''",
+    "3\t2\t5\t1\t1": r"line 2: 5 cells, but the first row has 4",
+    "3 2 5 881250949": r"line 2: column 1 \(user\) must be a whole number, got '3 2 5 881250949'",
+    "three\t2\t5\t1": r"line 2: column 1 \(user\) must be a whole number, got 'three'",
+    "1.5\t2\t5\t1": r"line 2: column 1 \(user\) must be a whole number, got '1.5'",
+    "1\t\t5\t1": r"line 2: column 2 \(item\) must be a whole number, got ''",
+    "1_0\t2\t5\t1": r"line 2: column 1 \(user\) must be a whole number, got '1_0'",
+    "--1\t2\t5\t1": r"line 2: column 1 \(user\) must be a whole number, got '--1'",
+    "9" * 50 + "\t2\t5\t1": r"line 2: column 1 \(user\) must be a whole number, got '9{37}\.\.\.'",
     "0\t2\t5\t1": r"line 2: the user must be from 1 to 3, got 0",
     "-2\t2\t5\t1": r"line 2: the user must be from 1 to 3, got -2",
     "4\t2\t5\t1": r"line 2: the user must be from 1 to 3, got 4",
     "1\t5\t5\t1": r"line 2: the item must be from 1 to 4, got 5",
-    "1\t2\t6\t1": r"line 2: the rating must be from 1 to 5 by 1, got '6'",
-    "1\t2\t4.5\t1": r"line 2: the rating must be from 1 to 5 by 1, got '4.5'",
-    "1\t2\tgood\t1": r"line 2: the rating must be from 1 to 5 by 1, got 'good'",
-    "1\t2\tnan\t1": r"line 2: the rating must be from 1 to 5 by 1, got 'nan'",
-    "1\t2\tinf\t1": r"line 2: the rating must be from 1 to 5 by 1, got 'inf'",
-    "1\t2\t\t1": r"line 2: the rating must be from 1 to 5 by 1, got ''",
-    "1\t2\t5\tnoon": r"line 2: the timestamp must be a whole number, got 'noon'",
-    "1\t2\t5\t-1.5": r"line 2: the timestamp must be a whole number, got '-1.5'",
+    "1\t2\t6\t1": r"line 2: the rating must be from 1 to 5 by 1, got 6",
+    "1\t2\t4.5\t1": r"line 2: the rating must be from 1 to 5 by 1, got 4.5",
+    "1\t2\tgood\t1": r"line 2: column 3 \(rating\) must be a finite number, got 'good'.*",
+    "1\t2\tnan\t1": r"line 2: column 3 \(rating\) must be a finite number, got 'nan'.*",
+    "1\t2\tinf\t1": r"line 2: column 3 \(rating\) must be a finite number, got 'inf'.*",
+    "1\t2\t\t1": r"line 2: column 3 \(rating\) must be a finite number, got ''.*",
+    "1\t2\t5\tnoon": r"line 2: column 4 \(timestamp\) must be a whole number, got 'noon'",
+    "1\t2\t5\t-1.5": r"line 2: column 4 \(timestamp\) must be a whole number, got '-1.5'",
     "2\t1\t5\t1": r"line 2: user 2 has rated item 1 before",
 }
 FILMTRUST_LINES = {
-    "2 1": r"line 2: expected 3 space-separated fields \(user item rating\), got 2",
-    "2;1;3": r"line 2: expected 3 space-separated fields .*, got 1",
-    "2 1 0": r"line 2: the rating must be from 0.5 to 4 by 0.5, got '0'",
-    "2 1 4.5": r"line 2: the rating must be from 0.5 to 4 by 0.5, got '4.5'",
-    "2 1 3.25": r"line 2: the rating must be from 0.5 to 4 by 0.5, got '3.25'",
-    "2 1 1_0": r"line 2: the rating must be from 0.5 to 4 by 0.5, got '1_0'",
+    "2 1": r"line 2: column 3 \(rating\) must be a finite number, got ''.*",
+    "2;1;3": r"line 2: column 1 \(user\) must be a whole number, got '2;1;3'",
+    "2 1 0": r"line 2: the rating must be from 0.5 to 4 by 0.5, got 0",
+    "2 1 4.5": r"line 2: the rating must be from 0.5 to 4 by 0.5, got 4.5",
+    "2 1 3.25": r"line 2: the rating must be from 0.5 to 4 by 0.5, got 3.25",
+    "2 1 1_0": r"line 2: column 3 \(rating\) must be a finite number, got '1_0'.*",
 }
 
 
@@ -106,9 +106,9 @@ class TestErrors:
             load(tmp_path / "nowhere")
         with pytest.raises(InputError, match=r"cannot read .*: Is a directory"):
             load(tmp_path)
-        with pytest.raises(InputError, match=r"empty has no ratings"):
+        with pytest.raises(InputError, match=r"empty, line 1: expected"):
             load(write("\n \n", "empty"))
-        with pytest.raises(InputError, match=r"cannot read .*text: .*ascii"):
+        with pytest.raises(InputError, match=r"text, line 1: (column 3 \(rating\) must be a finite number|expected 3)"):
             load(write("1\t1\t\u0663\t1\n", "text"))
         with pytest.raises(InputError, match=r"cannot read .*cut: "):
             load(write(gzip.compress(b"\n" * 1000)[:-12], "cut"))

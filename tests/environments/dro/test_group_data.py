@@ -17,7 +17,7 @@ from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.catalogue import from_spec, to_spec
 from jaxbandits.domains import WholeSpace
 from jaxbandits.environments.datasets.adult import adult_like, load_adult
-from jaxbandits.environments.datasets.groups import GroupTable
+from jaxbandits.environments.datasets.groups import Groups
 from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.group_losses import Custom, Hinge, Logistic, Squared
 from jaxbandits.simulation import simulate
@@ -34,7 +34,7 @@ def table(sizes=SIZES, d=3, seed=0):
     n = sum(sizes)
     group = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     features = np.column_stack([rng.normal(size=(n, d - 1)), np.arange(n)])
-    return GroupTable(features, np.where(rng.random(n) < 0.5, 0.0, 1.0), group, tuple("abc"[: len(sizes)]))
+    return Groups(features, np.where(rng.random(n) < 0.5, 0.0, 1.0), group, tuple("abc"[: len(sizes)]))
 
 
 def drawn_rows(environment, group, rounds, key, masks=None):
@@ -179,7 +179,7 @@ def test_a_network_learns_what_no_line_can():
     rng = np.random.default_rng(0)
     x = rng.choice([-1.0, 1.0], size=(200, 2)) + 0.1 * rng.normal(size=(200, 2))
     labels, group = np.sign(x[:, 0] * x[:, 1]), rng.integers(0, 2, 200)
-    made = GroupTable(np.column_stack([x, np.ones(200)]), labels, group, ("a", "b"))
+    made = Groups(np.column_stack([x, np.ones(200)]), labels, group, ("a", "b"))
     settings = {"n_groups": 2, "horizon": 400, "step_w": 0.5, "step_q": 0.01, "domain": WholeSpace()}
     start = rng.normal(size=(3, 8)), np.zeros(8)
     deep = SMD(start=start, **settings), GroupData.from_table(made, loss=Custom(function=network))
@@ -217,14 +217,14 @@ def test_settings_that_do_not_fit(settings, message):
 
 
 def test_labels_must_fit_the_loss():
-    three = GroupTable(np.ones((3, 1)), [0.0, 1.0, 2.0], [0, 1, 2], ("a", "b", "c"))
+    three = Groups(np.ones((3, 1)), [0.0, 1.0, 2.0], [0, 1, 2], ("a", "b", "c"))
     with pytest.raises(InputError, match="two distinct values for this loss, got 3"):
         GroupData.from_table(three)
     fits = GroupData.from_table(three, loss=Squared())
     np.testing.assert_array_equal(fits.rows.labels, [0.0, 1.0, 2.0])
     with pytest.raises(InputError, match="labels -1 and 1"):
         validate(dataclasses.replace(fits, loss=Hinge()))
-    with pytest.raises(InputError, match="must be a GroupTable"):
+    with pytest.raises(InputError, match="must be a Groups"):
         GroupData.from_table(np.ones(3))
 
 

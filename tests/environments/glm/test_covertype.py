@@ -51,10 +51,10 @@ class TestReader:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (lambda row: row[:-1], r"covtype.data, line 3: expected 55 comma-separated integers, got 54 fields"),
-            (lambda row: [*row[:4], "x1", *row[5:]], r"line 3: column 5 must be an integer, got 'x1'"),
-            (lambda row: [*row[:4], "2.5", *row[5:]], r"line 3: column 5 must be an integer, got '2.5'"),
-            (lambda row: [*row[:4], "", *row[5:]], r"line 3: column 5 must be an integer, got ''"),
+            (lambda row: row[:-1], r"covtype.data, line 3: column 55 must be a whole number, got ''"),
+            (lambda row: [*row[:4], "x1", *row[5:]], r"line 3: column 5 must be a whole number, got 'x1'"),
+            (lambda row: [*row[:4], "2.5", *row[5:]], r"line 3: column 5 must be a whole number, got '2.5'"),
+            (lambda row: [*row[:4], "", *row[5:]], r"line 3: column 5 must be a whole number, got ''"),
             (lambda row: [*row[:-1], 8], r"line 3: the cover type \(column 55\) must be from 1 to 7, got 8"),
         ],
     )
@@ -71,7 +71,7 @@ class TestReader:
             load_covertype(tmp_path / "nowhere.data")
         empty = tmp_path / "empty.data"
         empty.write_text("\n\n")
-        with pytest.raises(InputError, match="has no rows"):
+        with pytest.raises(InputError, match="line 1: expected 55 fields"):
             load_covertype(empty)
         cut = tmp_path / "cut.gz"
         cut.write_bytes(gzip.compress(file.read_bytes())[:-20])

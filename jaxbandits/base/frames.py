@@ -1,0 +1,98 @@
+"""Columns of data frames, by name: pandas, polars and pyarrow through Narwhals, and mappings of arrays.
+
+Nothing is guessed: a column is used where it is named, and no other is looked at.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.base.labels import Labels, number_labels
+
+
+class Columns:
+    """The columns of a frame.
+
+    Raises:
+      InputError: for what is neither a frame in memory nor a mapping of text to arrays; without Narwhals, for a frame.
+    """
+
+    def __init__(self, frame: Any):
+        """Take a frame of pandas, polars or pyarrow, or a mapping of arrays."""
+        if isinstance(frame, Mapping):
+            self.names: list[Any] = list(frame)
+            self._get = frame.__getitem__
+            return
+        try:
+            import narwhals as nw
+        except ImportError:
+            raise InputError(
+                "data frames need the extra `data` (Narwhals, polars): pip install 'jaxbandits[data]'; a mapping of "
+                "arrays does without"
+            ) from None
+        try:
+            table = nw.from_native(frame, eager_only=True)
+            self.names = list(table.columns)
+        except Exception as error:  # a TypeError for no frame; a DuplicateError for two columns of one name
+            lazy = "; collect() a lazy one" if hasattr(frame, "collect") else ""
+            why = f" ({' '.join(str(error).split())[:100]})" if not isinstance(error, TypeError) else ""
+            raise InputError(
+                f"frame must be a pandas, polars or pyarrow frame, or a mapping of arrays, got "
+                f"{type(frame).__name__}{why}{lazy}"
+            ) from None
+        self._get = lambda name: table.get_column(name).to_native()
+
+    def column(self, role: str, name: Any) -> Any:
+        """Return a column as it is.
+
+        Raises:
+          InputError: for a name that no column has, which suggests the closest.
+        """
+        if not isinstance(name, (str, int)) or isinstance(name, bool) or name not in self.names:
+            raise InputError(f"{role}: {unknown_name('column', name, map(str, self.names))}")
+        return self._get(name)
+
+    def numbers(self, role: str, name: Any) -> np.ndarray:
+        """Return a column of numbers, `[n]` float64.
+
+        Raises:
+          InputError: for an unknown column, text, dates and missing entries.
+        """
+        return ranges.floats(f"{role} (column {name!r})", self.column(role, name), "(n,)")
+
+    def labels(self, role: str, name: Any, names: Sequence[Any] | None = None) -> Labels:
+        """Return a column of names or whole numbers as `Labels`.
+
+        Raises:
+          InputError: for an unknown column, entries that are no names, missing ones, and names out of `names`.
+        """
+        return number_labels(f"{role} (column {name!r})", self.column(role, name), names)
+
+    def matrix(self, role: str, names: Any) -> np.ndarray:
+        """Return columns of numbers side by side, `[n, p]` float64.
+
+        Raises:
+          InputError: for no list, an empty one, a column twice, and what `numbers` refuses.
+        """
+        if isinstance(names, str) or not isinstance(names, Sequence):
+            raise InputError(f"{role} must be a list of columns, got {format_value(names)}")
+        if not names or len(set(names)) < len(names):
+            raise InputError(f"{role} must name one or more different columns, got {format_value(list(names))}")
+        first = self.numbers(role, names[0])
+        found = np.empty((len(first), len(names)))
+        found[:, 0] = first
+        for k, name in enumerate(names[1:], start=1):
+            column = self.numbers(role, name)
+            if len(column) != len(first):
+                raise InputError(f"{role}: column {name!r} has {len(column)} rows, column {names[0]!r} {len(first)}")
+            found[:, k] = column
+        return found
+
+
+def constant_columns(matrix: np.ndarray) -> list[tuple[int, float]]:
+    """Return the columns of `[n, p]` numbers that never change, with their value; a constant 1 is an intercept."""
+    same = (matrix == matrix[0]).all(axis=0) & (matrix[0] != 1.0)
+    return [(int(k), float(matrix[0, k])) for k in np.flatnonzero(same)]

@@ -1,0 +1,160 @@
+"""Labels as numbers: the actions of a log, the classes of a table, the groups of a data set, each named once.
+
+    number_labels("action", ["b", "a", "b"], names=["a", "b", "c"]).numbers      array([1, 0, 1])
+
+The order of the names is what a number stands for. It is given, or that of the categories of a categorical column, or
+that of numbers: 2 comes before 10, whether they are written as numbers or as text. Other text is sorted, and
+`is_sorted_text` says so, because nobody has chosen that order.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.ranges import check_concrete, is_missing, place
+
+MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"})  # as text files write it
+_SHOWN = 4  # names that a message lists
+_LARGEST_FLOAT = 2.0**53  # above it different whole numbers are one float
+
+
+class Labels(NamedTuple):
+    """A column of labels as numbers.
+
+    Attributes:
+      numbers: `[n]` int32, positions in `names`.
+      names: `[K]` different texts; a whole number is its digits.
+      is_sorted_text: True if the names are text in alphabetical order, which nobody chose.
+      is_text: True if the entries are text, also that of whole numbers.
+    """
+
+    numbers: np.ndarray
+    names: tuple[str, ...]
+    is_sorted_text: bool = False
+    is_text: bool = False
+
+
+def number_labels(name: str, values: Any, names: Sequence[Any] | None = None) -> Labels:
+    """Number the entries of a column.
+
+    Args:
+      name: of the argument, for errors.
+      values: `[n]` text, whole numbers, flags or categories, in whatever holds them (see `ranges.floats`).
+      names: all names in their order; None: the categories of a categorical column, or the entries in order.
+
+    Raises:
+      InputError: for anything else, missing entries (also "?", "NA" and the like, unless they are among `names`), and
+        entries that are not among `names`; with the row, from 0.
+    """
+    check_concrete(name, values)
+    if names is None:
+        names = _categories(values)
+    given = None if names is None else label_names(f"the names of {name}", names)
+    texts, is_text = _texts(name, values)
+    rows: dict[str, int] = {}  # every entry, with the first row that has it
+    numbers = np.fromiter((rows.setdefault(text, len(rows)) for text in texts), np.int32, len(texts))
+    absent = [text for text in rows if text in MISSING and is_text and text not in (given or ())]
+    if absent:
+        row = texts.index(absent[0])
+        raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is {absent[0]!r}")
+    ordered = given if given is not None else tuple(_in_order(rows, is_text))
+    position = {text: k for k, text in enumerate(ordered)}
+    unknown = next((text for text in rows if text not in position), None)
+    if unknown is not None:
+        row = texts.index(unknown)
+        raise InputError(f"{name}: {unknown!r} in row {row} (from 0) is none of the names {listed(ordered)}")
+    by_number = given is not None or not is_text or all(map(_is_digits, rows))
+    return Labels(np.array([position[text] for text in rows], np.int32)[numbers], ordered, not by_number, is_text)
+
+
+def label_names(name: str, names: Any) -> tuple[str, ...]:
+    """Return a list of names as different texts.
+
+    Raises:
+      InputError: for no list, an empty one, and names that occur twice.
+    """
+    if isinstance(names, str):
+        raise InputError(f"{name} must be a list, got {format_value(names)}")
+    texts = tuple(_texts(name, names)[0])
+    twice = next((text for text in texts if texts.count(text) > 1), None)
+    if twice is not None:
+        raise InputError(f"{name} must differ, but {twice!r} occurs {texts.count(twice)} times")
+    return texts
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join the first names and say how many there are: "a, b, c, d, ... (12)"."""
+    more = f", ... ({len(names):,})" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _categories(values: Any) -> Any:
+    """Return the categories of a categorical of pandas or an Enum of polars, in their order; None for others."""
+    dtype = getattr(values, "dtype", None)
+    return dtype.categories if type(dtype).__name__ in ("CategoricalDtype", "Enum") else None
+
+
+def _texts(name: str, values: Any) -> tuple[list[str], bool]:
+    """Return every entry as text, and whether they are text to begin with."""
+    needs = f"{name} must be one name or whole number a row"
+    try:
+        array = np.asarray(values)
+    except Exception:  # ragged lists; a container of another library may raise anything
+        raise InputError(f"{needs}, got {format_value(values)}") from None
+    if array.ndim != 1 or not array.size:
+        raise InputError(f"{needs}, got " + (f"shape {array.shape}" if array.ndim else format_value(values)))
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} must have no missing entries, but {place(np.ma.getmaskarray(values))} is masked")
+    if array.dtype.kind in "UT":
+        return array.tolist(), True
+    if array.dtype.kind == "S":
+        return [entry.decode("utf-8", "replace") for entry in array.tolist()], True
+    if array.dtype.kind in "iub":
+        return [str(entry) for entry in array.tolist()], False
+    if array.dtype.kind == "f":
+        return [_digits_of(name, entry, row) for row, entry in enumerate(array.tolist())], False
+    if array.dtype != object:
+        raise InputError(f"{needs}, got an array of {array.dtype}")
+    entries = array.tolist()
+    if all(isinstance(entry, str) for entry in entries):
+        return list(map(str, entries)), True
+    if all(isinstance(entry, int) for entry in entries):
+        return list(map(str, entries)), False
+    if all(isinstance(entry, float) for entry in entries):
+        return [_digits_of(name, entry, row) for row, entry in enumerate(entries)], False
+    row = next((row for row, entry in enumerate(entries) if is_missing(entry)), None)
+    if row is not None:
+        raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is {format_value(entries[row])}")
+    kinds = [next((kind for kind in (str, int, float) if isinstance(entry, kind)), None) for entry in entries]
+    odd = next(row for row, kind in enumerate(kinds) if kind is None or kind is not kinds[0])
+    raise InputError(f"{needs}, all of one kind, but row {odd} (from 0) holds {format_value(entries[odd])}")
+
+
+def _digits_of(name: str, entry: float, row: int) -> str:
+    """Write a float as the whole number that it is, or as the fraction; ids beyond 2^53 have lost digits."""
+    if entry != entry:
+        raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is NaN")
+    if abs(entry) > _LARGEST_FLOAT:
+        raise InputError(
+            f"{name}: {entry:.17g} in row {row} (from 0) is a float, which holds whole numbers up to 2^53 only: read "
+            "ids as integers or text"
+        )
+    return str(int(entry)) if entry == int(entry) else repr(entry)
+
+
+def _in_order(texts: dict[str, int], is_text: bool) -> list[str]:
+    """Sort numbers by value, also those written as text, and other text alphabetically."""
+    if not is_text:
+        return sorted(texts, key=lambda text: (text == "True") if text in ("True", "False") else _value(text))
+    return sorted(texts, key=lambda text: (int(text), text)) if all(map(_is_digits, texts)) else sorted(texts)
+
+
+def _value(text: str) -> float | int:
+    return int(text) if _is_digits(text) else float(text)
+
+
+def _is_digits(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 4000  # Python's limit for int()
