@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from jaxbandits.base.version import __version__
-from jaxbandits.commands import cite, look, report, reproduce, results, sweeps, tune
+from jaxbandits.commands import cite, data, look, report, reproduce, results, sweeps, tune
 
 _GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces of a learner; some ten megabytes
 
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"jaxbandits {__version__}")
     parser.set_defaults(main=main)  # for `submit`, whose jobs run commands
     commands = parser.add_subparsers(metavar="command", required=True)
-    for group in (reproduce, report, sweeps, tune, look, results, cite):  # in the order of `--help`
+    for group in (reproduce, report, sweeps, tune, look, data, results, cite):  # in the order of `--help`
         group.add(commands)
     return parser
 

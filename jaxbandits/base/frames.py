@@ -24,7 +24,7 @@ class Columns:
         """Take a frame of pandas, polars or pyarrow, or a mapping of arrays."""
         if isinstance(frame, Mapping):
             self.names: list[Any] = list(frame)
-            self._get = frame.__getitem__
+            self._get, self._is_text = frame.__getitem__, lambda name: False
             return
         try:
             import narwhals as nw
@@ -44,6 +44,7 @@ class Columns:
                 f"{type(frame).__name__}{why}{lazy}"
             ) from None
         self._get = lambda name: table.get_column(name).to_native()
+        self._is_text = lambda name: table.get_column(name).dtype == nw.String
 
     def column(self, role: str, name: Any) -> Any:
         """Return a column as it is.
@@ -69,7 +70,19 @@ class Columns:
         Raises:
           InputError: for an unknown column, entries that are no names, missing ones, and names out of `names`.
         """
-        return number_labels(f"{role} (column {name!r})", self.column(role, name), names)
+        title, column = f"{role} (column {name!r})", self.column(role, name)
+        if not self._is_text(name):
+            return number_labels(title, column, names)
+        import narwhals as nw
+
+        series: Any = nw.from_native(column, series_only=True)
+        distinct = series.unique().to_list()  # Python's texts of every row would take more memory than the column
+        try:
+            labels = number_labels(title, np.array(distinct, object), names)
+        except InputError:
+            return number_labels(title, column, names)  # which names the row
+        numbers = series.replace_strict(distinct, labels.numbers.tolist(), return_dtype=nw.Int32)
+        return labels._replace(numbers=numbers.to_numpy().astype(np.int32))
 
     def matrix(self, role: str, names: Any) -> np.ndarray:
         """Return columns of numbers side by side, `[n, p]` float64.

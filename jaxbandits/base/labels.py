@@ -138,7 +138,7 @@ def _digits_of(name: str, entry: float, row: int) -> str:
         raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is NaN")
     if abs(entry) > _LARGEST_FLOAT:
         raise InputError(
-            f"{name}: {entry:.17g} in row {row} (from 0) is a float, which holds whole numbers up to 2^53 only: read "
+            f"{name}: {entry:.0f} in row {row} (from 0) is a float, which holds whole numbers up to 2^53 only: read "
             "ids as integers or text"
         )
     return str(int(entry)) if entry == int(entry) else repr(entry)

@@ -13,6 +13,7 @@ from concurrent.futures import as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxbandits.commands import data as data_lib
 from jaxbandits.commands import report as report_lib
 from jaxbandits.commands.arguments import number, path, settings, whole, with_plugins
 
@@ -103,16 +104,27 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     if arguments.budget is not None:
         return _reproduce_budget(experiments, out, arguments)
     if len(experiments) == 1:
-        _reproduce_one(experiments[0], out, arguments)
+        _reproduce_one(*_with_data(experiments[0], arguments.data), out, arguments)
         return 0
     reports = []
     for i, experiment in enumerate(experiments, start=1):
         print(f"[{i}/{len(experiments)}] {experiment.name}", file=sys.stderr)
-        reports.append(_reproduce_one(experiment, out / experiment.name.replace("/", "-"), arguments))
+        directory = out / experiment.name.replace("/", "-")
+        reports.append(_reproduce_one(*_with_data(experiment, None), directory, arguments))
         print()
     path = files.write_ledger(reports, out)
     print(path.read_text(), f"wrote {path}", sep="\n")
     return 0
+
+
+def _with_data(experiment: "Experiment", given: Path | None) -> "tuple[Experiment, Path | None]":
+    """Return an experiment on its published data set and its path if it is here; else say how to fetch it."""
+    if given is not None:  # it is on these data already
+        return experiment, given
+    path, message = data_lib.data_on_this_machine(experiment)
+    if message:
+        print(message, file=sys.stderr)
+    return (experiment, None) if path is None else (experiment.with_data(path), path)
 
 
 def _warn_once() -> None:
@@ -129,7 +141,7 @@ def _warn_once() -> None:
     warnings.showwarning = show
 
 
-def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Namespace) -> "Report":
+def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, arguments: argparse.Namespace) -> "Report":
     import jax
 
     from jaxbandits.base import files as files_lib
@@ -146,7 +158,7 @@ def _reproduce_one(experiment: "Experiment", out: Path, arguments: argparse.Name
     without = left_out(experiment, preset, arguments.horizon, arguments.include, arguments.exclude)
     asked = finished.request(
         experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
-        seed=arguments.seed, data=arguments.data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
+        seed=arguments.seed, data=data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
         host_code=_host_code(experiment, arguments), identity=arguments.identity, compile=arguments.compile,
     )  # fmt: skip
     before = ""
@@ -254,7 +266,7 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
     try:
         here = labels_of(experiment, changed["preset"], changed["horizon"])
         changed["exclude"] = [*arguments.exclude, *(label for label in slow if label in here)]
-        _reproduce_one(experiment, out / name, argparse.Namespace(**(vars(arguments) | changed)))
+        _reproduce_one(experiment, arguments.data, out / name, argparse.Namespace(**(vars(arguments) | changed)))
         worked = True
     except InputError as error:
         print(f"jaxbandits: {name}: {error}", file=sys.stderr)

@@ -58,7 +58,7 @@ class Log:
         if self.propensity is not None:
             ranges.check_range("propensity", self.propensity, "(0, 1]")
             _check_propensities(self.propensity, self.action, self.actions)
-        rows.fits("context", self.context, n, self.n_actions)
+        rows.check_fits("context", self.context, n, self.n_actions)
         if self.context is not None and self.context.ndim == 2 and n > 1:
             for k, value in constant_columns(self.context):
                 which = f"column {self.columns[k]!r}" if self.columns else f"column {k} (from 0)"

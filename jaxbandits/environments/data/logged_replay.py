@@ -190,6 +190,7 @@ class LoggedReplay:
         arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
         arrays["action"] = labels_of(frame[used[0]])
         shown = frame.select(context).to_numpy() if context else None
+        del frame  # as large as what was taken of it
         return cls.from_log(
             arrays["action"], arrays["reward"], n_arms, shown, propensity=arrays.get("propensity"), **settings
         )
@@ -210,7 +211,7 @@ class LoggedReplay:
         if index.min() < 0 or index.max() >= self.n_arms:
             bad = index[(index < 0) | (index >= self.n_arms)][0]
             raise InputError(f"LoggedReplay.log: arms must lie in [0, n_arms = {self.n_arms}), got {bad}")
-        rows.fits("LoggedReplay.log.seen", self.log.seen, n, self.n_arms)
+        rows.check_fits("LoggedReplay.log.seen", self.log.seen, n, self.n_arms)
         if self.log.keep is not None and np.shape(self.log.keep) != (n,):
             raise InputError(f"LoggedReplay.log.keep must have one entry an event, got {np.shape(self.log.keep)}")
         rows.check_order("order of LoggedReplay", self.order, ("given", "shuffled"))

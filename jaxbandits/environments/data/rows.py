@@ -72,11 +72,12 @@ def dim_of(seen: Any, n_arms: int) -> int:
     return n_arms * seen.shape[1] if seen.ndim == 2 else seen.shape[2]
 
 
-def fits(name: str, seen: Any, n: int, n_arms: int) -> np.ndarray | None:
-    """Return contexts `[n, p]` or arms `[n, K, d]` of n rows, checked; None stays None."""
+def check_fits(name: str, seen: Any, n: int, n_arms: int) -> None:
+    """Raise InputError unless these are contexts `[n, p]` or arms `[n, K, d]` of n rows, all finite, or None."""
     if seen is None:
-        return None
-    seen = ranges.floats(name, seen, "(n, p)", "(n, K, d)")
-    if seen.shape[0] != n or (seen.ndim == 3 and seen.shape[1] != n_arms):
-        raise InputError(f"{name} must have {n} rows (of {n_arms} arms, if it holds arms), got shape {seen.shape}")
-    return seen
+        return
+    shape = np.shape(seen)
+    if len(shape) not in (2, 3) or not np.size(seen) or shape[0] != n or (len(shape) == 3 and shape[1] != n_arms):
+        raise InputError(f"{name} must have {n} rows (of {n_arms} arms, if it holds arms), got shape {shape}")
+    if not (ranges.is_real(seen) and np.isfinite(seen).all()):
+        raise InputError(f"{name} must hold finite numbers")

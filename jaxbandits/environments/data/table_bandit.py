@@ -148,7 +148,9 @@ class TableBandit:
           InputError: shapes that do not fit, entries that are not finite numbers.
         """
         rewards = ranges.floats("rewards", rewards, "(n, K)")
-        made = cls(table=RewardTable(rows.fits("seen", seen, *rewards.shape), rewards), **settings)
+        seen = None if seen is None else ranges.floats("seen", seen, "(n, p)", "(n, K, d)")
+        rows.check_fits("seen", seen, *rewards.shape)
+        made = cls(table=RewardTable(seen, rewards), **settings)
         validate(made)
         return made
 
@@ -160,7 +162,7 @@ class TableBandit:
         """Raise InputError on tables that are none, and unknown orders."""
         if not isinstance(self.table, RewardTable) or np.ndim(self.table.rewards) != 2:
             raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
-        rows.fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
+        rows.check_fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
         rows.check_order("order of TableBandit", self.order)
         if self.as_context and (self.table.seen is None or np.ndim(self.table.seen) != 2):
             raise InputError("TableBandit.as_context is for contexts of shape (n, p), and the table has none")

@@ -1,0 +1,67 @@
+"""`data`: published data sets on this machine, and fetching them."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxbandits.experiments import Experiment
+
+
+def add(commands: Any) -> None:
+    """Add the parsers of `data list` and `data fetch`."""
+    data = commands.add_parser("data", help="list or fetch the published data sets that experiments run on")
+    actions = data.add_subparsers(metavar="action", required=True)
+    listing = actions.add_parser("list", help="list data sets: where they are, their terms, who uses them")
+    listing.set_defaults(run=_list)
+    fetch = actions.add_parser("fetch", help="download a data set and check it")
+    fetch.add_argument("name", help="such as adult (see `jaxbandits data list`)")
+    fetch.set_defaults(run=_fetch)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    del arguments
+    from jaxbandits.environments.datasets import published
+    from jaxbandits.experiments import EXPERIMENTS
+
+    for name, data_set in published.DATA_SETS.items():
+        path = published.find(name)
+        users = [experiment.name for experiment in EXPERIMENTS.values() if data_set_of(experiment) == name]
+        print(
+            f"{name}: {data_set.title}",
+            f"  terms: {data_set.terms}",
+            f"  used by: {', '.join(users) or 'no experiment'}",
+            f"  here: {path}" if path else f"  not here: jaxbandits data fetch {name}",
+            sep="\n",
+        )
+    print(f"directory: {published.directory()} (JAXBANDITS_DATA names another)")
+    return 0
+
+
+def _fetch(arguments: argparse.Namespace) -> int:
+    from jaxbandits.environments.datasets import published
+
+    print(published.fetch(arguments.name))
+    return 0
+
+
+def data_set_of(experiment: "Experiment") -> str | None:
+    """Return the published data set that an experiment takes with --data and plays a stand-in for without."""
+    from jaxbandits.environments.datasets import published
+
+    names = {name.lower() for name in experiment.stand_ins.values()}
+    name = names.pop() if len(names) == 1 and experiment.from_file is not None else None
+    return name if name in published.DATA_SETS else None
+
+
+def data_on_this_machine(experiment: "Experiment") -> tuple[Path | None, str]:
+    """Return what --data takes of the data set of an experiment, None if it is not here, and a line that says so."""
+    from jaxbandits.environments.datasets import published
+
+    name = data_set_of(experiment)
+    if name is None:
+        return None, ""
+    path = published.find(name)
+    if path is not None:
+        return path, f"{experiment.name}: on {path}"
+    return None, f"{experiment.name}: plays a stand-in for {name}; jaxbandits data fetch {name} gets the data"

@@ -1,0 +1,230 @@
+"""Published data sets: where they are, under which terms, and copies of them on this machine.
+
+    path = fetch("adult")        the directory of its files, downloaded unless they are there
+
+They lie in the directory that JAXBANDITS_DATA names, else in the user's cache, a folder a set. What is downloaded is
+checked by the SHA-256 of its text: uncompressed, with line ends of Unix, without blank lines at its ends, which servers
+and editors change.
+"""
+
+import gzip
+import hashlib
+import os
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxbandits.base.errors import InputError, unknown_name
+
+_TIMEOUT_S = 30.0  # for the first byte, and between two
+
+
+class RemoteFile(NamedTuple):
+    """A file of a data set.
+
+    Attributes:
+      name: of the copy.
+      url: of the file, or of the zip archive that it is in.
+      sha256: of its text.
+      member: end of its path in the archive; "" if it is not in one.
+    """
+
+    name: str
+    url: str
+    sha256: str
+    member: str = ""
+
+
+class Published(NamedTuple):
+    """A data set.
+
+    Attributes:
+      title: what it is.
+      terms: licence, and whom to cite.
+      files: all of them.
+    """
+
+    title: str
+    terms: str
+    files: tuple[RemoteFile, ...]
+
+    @property
+    def argument(self) -> str:
+        """What readers and `--data` take of its folder: the only file, "" for the folder itself."""
+        return self.files[0].name if len(self.files) == 1 else ""
+
+
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+DATA_SETS = {
+    "adult": Published(
+        "UCI Adult: 48,842 people, 14 attributes, income above 50,000",
+        "CC BY 4.0; Becker & Kohavi, 1996",
+        (
+            RemoteFile(
+                "adult.data",
+                f"{_UCI}/adult/adult.data",
+                "ea895aae047aa83ca757e3024a029be8b11806c656ad2c5b1efd8cec28af19ad",
+            ),
+            RemoteFile(
+                "adult.test",
+                f"{_UCI}/adult/adult.test",
+                "cef936265eaa826d9b44c86da611553fb99772b632b60ef8577a97fe8efdb2e3",
+            ),
+        ),
+    ),
+    "covertype": Published(
+        "UCI Covertype: 581,012 plots of forest, 54 attributes, 7 cover types",
+        "CC BY 4.0; Blackard, 1998",
+        (
+            RemoteFile(
+                "covtype.data.gz",
+                f"{_UCI}/covtype/covtype.data.gz",
+                "b01869df22801f347933597e60941a9b5a361d2c050b01c863b2188eba9ff344",
+            ),
+        ),
+    ),
+    "movielens-100k": Published(
+        "MovieLens-100k: 100,000 ratings of 1,682 films by 943 users",
+        "research use, not to be passed on; Harper & Konstan, ACM TiiS 2015",
+        (
+            RemoteFile(
+                "u.data",
+                "https://files.grouplens.org/datasets/movielens/ml-100k/u.data",
+                "f30dc7fc1d0a843b086c92eb2fab6a21a99a3d1acc149cfb73b3e6594a8d394b",
+            ),
+        ),
+    ),
+    "filmtrust": Published(
+        "FilmTrust: 35,497 ratings of 2,071 films by 1,508 users",
+        "no licence stated; Guo, Zhang & Yorke-Smith, IJCAI 2013",
+        (
+            RemoteFile(
+                "ratings.txt",
+                "https://guoguibing.github.io/librec/datasets/filmtrust.zip",
+                "9a6c172d4f2226c140d2ae573f9336aa84ec9c5db722d48fffd0d3b400bca025",
+                "ratings.txt",
+            ),
+        ),
+    ),
+}
+
+
+def directory() -> Path | None:
+    """Return JAXBANDITS_DATA, else the directory of data sets in the user's cache; None without the extra `data`."""
+    named = os.environ.get("JAXBANDITS_DATA", "")
+    if named:
+        return Path(named).expanduser()
+    try:
+        import platformdirs  # with pooch
+    except ImportError:
+        return None
+    return platformdirs.user_cache_path("jaxbandits") / "data"
+
+
+def checked(name: str) -> Published:
+    """Return a data set by its name.
+
+    Raises:
+      InputError: for an unknown name, which suggests the closest.
+    """
+    if name not in DATA_SETS:
+        raise unknown_name("data set", name, DATA_SETS)
+    return DATA_SETS[name]
+
+
+def find(name: str) -> Path | None:
+    """Return what `--data` takes of a data set that is on this machine: its file, or the folder of several; else None.
+
+    Raises:
+      InputError: for an unknown name.
+    """
+    found, place = checked(name), directory()
+    if place is None or not all((place / name / file.name).is_file() for file in found.files):
+        return None
+    return place / name / found.argument
+
+
+def fetch(name: str) -> Path:
+    """Download the files of a data set that are not there, and return what `find` does.
+
+    Raises:
+      InputError: in one line, for an unknown name, without the extra `data`, without a connection, for a file that is
+        not the published one, and where it cannot be written.
+    """
+    found, place = checked(name), directory()
+    try:
+        import pooch
+    except ImportError:
+        pooch = None
+    if pooch is None or place is None:
+        raise InputError("fetching data needs the extra `data` (pooch): pip install 'jaxbandits[data]'")
+    folder = place / name
+    for file in found.files:
+        if not (folder / file.name).is_file():
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                    text = _download(pooch, file, temporary)
+                    os.replace(text, folder / file.name)
+            except OSError as error:
+                raise InputError(f"cannot write {folder / file.name}: {error.strerror or error}") from None
+    return folder / found.argument
+
+
+def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
+    """Return the path of a file that was downloaded into a folder and is the published one."""
+    import requests
+
+    pooch.get_logger().setLevel("WARNING")
+    try:
+        path = Path(pooch.retrieve(file.url, None, fname="download", path=folder, downloader=_write))
+    except requests.exceptions.HTTPError as error:
+        raise InputError(f"cannot fetch {file.url}: the server answers {error.response.status_code}") from None
+    except requests.exceptions.Timeout:
+        raise InputError(f"cannot fetch {file.url}: no answer within {_TIMEOUT_S:g} s") from None
+    except requests.exceptions.ChunkedEncodingError:
+        raise InputError(f"cannot fetch {file.url}: the connection ended before the file did") from None
+    except requests.exceptions.RequestException:
+        raise InputError(f"cannot fetch {file.url}: no connection") from None
+    try:
+        if file.member:
+            path = _extract(path, file)
+        found = text_digest(path)
+    except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile):
+        raise InputError(f"what {file.url} sent is damaged or not all of the file") from None
+    if found != file.sha256:
+        raise InputError(
+            f"what {file.url} sent is not {file.name} as published (SHA-256 {found[:12]}..., not {file.sha256[:12]}...)"
+        )
+    return path
+
+
+def _write(url: str, path: str, pooch: Any) -> None:
+    """Download as `pooch.HTTPDownloader` does, and close the connection also where it breaks."""
+    import requests
+
+    del pooch
+    with requests.get(url, stream=True, timeout=_TIMEOUT_S) as response, open(path, "wb") as file:
+        response.raise_for_status()
+        for chunk in response.iter_content(1 << 16):
+            file.write(chunk)
+
+
+def _extract(path: Path, file: RemoteFile) -> Path:
+    """Return the path of the member of an archive, copied beside it."""
+    with zipfile.ZipFile(path) as archive:
+        inside = next((name for name in archive.namelist() if name.endswith(file.member)), None)
+        if inside is None:
+            raise InputError(f"{file.url} holds no {file.member}")
+        member = path.with_name("member")
+        member.write_bytes(archive.read(inside))
+    return member
+
+
+def text_digest(path: Path) -> str:
+    """Return the SHA-256 of a text: uncompressed, with line ends of Unix, without white space at its ends."""
+    data = path.read_bytes()
+    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    return hashlib.sha256(data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").strip()).hexdigest()

@@ -1,0 +1,280 @@
+"""Logs from data frames: what is read of them, what is refused by row and column, and what is warned of."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from jaxbandits import InputError, simulate
+from jaxbandits.contextual import DisjointLinUCB
+from jaxbandits.data import Log, LoggedReplay, TableBandit, evaluate
+from jaxbandits.dro import Groups
+from jaxbandits.oco import DataStream
+
+COLUMNS = {
+    "row": [0, 1, 2, 3, 4, 5],
+    "ad": ["b", "a", "b", "c", "a", "b"],
+    "paid": [1, 0, 1, 0, 0, 1],
+    "p": [0.5, 0.25, 0.5, 0.25, 0.25, 0.5],
+    "age": [3.0, 1.5, 2.0, 4.0, 0.5, 1.0],
+    "hour": [7, 3, 1, 8, 2, 5],
+}
+FRAMES = {
+    "pandas": pd.DataFrame(COLUMNS),
+    "pandas, nullable": pd.DataFrame(COLUMNS).convert_dtypes(),
+    "pandas, arrow": pd.DataFrame(COLUMNS).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.DataFrame(COLUMNS),
+    "pyarrow": pa.table(COLUMNS),
+    "mapping": {name: np.array(values) for name, values in COLUMNS.items()},
+    "lists": COLUMNS,
+}
+NAMES = {"action": "ad", "reward": "paid", "propensity": "p", "context": ["hour", "age"], "actions": ["c", "b", "a"]}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_the_columns_that_are_named_are_read(frame):
+    """The same from every library; a row number and what is left over are no context."""
+    log = Log.from_frame(frame, **NAMES)
+    assert log.action.tolist() == [1, 2, 1, 0, 2, 1] and log.actions == ("c", "b", "a")
+    assert log.reward.tolist() == COLUMNS["paid"] and log.propensity.tolist() == COLUMNS["p"]
+    np.testing.assert_array_equal(log.context, np.column_stack([COLUMNS["hour"], COLUMNS["age"]]))
+    plain = Log.from_frame(frame, action="ad", reward="paid")
+    assert plain.context is None and plain.propensity is None and plain.actions == ("a", "b", "c")
+
+
+def test_a_log_says_what_it_is():
+    log = Log.from_frame(COLUMNS, **NAMES)
+    assert repr(log) == (
+        "Log(6 events; 3 actions: c, b, a; mean reward 0.5 in [0, 1]; propensity in [0.25, 0.5]; context hour, age)"
+    )
+    assert "3 actions in alphabetical order: a, b, c" in repr(Log.from_frame(COLUMNS, action="ad", reward="paid"))
+    assert len(log) == 6 and log.counts.tolist() == [1, 3, 2]
+
+
+def test_an_action_that_a_part_never_shows_keeps_its_number():
+    first = {name: values[:3] for name, values in COLUMNS.items()}
+    assert Log.from_frame(first, **NAMES).action.tolist() == [1, 2, 1]
+    with pytest.raises(InputError, match=r"action names 2 actions \(a, c\), but there are 3: give all of them"):
+        LoggedReplay.from_log(["a", "c", "c"], [1, 0, 0], 3)
+    assert LoggedReplay.from_log(["a", "c", "c"], [1, 0, 0], actions=list("abc")).log.index.tolist() == [0, 2, 2]
+
+
+@pytest.mark.parametrize("ids", [[1, 2, 3], [109498, 109417, 110004], ["10", "9", "11"]])
+def test_ids_are_numbered_in_their_order(ids):
+    frame = pl.DataFrame({"ad": ids, "paid": [1, 0, 1]})
+    log = Log.from_frame(frame, action="ad", reward="paid")
+    assert log.actions == tuple(sorted(map(str, ids), key=int)) and not log.is_sorted_text
+
+
+def test_events_are_put_in_the_order_of_time():
+    frame = pl.DataFrame(COLUMNS).with_columns(
+        when=pl.Series(["2026-11-2" + str(k) for k in (5, 3, 1, 1, 2, 4)]).str.to_date()
+    )
+    for column in ("when",):
+        log = Log.from_frame(frame, **NAMES, time=column)
+        assert log.context[:, 1].tolist() == [2.0, 4.0, 0.5, 1.5, 1.0, 3.0]  # two on one day stay as they stand
+    assert Log.from_frame(frame, **NAMES, time="hour").context[:, 0].tolist() == sorted(COLUMNS["hour"])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize(
+    ("column", "bad", "message"),
+    [
+        ("ad", None, r"action \(column 'ad'\) must have no missing entries, but row 2 \(from 0\) is"),
+        ("ad", "?", r"action \(column 'ad'\) must have no missing entries, but row 2 \(from 0\) is '\?'"),
+        ("paid", None, r"reward \(column 'paid'\) must be finite, but row 2 \(from 0\) is"),
+        ("p", None, r"propensity \(column 'p'\) must be finite, but row 2 \(from 0\) is"),
+        ("age", None, r"context \(column 'age'\) must be finite, but row 2 \(from 0\) is"),
+        ("p", 1.5, r"propensity must lie in \(0, 1\], got 1.5"),
+        ("p", 0.0, r"propensity must lie in \(0, 1\], got 0"),
+        ("ad", "d", r"action \(column 'ad'\): 'd' in row 2 \(from 0\) is none of the names c, b, a"),
+    ],
+)
+def test_missing_and_wrong_entries_are_named_by_row_and_column(library, column, bad, message):
+    values = [*COLUMNS[column][:2], bad, *COLUMNS[column][3:]]
+    with pytest.raises(InputError, match=message):
+        Log.from_frame(library(COLUMNS | {column: values}), **NAMES)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"action": "add"}, r"action: unknown column 'add'; did you mean 'ad'"),
+        ({"context": ["hour", "aeg"]}, r"context: unknown column 'aeg'; did you mean 'age'"),
+        ({"context": "age"}, r"context must be a list of columns, got 'age'"),
+        ({"context": ["age", "age"]}, r"context must name one or more different columns"),
+        (
+            {"context": ["ad"]},
+            r"context \(column 'ad'\) must be numbers .*: text becomes numbers",
+        ),
+        ({"reward": 3}, r"reward: unknown column 3"),
+        ({"time": "ad"}, r"time must be numbers"),
+        ({"actions": ["b", "c"]}, r"'a' in row 1 \(from 0\) is none of the names b, c"),
+    ],
+)
+def test_wrong_names_of_columns_are_one_line(change, message):
+    for frame in (FRAMES["pandas"], FRAMES["polars"]):
+        with pytest.raises(InputError, match=message):
+            Log.from_frame(frame, **NAMES | change)
+
+
+def test_what_is_no_frame_is_one_line():
+    for frame, message in (
+        (pl.LazyFrame(COLUMNS), r"got LazyFrame; collect\(\) a lazy one"),
+        (np.eye(3), "got ndarray"),
+        ("log.csv", "got str"),
+        (pd.DataFrame([["a", 1, 2]], columns=["ad", "paid", "paid"]), r"DataFrame \(Expected unique column names"),
+        ({"ad": ["a"], "paid": [1.0, 2.0]}, "one entry an event"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Log.from_frame(frame, action="ad", reward="paid")
+
+
+def test_a_constant_context_is_told():
+    """Of an intercept, a constant 1, nothing is said."""
+    with pytest.warns(UserWarning, match="column 'site' of the context is 3 in all 6 events"):
+        Log.from_frame(COLUMNS | {"site": [3] * 6}, action="ad", reward="paid", context=["site", "age"])
+    Log.from_frame(COLUMNS | {"one": [1] * 6}, action="ad", reward="paid", context=["one", "age"])
+    with pytest.warns(UserWarning, match=r"TableBandit: column 'site' is 3 in all rows"):
+        TableBandit.from_frame(COLUMNS | {"site": [3] * 6}, label="ad", features=["site", "age"])
+
+
+def test_tables_groups_and_streams_from_frames():
+    for frame in FRAMES.values():
+        table = TableBandit.from_frame(frame, label="ad", features=["age", "hour"], classes=["c", "b", "a"])
+        np.testing.assert_array_equal(np.asarray(table.table.rewards).argmax(axis=1), [1, 2, 1, 0, 2, 1])
+        groups = Groups.from_frame(frame, label="paid", group="ad", features=["age"])
+        assert groups.names == ("a", "b", "c") and groups.group.tolist() == [1, 0, 1, 2, 0, 1]
+        stream = DataStream.from_frame(frame, target="paid", features=["age", "hour"])
+        np.testing.assert_array_equal(stream.table.targets, COLUMNS["paid"])
+        np.testing.assert_array_equal(stream.table.features[:, 1], COLUMNS["hour"])
+    with pytest.raises(InputError, match=r"label \(column 'ad'\): 'b' in row 0 .* none of the names a, c"):
+        TableBandit.from_frame(COLUMNS, label="ad", features=["age"], classes=["a", "c"])
+
+
+def test_a_label_for_every_row_is_told():
+    rows = np.arange(30)
+    with pytest.warns(UserWarning, match=r"30 rows have 30 different labels, each of them an arm"):
+        TableBandit.from_frame({"id": rows, "x": rows}, label="id", features=["x"])
+
+
+def test_frames_without_narwhals_are_one_line(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "narwhals", None)
+    with pytest.raises(InputError, match=r"data frames need the extra `data` .* pip install 'jaxbandits\[data\]'"):
+        Log.from_frame(FRAMES["pandas"], action="ad", reward="paid")
+    assert len(Log.from_frame(COLUMNS, action="ad", reward="paid")) == 6
+
+
+# Replays ----------------------------------------------------------------------------------------------------------
+
+
+def softmax_log(n, slope, seed=0):
+    """Return context, action and propensity of a policy whose shares are equal and whose choices depend on x."""
+    draws = np.random.default_rng(seed)
+    x = draws.standard_normal((n, 2))
+    scores = slope * x[:, :1] * np.array([1.0, -1.0])
+    p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    action = (draws.random(n)[:, None] > p.cumsum(axis=1)).sum(axis=1)
+    return x, action, p[np.arange(n), action]
+
+
+def test_a_log_whose_arms_depend_on_the_context_is_told():
+    """Though the shares are equal; with propensities nothing is said, of a uniform log neither."""
+    x, action, propensity = softmax_log(3000, 1.0)
+    x[:, 1] *= 1e6
+    with pytest.warns(UserWarning, match="not uniform.*the arm depends on the context"):
+        LoggedReplay.from_log(action, np.ones(3000), 2, x)
+    LoggedReplay.from_log(action, np.ones(3000), 2, x, propensity=propensity)
+    LoggedReplay.from_log(np.random.default_rng(1).integers(2, size=3000), np.ones(3000), 2, x)
+    arms = np.random.default_rng(2).standard_normal((3000, 3, 2))
+    uniform = np.random.default_rng(4).integers(3, size=3000)
+    greedy = np.where(np.random.default_rng(3).random(3000) < 0.2, arms[:, :, 0].argmax(axis=1), uniform)
+    with pytest.warns(UserWarning, match="the arm depends on the features of the arms"):
+        LoggedReplay.from_log(greedy, np.ones(3000), 3, arms)
+
+
+def test_uniform_logs_are_rarely_doubted():
+    """The statistic of the test has the chi-squared law that it is compared with: 400 logs, at 5 %."""
+    from scipy.stats import chi2
+
+    from jaxbandits.environments.data import logged_replay
+
+    draws, beyond = np.random.default_rng(0), []
+    for _ in range(400):
+        x, action = draws.standard_normal((200, 2)) ** 3, draws.integers(3, size=200)
+        statistic, degrees = logged_replay._dependence(x - x.mean(axis=0), action, 3)
+        assert degrees == 4
+        beyond.append(chi2.sf(statistic, degrees) < 0.05)
+    assert abs(np.mean(beyond) - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_few_rounds_that_survive_are_told():
+    action = np.r_[np.zeros(990, int), np.ones(10, int)]
+    propensity = np.r_[np.full(990, 0.99), np.full(10, 0.01)]
+    with pytest.warns(UserWarning, match=r"about 10 of 1,000 events will count, because the least propensity is 0.01"):
+        replay = LoggedReplay.from_log(action, np.ones(1000), 2, propensity=propensity)
+    assert replay.expected_rounds == pytest.approx(10.0)
+    assert LoggedReplay.from_log(np.arange(100) % 4, np.ones(100), 4).expected_rounds == 25.0
+
+
+# The page's example -----------------------------------------------------------------------------------------------
+
+
+class LinUCB:
+    """Ridge regression of each arm in NumPy, float64 (Li et al., WWW 2010, Algorithm 1)."""
+
+    def __init__(self, n_arms, dim, alpha=1.0):
+        self.a, self.b, self.alpha = np.stack([np.eye(dim)] * n_arms), np.zeros((n_arms, dim)), alpha
+
+    def choose(self, x):
+        inverses = map(np.linalg.inv, self.a)
+        return int(
+            np.argmax([x @ v @ b + self.alpha * np.sqrt(x @ v @ x) for v, b in zip(inverses, self.b, strict=True)])
+        )
+
+    def learn(self, x, k, reward):
+        self.a[k] += np.outer(x, x)
+        self.b[k] += reward * x
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
+    """A CSV file of 20,000 events: six numbers, the name of the action, its probability, the reward."""
+    draws = np.random.default_rng(0)
+    n, names = 20_000, np.array(["popup", "banner", "email"])
+    x = draws.standard_normal((n, 6)).round(4)
+    action = draws.integers(3, size=n)
+    means = 1.0 / (1.0 + np.exp(-np.stack([x[:, 0], -x[:, 1], np.full(n, 0.3)], axis=1)))
+    reward = (draws.random(n) < means[np.arange(n), action]).astype(int)
+    frame = pd.DataFrame(x, columns=[f"x{k}" for k in range(6)])
+    frame["ad"], frame["p"], frame["clicked"] = names[action], 1 / 3, reward
+    path = tmp_path_factory.mktemp("logs") / "clicks.csv"
+    frame.to_csv(path)
+    return path, x, action, reward
+
+
+@pytest.mark.parametrize("read", [pd.read_csv, pl.read_csv], ids=["pandas", "polars"])
+def test_the_example_of_the_page(clicks, read):
+    """Five lines; the values of a policy and of LinUCB by hand."""
+    path, x, action, reward = clicks
+    frame = read(path)
+    context = [f"x{k}" for k in range(6)]
+    names = ["popup", "banner", "email"]
+    log = Log.from_frame(frame, action="ad", reward="clicked", propensity="p", context=context, actions=names)
+    always = evaluate(log, [0.0, 1.0, 0.0], interval="student")
+    learned = evaluate(log, DisjointLinUCB(n_arms=3, dim=6), seeds=1)
+
+    assert always[0].value == pytest.approx(np.mean(np.where(action == 1, 3.0 * reward, 0.0)), rel=1e-12)
+    assert always[2].value == pytest.approx(reward[action == 1].mean(), rel=1e-12)
+    learner, counted = LinUCB(3, 6), []
+    for i in range(3000):
+        if learner.choose(x[i]) == action[i]:
+            learner.learn(x[i], action[i], reward[i])
+            counted.append(reward[i])
+    replay = LoggedReplay.from_log(log, as_context=True)
+    run = simulate(DisjointLinUCB(n_arms=3, dim=6), replay, 3000, seeds=1, record_points=1, progress=False)
+    assert run.final("counted")[0, 0] == len(counted)
+    assert run.final("mean_reward")[0, 0] == pytest.approx(np.mean(counted), rel=1e-12)
+    assert learned[0].method == "replay" and 0.6 < learned[0].value < 0.75 and learned[0].ess > 6000
+    assert learned[0].low < learned[0].value < learned[0].high

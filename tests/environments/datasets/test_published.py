@@ -1,0 +1,195 @@
+"""Published data sets: fetched from a server on the loopback address, checked, found; every failure one line."""
+
+import functools
+import gzip
+import hashlib
+import http.server
+import io
+import socket
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from jaxbandits import InputError
+from jaxbandits.cli import main
+from jaxbandits.commands.data import data_on_this_machine, data_set_of
+from jaxbandits.environments.datasets import published
+from jaxbandits.environments.datasets.published import DATA_SETS, Published, RemoteFile, fetch, find, text_digest
+from jaxbandits.experiments import EXPERIMENTS
+
+TEXT = b"1 1 3.5\n1 2 4\n2 1 0.5\n"
+SHA256 = hashlib.sha256(TEXT.strip()).hexdigest()
+
+
+def archive(names):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as made:
+        for name in names:
+            made.writestr(name, TEXT)
+    return data.getvalue()
+
+
+CONTENT = {
+    "/plain": TEXT,
+    "/windows": b"\xef\xbb\xbf" + TEXT.replace(b"\n", b"\r\n") + b"\r\n",
+    "/gz": gzip.compress(TEXT),
+    "/zip": archive(["film/readme.txt", "film/ratings.txt"]),
+    "/other-zip": archive(["film/trust.txt"]),
+    "/other": b"1 1 3\n",
+    "/half-gz": gzip.compress(TEXT * 1000)[:-20],
+    "/half-zip": archive(["film/ratings.txt"])[:-10],
+    "/half": TEXT[:10],
+}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path not in CONTENT:
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(TEXT) if self.path == "/half" else len(CONTENT[self.path])))
+        self.end_headers()
+        self.wfile.write(CONTENT[self.path])
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def offered(tmp_path, monkeypatch, address):
+    """Offer a data set `toy` of one file at a path of the server, in an empty directory."""
+    monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path / "data"))
+
+    def offer(path, member="", base=address, sha256=SHA256):
+        file = RemoteFile("ratings.txt", base + path, sha256, member)
+        monkeypatch.setitem(DATA_SETS, "toy", Published("a toy", "ours", (file,)))
+        return tmp_path / "data" / "toy" / "ratings.txt"
+
+    return offer
+
+
+@pytest.mark.parametrize(("path", "member"), [("/plain", ""), ("/windows", ""), ("/gz", ""), ("/zip", "ratings.txt")])
+def test_what_is_published_is_fetched_and_found(offered, path, member, capsys):
+    """Also with line ends of Windows, compressed, and from an archive; a second time nothing is downloaded."""
+    expected = offered(path, member)
+    assert find("toy") is None
+    assert main(["data", "fetch", "toy"]) == 0
+    assert capsys.readouterr().out.strip() == str(expected) and find("toy") == expected
+    assert text_digest(expected) == SHA256 and [p.name for p in expected.parent.iterdir()] == ["ratings.txt"]
+    offered("/nowhere")
+    assert fetch("toy") == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "member", "message"),
+    [
+        ("/nowhere", "", "the server answers 404"),
+        ("/other", "", r"is not ratings.txt as published \(SHA-256 "),
+        ("/half", "", "the connection ended before the file did"),
+        ("/half-gz", "", "is damaged or not all of the file"),
+        ("/half-zip", "ratings.txt", "is damaged or not all of the file"),
+        ("/other-zip", "ratings.txt", "holds no ratings.txt"),
+    ],
+)
+def test_anything_else_is_one_line_and_leaves_nothing(offered, path, member, message):
+    expected = offered(path, member)
+    with pytest.raises(InputError, match=message) as said:
+        fetch("toy")
+    assert "\n" not in str(said.value) and find("toy") is None and not list(expected.parent.iterdir())
+
+
+def test_without_a_connection_and_where_nothing_can_be_written(offered, tmp_path, monkeypatch):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        base = f"http://127.0.0.1:{free.getsockname()[1]}"  # nobody listens
+        offered("/plain", base=base)
+        with pytest.raises(InputError, match=rf"cannot fetch {base}/plain: no connection"):
+            fetch("toy")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path / "file"))
+    with pytest.raises(InputError, match=r"cannot write .*file"):
+        fetch("toy")
+
+
+def test_unknown_names(capsys):
+    assert main(["data", "fetch", "adul"]) == 2
+    assert "unknown data set 'adul'; did you mean 'adult'?" in capsys.readouterr().err
+    for call in (fetch, find):
+        with pytest.raises(InputError, match="unknown data set 'mnist'"):
+            call("mnist")
+
+
+def test_the_list_says_where_sets_are_their_terms_and_who_uses_them(offered, capsys):
+    offered("/plain")
+    fetch("toy")
+    assert main(["data", "list"]) == 0
+    text = capsys.readouterr().out
+    for line in (
+        "CC BY 4.0",
+        "used by: glm/covertype",
+        "not here: jaxbandits data fetch adult",
+        f"here: {find('toy')}",
+    ):
+        assert line in text, line
+
+
+def test_experiments_name_their_data_set():
+    users = {name: data_set_of(experiment) for name, experiment in EXPERIMENTS.items()}
+    assert (
+        users["dro/fig5"] == "adult"
+        and users["coco/fig1"] == "movielens-100k"
+        and users["glm/covertype"] == "covertype"
+    )
+    assert users["classics/bietti-wins"] is None and users["linear/fig1"] is None
+
+
+def test_reproduce_plays_what_is_there(tmp_path, monkeypatch):
+    """Else one line says that a stand-in is played, and how to fetch the data."""
+    monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path))
+    experiment = EXPERIMENTS["glm/covertype"]
+    path, message = data_on_this_machine(experiment)
+    assert path is None
+    assert message == "glm/covertype: plays a stand-in for covertype; jaxbandits data fetch covertype gets the data"
+    (tmp_path / "covertype").mkdir()
+    (tmp_path / "covertype" / "covtype.data.gz").write_bytes(b"")
+    path, message = data_on_this_machine(experiment)
+    assert path == tmp_path / "covertype" / "covtype.data.gz" and message == f"glm/covertype: on {path}"
+    assert data_on_this_machine(EXPERIMENTS["linear/fig1"]) == (None, "")
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_digests_are_those_of_the_published_files(name):
+    """Where JAXBANDITS_DATA has them."""
+    path = find(name) if published.directory() is not None else None
+    if path is None:
+        pytest.skip(f"no {name} on this machine")
+    folder = path if path.is_dir() else path.parent
+    for file in DATA_SETS[name].files:
+        assert text_digest(Path(folder) / file.name) == file.sha256
+
+
+def test_nothing_is_imported_for_it():
+    """`import jaxbandits` and `--help` know neither frames nor pooch."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, jaxbandits, jaxbandits.data; from jaxbandits.cli import _parser; _parser();"
+        "print({'polars', 'narwhals', 'pooch', 'pandas', 'pyarrow', 'requests', 'sklearn'} & {*sys.modules})"
+    )
+    run = functools.partial(subprocess.run, check=True, capture_output=True, text=True)
+    assert run([sys.executable, "-c", code]).stdout.strip() == "set()"
