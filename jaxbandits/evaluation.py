@@ -10,8 +10,8 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
 from jaxbandits.base.labels import listed
-from jaxbandits.environments.data.log import Log
 from jaxbandits.environments.data.logged_replay import LoggedReplay
+from jaxbandits.environments.data.logs import Log
 from jaxbandits.results import intervals, off_policy
 from jaxbandits.results.off_policy import Bounds, PolicyValue, PolicyValues
 from jaxbandits.simulation import Meter, simulate

@@ -1,6 +1,5 @@
 """Off-policy estimates: against a loop, unbiased, with intervals that cover, and clear about wrong input."""
 
-import re
 import warnings
 from typing import ClassVar
 
@@ -177,12 +176,12 @@ def test_what_makes_estimates_worthless_is_told_with_its_number():
         assert evaluate(action, reward, propensity, [0.5, 0.25, 0.25])[0].support == 0.75
     with pytest.warns() as told:
         evaluate(action, reward, np.full(400, 0.9), uniform)
-    assert [re.sub(r"\d.*", "", str(w.message)) for w in told] == [
-        "Log: 1/propensity averages ",
-        "evaluate: the importance weights average ",
+    assert [str(w.message)[:30] for w in told] == [
+        "Log: 1/propensity averages 1.1",
+        "evaluate: the importance weigh",
     ]
-    with pytest.warns(UserWarning, match=r"effective sample size is \d+ of 400 events: below 50"):
-        evaluate(action, reward, propensity, [0.0, 1.0])
+    with pytest.warns(UserWarning, match=r"effective sample size is \d+ of 200 events: below 50"):
+        evaluate(action[:200], reward[:200], propensity[:200], [0.0, 1.0])
     with pytest.warns(UserWarning, match=r"1/propensity averages 50 .* there are 2 actions, 2 of them in the log"):
         Log.from_arrays(action, reward, np.full(400, 0.02), actions=2)
 

@@ -67,9 +67,9 @@ def test_bernstein_intervals_hold_their_level(name, n):
         assert share >= LEVEL - STANDARD_ERRORS * np.sqrt(LEVEL * (1 - LEVEL) / len(found)), (method, share)
 
 
-@pytest.mark.parametrize("n", [200, 1000, 4000])
+@pytest.mark.parametrize("n", [200, 1000])
 @pytest.mark.parametrize("name", LAWS)
-def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=150):
+def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=60):
     """Without a warning, that is with an effective sample size of 50 or more."""
     found = [covered(LAWS[name], n, seed, "bootstrap") for seed in range(reps)]
     quiet = [hits for hits, told in filter(None, found) if not told]

@@ -26,7 +26,7 @@ from jaxbandits.base.labels import listed
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
-from jaxbandits.environments.data.log import Log
+from jaxbandits.environments.data.logs import Log
 from jaxbandits.environments.data.rows import Place
 from jaxbandits.environments.datasets.files import Path, TextFile, labels_of
 from jaxbandits.environments.outcomes import ratio

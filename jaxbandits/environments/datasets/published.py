@@ -52,7 +52,7 @@ class Published(NamedTuple):
 
     @property
     def argument(self) -> str:
-        """What readers and `--data` take of its folder: the only file, "" for the folder itself."""
+        """Name of the only file, which readers and `--data` take; "" where they take the folder."""
         return self.files[0].name if len(self.files) == 1 else ""
 
 

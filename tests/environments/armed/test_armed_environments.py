@@ -108,7 +108,7 @@ def test_learners_run_with_operators_and_data(env):
     ("make", "message"),
     [
         (lambda: BernoulliArms.from_means([0.5, 1.5]), r"BernoulliArms.means must lie in \[0, 1\]"),
-        (lambda: BernoulliArms.from_means([[0.5]]), r"BernoulliArms.means must be finite numbers of shape \[K\]"),
+        (lambda: BernoulliArms.from_means([[0.5]]), r"BernoulliArms.means must have shape \(K,\), got \(1, 1\)"),
         (lambda: NoisyArms.from_means(["a"]), "NoisyArms.means must be numbers"),
         (lambda: NoisyArms.from_means([0.0], noise=1.0), "NoisyArms.noise must be"),
         (lambda: SwitchingArms.from_phases([[0.5, 2.0]], [0]), r"means must lie in \[0, 1\]"),

@@ -181,7 +181,7 @@ def softmax_log(n, slope, seed=0):
 
 def test_a_log_whose_arms_depend_on_the_context_is_told():
     """Though the shares are equal; with propensities nothing is said, of a uniform log neither."""
-    x, action, propensity = softmax_log(3000, 1.0)
+    x, action, propensity = softmax_log(3000, 0.5)
     x[:, 1] *= 1e6
     with pytest.warns(UserWarning, match="not uniform.*the arm depends on the context"):
         LoggedReplay.from_log(action, np.ones(3000), 2, x)

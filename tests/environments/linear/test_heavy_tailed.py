@@ -263,13 +263,13 @@ def test_own_arms_are_the_same_in_every_trial(key):
     ("arms", "theta", "message"),
     [
         ([1.0, 2.0, 3.0], [1.0, 0.0], r"arms must have shape \(K, d\), got \(3,\)"),
-        ([[1.0, np.nan]], [1.0, 0.0], r"arms must be finite, got nan"),
+        ([[1.0, np.nan]], [1.0, 0.0], r"arms must be finite, but row 0, column 1 \(from 0\) is not"),
         ([[1.0, 0.0]], [1.0, 0.0, 0.0], r"HeavyTailed\.theta must have shape \(2,\), got \(3,\)"),
         ([[1.0, 0.0]], [[1.0, 0.0]], r"theta must have shape \(d,\), got \(1, 2\)"),
-        ([[1.0, 0.0]], [np.inf, 0.0], r"theta must be finite, got inf"),
+        ([[1.0, 0.0]], [np.inf, 0.0], r"theta must be finite, but row 0 \(from 0\) is not"),
         ([["a", "b"]], [1.0, 0.0], r"arms must be numbers of shape \(K, d\), got \[\["),
         ([[1.0], [1.0, 2.0]], [1.0, 0.0], r"arms must be numbers of shape \(K, d\), got \[\["),
-        (np.zeros((0, 2)), [1.0, 0.0], r"arms must hold at least one arm of at least one coordinate"),
+        (np.zeros((0, 2)), [1.0, 0.0], r"arms must have shape \(K, d\), got \(0, 2\)"),
     ],
 )
 def test_bad_arms_are_refused_in_one_line(arms, theta, message):
