@@ -1,6 +1,7 @@
 """Group distributionally robust optimisation: algorithms, environments, losses and data, under one name."""
 
 from jaxbandits.algorithms.dro import *
+from jaxbandits.environments.datasets import groups as _groups
 from jaxbandits.environments.datasets.adult import adult_like as adult_like
 from jaxbandits.environments.datasets.adult import load_adult as load_adult
 from jaxbandits.environments.datasets.groups import Groups as Groups
@@ -12,3 +13,10 @@ from jaxbandits.environments.dro.group_losses import Custom as Custom
 from jaxbandits.environments.dro.group_losses import Hinge as Hinge
 from jaxbandits.environments.dro.group_losses import Logistic as Logistic
 from jaxbandits.environments.dro.group_losses import Squared as Squared
+
+
+def __getattr__(name: str) -> object:
+    """Return `Groups` under the name of one release ago."""
+    if name == "GroupTable":
+        return _groups.GroupTable  # which warns
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -92,7 +92,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _categories(values: Any) -> Any:
     """Return the categories of a categorical of pandas or an Enum of polars, in their order; None for others."""
-    dtype = getattr(values, "dtype", None)
+    dtype: Any = getattr(values, "dtype", None)
     return dtype.categories if type(dtype).__name__ in ("CategoricalDtype", "Enum") else None
 
 

@@ -13,6 +13,7 @@ weights are cut at M by clipped IPS, and left to the model by switch-DR: less va
 do not contain.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,6 +52,12 @@ class PolicyValue(NamedTuple):
     ess: float
     largest_weight: float
     support: float
+
+    @property
+    def effective_events(self) -> float:
+        """Return `ess`, under the name of one release ago."""
+        warnings.warn("effective_events is renamed: use ess", DeprecationWarning, stacklevel=2)
+        return self.ess
 
 
 class PolicyValues(ResultTable[PolicyValue]):

@@ -51,6 +51,8 @@ def test_weights_are_described():
     weight = policy[np.arange(300), action] / propensity
     row = evaluate(action, reward, propensity, policy)[0]
     assert row.ess == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    with pytest.warns(DeprecationWarning, match="effective_events is renamed: use ess"):
+        assert row.effective_events == row.ess
     assert row.largest_weight == weight.max() and row.support == pytest.approx(1.0)
 
 

@@ -189,7 +189,7 @@ class LoggedReplay:
         frame = file.read({used[0]: "text"} | dict.fromkeys([*used[1:], *context], "number"))
         arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
         arrays["action"] = labels_of(frame[used[0]])
-        shown = frame.select(context).to_numpy() if context else None
+        shown = frame.select(context).to_numpy(order="c") if context else None
         del frame  # as large as what was taken of it
         return cls.from_log(
             arrays["action"], arrays["reward"], n_arms, shown, propensity=arrays.get("propensity"), **settings

@@ -176,7 +176,7 @@ def number_actions(action: Any, actions: Any = None) -> Labels:
     Raises:
       InputError: for entries that are none, and where fewer or more than K occur and no order is given.
     """
-    if not isinstance(actions, (int, np.integer)) or isinstance(actions, bool):
+    if actions is None or np.ndim(actions):
         return number_labels("action", action, actions)
     n_actions = ranges.integer("the number of actions", actions)
     labels = number_labels("action", action)

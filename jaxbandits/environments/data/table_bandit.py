@@ -18,6 +18,7 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.frames import Columns, constant_columns
+from jaxbandits.base.labels import Labels
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
@@ -79,13 +80,16 @@ class TableBandit:
         Raises:
           InputError: shapes that do not fit, missing entries, a single label.
         """
-        features, labels = checked(features, labels, classes)
+        return cls._from_labels(*checked(features, labels, classes), settings)
+
+    @classmethod
+    def _from_labels(cls, features: np.ndarray, labels: Labels, settings: dict[str, Any]) -> "TableBandit":
         n, n_classes = len(labels.numbers), len(labels.names)
         if n_classes < 2:
             raise InputError(f"labels must be of at least two kinds, got {n_classes}")
         if n >= _MANY_ROWS and n_classes > n / 2:
             warnings.warn(
-                f"TableBandit: {n:,} rows have {n_classes:,} different labels, each of them an arm", stacklevel=2
+                f"TableBandit: {n:,} rows have {n_classes:,} different labels, each of them an arm", stacklevel=3
             )
         made = cls(table=RewardTable(features, labels.numbers[:, None] == np.arange(n_classes)), **settings)
         validate(made)
@@ -117,8 +121,7 @@ class TableBandit:
         context = columns.matrix("features", features)
         for k, value in constant_columns(context):
             warnings.warn(f"TableBandit: column {features[k]!r} is {value:g} in all rows", stacklevel=2)
-        columns.labels("label", label, classes)  # names the column in what it refuses
-        return cls.from_table(context, columns.column("label", label), classes, **settings)
+        return cls._from_labels(context, columns.labels("label", label, classes), settings)
 
     @classmethod
     def from_file(cls, path: Path, label: str | int = -1, *, order: str = "iid", **reading: Any) -> "TableBandit":

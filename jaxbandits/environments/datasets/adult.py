@@ -97,7 +97,7 @@ def load_adult(directory: str | os.PathLike[str]) -> Groups:
         raise InputError(f"{directory} has no complete rows in {' and '.join(FILES)}")
     levels = [number_labels(name, people[name], known).numbers for name, known in CATEGORIES.values()]
     labels = np.where((people["income"] == ">50K").to_numpy(), 1.0, -1.0)
-    measurements = people.select(list(MEASUREMENTS)).to_numpy().astype(float)
+    measurements = people.select(list(MEASUREMENTS)).to_numpy(order="c").astype(float)
     return _table(measurements, np.stack(levels, axis=1), labels, "adult")
 
 

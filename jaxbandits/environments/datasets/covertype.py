@@ -73,7 +73,7 @@ def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> 
         polars().col(cover_type).is_between(1, CLASSES),
         lambda row: f"the cover type (column {COLUMNS}) must be from 1 to {CLASSES}, got {row[cover_type]}",
     )
-    return frame.select(columns).to_numpy().astype(np.float64), frame[cover_type].to_numpy()
+    return frame.select(columns).to_numpy(order="c").astype(np.float64), frame[cover_type].to_numpy()
 
 
 def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:

@@ -186,7 +186,9 @@ def load_groups_csv(
     target, by = file.column("label", label), file.column("group", group)
     names = streams.features_of(file, [target, by])
     frame = file.read({name: "text" if name == by else "number" for name in file.names})
-    features, labels = streams.finish(frame.select(names).to_numpy(), frame[target].to_numpy(), standardise, intercept)
+    features, labels = streams.finish(
+        frame.select(names).to_numpy(order="c"), frame[target].to_numpy(), standardise, intercept
+    )
     return Groups.from_arrays(features, labels, labels_of(frame[by]), str(path))
 
 

@@ -71,7 +71,7 @@ def _read_csv(path: Path, label: str | int, delimiter: str, header: bool) -> tup
     column = file.column("label", label)
     features = streams.features_of(file, [column])
     frame = file.read({name: "text" if name == column else "number" for name in file.names})
-    return frame.select(features).to_numpy(), labels_of(frame[column])
+    return frame.select(features).to_numpy(order="c"), labels_of(frame[column])
 
 
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -181,7 +181,8 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
     try:
         path = Path(pooch.retrieve(file.url, None, fname="download", path=folder, downloader=_write))
     except requests.exceptions.HTTPError as error:
-        raise InputError(f"cannot fetch {file.url}: the server answers {error.response.status_code}") from None
+        answer: Any = error.response
+        raise InputError(f"cannot fetch {file.url}: the server answers {answer.status_code}") from None
     except requests.exceptions.Timeout:
         raise InputError(f"cannot fetch {file.url}: no answer within {_TIMEOUT_S:g} s") from None
     except requests.exceptions.ChunkedEncodingError:

@@ -51,7 +51,7 @@ def load_csv(
     column = file.column("target", target)
     features = features_of(file, [column])
     frame = file.read(dict.fromkeys(file.names, "number"))
-    return finish(frame.select(features).to_numpy(), frame[column].to_numpy(), standardise, intercept)
+    return finish(frame.select(features).to_numpy(order="c"), frame[column].to_numpy(), standardise, intercept)
 
 
 def features_of(file: TextFile, others: Sequence[str]) -> list[str]:

@@ -82,7 +82,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
         label = file.column("label", of.label)
         others = streams.features_of(file, [label])
         frame = file.read({column: "text" if column == label else "number" for column in file.names})
-        features, labels = frame.select(others).to_numpy(), labels_of(frame[label])
+        features, labels = frame.select(others).to_numpy(order="c"), labels_of(frame[label])
     if features.shape[1] != of.n_features:
         raise InputError(f"{path}: {name} has {of.n_features} attributes, this file {features.shape[1]}")
     return streams.finish(features, labels, True, True)

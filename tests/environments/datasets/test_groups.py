@@ -82,6 +82,15 @@ class TestTable:
         )
 
 
+def test_the_older_name_warns():
+    from jaxbandits import dro
+
+    with pytest.warns(DeprecationWarning, match="GroupTable is renamed: use jaxbandits.dro.Groups"):
+        assert dro.GroupTable is Groups
+    with pytest.raises(AttributeError, match="has no attribute 'Group'"):
+        _ = dro.Group
+
+
 class TestHoldOut:
     def test_every_row_once(self):
         made = table()
