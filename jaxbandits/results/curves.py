@@ -248,8 +248,9 @@ def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: 
     every = max(1, len(x) // 8)
     ours = look(index) | {"markersize": 4, "markevery": ((index * every) // 8, every)}
     (drawn,) = ax.plot(x, centre, **_merged(ours, line))
-    if np.isfinite(low).all() and np.isfinite(high).all():
-        ax.fill_between(x, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    if bounded.any():
+        ax.fill_between(x[bounded], low[bounded], high[bounded], color=drawn.get_color(), alpha=0.2, linewidth=0)
 
 
 def look(i: int) -> dict[str, Any]:
