@@ -53,7 +53,7 @@ class Columns:
           InputError: for a name that no column has, which suggests the closest.
         """
         if not isinstance(name, (str, int)) or isinstance(name, bool) or name not in self.names:
-            raise InputError(f"{role}: {unknown_name('column', name, map(str, self.names))}")
+            raise InputError(f"{role}: {unknown_name('column of the frame', name, map(str, self.names))}")
         return self._get(name)
 
     def numbers(self, role: str, name: Any) -> np.ndarray:
@@ -64,7 +64,7 @@ class Columns:
         """
         return ranges.floats(f"{role} (column {name!r})", self.column(role, name), "(n,)")
 
-    def labels(self, role: str, name: Any, names: Sequence[Any] | None = None) -> Labels:
+    def labels(self, role: str, name: Any, names: Sequence[Any] | None = None, names_argument: str = "names") -> Labels:
         """Return a column of names or whole numbers as `Labels`.
 
         Raises:
@@ -72,15 +72,15 @@ class Columns:
         """
         title, column = f"{role} (column {name!r})", self.column(role, name)
         if not self._is_text(name):
-            return number_labels(title, column, names)
+            return number_labels(title, column, names, names_argument)
         import narwhals as nw
 
         series: Any = nw.from_native(column, series_only=True)
         distinct = series.unique().to_list()  # Python's texts of every row would take more memory than the column
         try:
-            labels = number_labels(title, np.array(distinct, object), names)
+            labels = number_labels(title, np.array(distinct, object), names, names_argument)
         except InputError:
-            return number_labels(title, column, names)  # which names the row
+            return number_labels(title, column, names, names_argument)  # which names the row
         numbers = series.replace_strict(distinct, labels.numbers.tolist(), return_dtype=nw.Int32)
         return labels._replace(numbers=numbers.to_numpy().astype(np.int32))
 

@@ -36,13 +36,14 @@ class Labels(NamedTuple):
     is_text: bool = False
 
 
-def number_labels(name: str, values: Any, names: Sequence[Any] | None = None) -> Labels:
+def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, names_argument: str = "names") -> Labels:
     """Number the entries of a column.
 
     Args:
       name: of the argument, for errors.
       values: `[n]` text, whole numbers, flags or categories, in whatever holds them (see `ranges.floats`).
       names: all names in their order; None: the categories of a categorical column, or the entries in order.
+      names_argument: what errors call `names`.
 
     Raises:
       InputError: for anything else, missing entries (also "?", "NA" and the like, unless they are among `names`), and
@@ -51,7 +52,7 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None) ->
     check_concrete(name, values)
     if names is None:
         names = _categories(values)
-    given = None if names is None else label_names(f"the names of {name}", names)
+    given = None if names is None else label_names(names_argument, names)
     texts, is_text = _texts(name, values)
     rows: dict[str, int] = {}  # every entry, with the first row that has it
     numbers = np.fromiter((rows.setdefault(text, len(rows)) for text in texts), np.int32, len(texts))
@@ -64,7 +65,7 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None) ->
     unknown = next((text for text in rows if text not in position), None)
     if unknown is not None:
         row = texts.index(unknown)
-        raise InputError(f"{name}: {unknown!r} in row {row} (from 0) is none of the names {listed(ordered)}")
+        raise InputError(f"{name}: {unknown!r} in row {row} (from 0) is none of the {names_argument} {listed(ordered)}")
     by_number = given is not None or not is_text or all(map(_is_digits, rows))
     return Labels(np.array([position[text] for text in rows], np.int32)[numbers], ordered, not by_number, is_text)
 

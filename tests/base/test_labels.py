@@ -96,9 +96,9 @@ def test_missing_entries_are_refused_by_row(missing):
         ([object()], None, r"all of one kind, but row 0 \(from 0\) holds <object"),
         ([1j], None, "one name or whole number a row, got an array of complex128"),
         (["a", "c"], ["a", "b"], r"action: 'c' in row 1 \(from 0\) is none of the names a, b"),
-        (["a"], ["a", "a"], "the names of action must differ, but 'a' occurs 2 times"),
-        (["a"], "a", "the names of action must be a list, got 'a'"),
-        (["a"], [], "the names of action must be"),
+        (["a"], ["a", "a"], "names must differ, but 'a' occurs 2 times"),
+        (["a"], "a", "names must be a list, got 'a'"),
+        (["a"], [], "names must be"),
     ],
 )  # fmt: skip
 def test_refused(values, names, message):

@@ -89,7 +89,7 @@ def test_forms_of_a_policy_and_of_a_model():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({0: [0, 3]}, r"action names 2 actions \(0, 3\), but there are 3"),
+        ({0: [0, 3]}, r"action has 2 different actions \(0, 3\), but the number of actions is 3"),
         ({1: [1.0, np.nan]}, r"reward must be finite, but row 1 \(from 0\)"),
         ({1: [1.0, None]}, r"reward must be finite, but row 1 \(from 0\) is missing"),
         ({1: np.ma.masked_equal([1.0, -9.0], -9.0)}, r"reward must be finite, but row 1 \(from 0\) is masked"),
@@ -154,7 +154,8 @@ def test_actions_by_name():
         evaluate(log, frame.drop("banner"))
     few = np.where(names[action] == "email", "popup", names[action])
     with pytest.raises(
-        InputError, match=r"action names 2 actions \(banner, popup\), but there are 3: give all of them"
+        InputError,
+        match=r"action has 2 different actions \(banner, popup\), but the number of actions is 3: give all of them",
     ):
         evaluate(few, *rest)
 

@@ -176,6 +176,7 @@ GIVEN = {
     "arms": np.eye(3), "budgets": (4, 2, 6), "capacity": 64, "changes": 3, "curvature": 0.5, "dim": 2, "eps": 0.99,
     "features": np.eye(2), "gap": 0.2, "horizon": 200, "k": 2, "lipschitz": 2.0,
     "made": clusters(covertype_like(100), 3),
+    "frame": {"a": [0, 1], "r": [0.5, 1.0]}, "action": "a", "label": "a", "target": "r",
     "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_experts": 4, "n_groups": 4, "n_inputs": 1, "n_states": 2,
     "means": np.array([0.2, 0.5, 0.9]), "moment_bound": 2.0, "norm_bound": 2.0, "oracle": OGD(dim=10), "regret": 5.0,
     "starts": np.array([0, 9]), "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3),
@@ -186,6 +187,9 @@ GIVEN = {
 }  # fmt: skip
 KEEPS_ROUNDS = ("ada_ofu_ecolog", "glm_ucb", "ofuglb", "ofulog_r", "rs_glincb")
 FURTHER = {f"glm/{name}": {"n_arms": 5} for name in KEEPS_ROUNDS} | {"glm/covertype": {"n_arms": 3, "rows": 100}}
+FURTHER |= {"data/logged_replay.from_log": {"reward": np.ones(3), "n_arms": 5}}
+FURTHER |= {"data/logged_replay.from_frame": {"reward": "r"}}
+FURTHER |= {f"{name}.from_frame": {"features": ["r"]} for name in ("data/table_bandit", "oco/data_stream")}
 FURTHER |= {"armed/switching_arms.from_phases": {"means": np.full((2, 3), 0.5)}}
 FURTHER |= {name: {"dim": 2} for name in ALGORITHMS if name.startswith("dro/")}
 
@@ -240,6 +244,7 @@ FILE = "1,2,3\n4,5,6\n"
         (load_covertype, "rewarded", ()),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*names in the first row are numbers")
 def test_loaders_refuse_in_one_line(tmp_path, function, argument, fine):
     path = tmp_path / "table"
     path.write_text("1 1:2\n2 2:3\n" if function is load_libsvm else FILE)

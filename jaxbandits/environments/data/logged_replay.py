@@ -24,9 +24,9 @@ import numpy as np
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.labels import listed
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
-from jaxbandits.base.ranges import BOOL
+from jaxbandits.base.ranges import BOOL, floats
 from jaxbandits.environments.data import rows
-from jaxbandits.environments.data.logs import Log
+from jaxbandits.environments.data.logs import Log, number_actions
 from jaxbandits.environments.data.rows import Place
 from jaxbandits.environments.datasets.files import Path, TextFile, labels_of
 from jaxbandits.environments.outcomes import ratio
@@ -110,7 +110,15 @@ class LoggedReplay:
         """
         log = index
         if not isinstance(log, Log):
-            log = Log.from_arrays(index, reward, propensity, seen, actions=n_arms if actions is None else actions)
+            labels = number_actions(index, n_arms if actions is None else actions, "index", "n_arms")
+            log = Log(
+                action=labels.numbers,
+                reward=floats("reward", reward, "(n,)"),
+                propensity=None if propensity is None else floats("propensity", propensity, "(n,)"),
+                context=None if seen is None else floats("seen", seen, "(n, p)", "(n, K, d)"),
+                actions=labels.names,
+                is_sorted_text=labels.is_sorted_text,
+            )
         elif any(part is not None for part in (reward, n_arms, seen, propensity, actions)):
             raise InputError("from_log takes a Log, which has reward, context and propensity, or arrays, not both")
         keep = None

@@ -20,6 +20,7 @@ from jaxbandits.base.labels import Labels, listed, number_labels
 from jaxbandits.environments.data import rows
 
 _STANDARD_ERRORS = 5.0  # between what propensities average to and what they must, before a warning
+_MOST_ACTIONS = 10**6  # each has a name
 _FEWEST = 50  # events from which that is looked at
 
 
@@ -93,7 +94,7 @@ class Log:
           InputError: for unknown columns, missing entries (with row and column), and values out of range.
         """
         columns = Columns(frame)
-        labels = columns.labels("action", action, actions)
+        labels = columns.labels("action", action, actions, "actions")
         contexts = columns.matrix("context", context) if _given(context) else None
         parts: dict[str, Any] = {
             "action": labels.numbers,
@@ -165,31 +166,35 @@ class Log:
         return np.bincount(self.action, minlength=self.n_actions)
 
 
-def number_actions(action: Any, actions: Any = None) -> Labels:
+def number_actions(
+    action: Any, actions: Any = None, name: str = "action", count: str = "the number of actions"
+) -> Labels:
     """Number the actions of events.
 
     Args:
       action: `[n]` names or whole numbers.
-      actions: all of them in their order; or K: whole numbers from 0 to K - 1 are what they are, K other ones are
+      actions: all actions in their order; or K: whole numbers from 0 to K - 1 are what they are, K other ones are
         numbered in their order; None: as `labels.number_labels`.
+      name: what errors call `action`.
+      count: what errors call K.
 
     Raises:
       InputError: for entries that are none, and where fewer or more than K occur and no order is given.
     """
     if actions is None or np.ndim(actions):
-        return number_labels("action", action, actions)
-    n_actions = ranges.integer("the number of actions", actions)
-    labels = number_labels("action", action)
-    fraction = next((name for name in labels.names if not labels.is_text and "." in name), None)
+        return number_labels(name, action, actions, "actions")
+    n_actions = ranges.integer(count, actions, f"[1, {_MOST_ACTIONS}]")
+    labels = number_labels(name, action)
+    fraction = next((text for text in labels.names if not labels.is_text and "." in text), None)
     if fraction is not None:
-        raise InputError(f"action must hold names or whole numbers, got {fraction}")
-    if not labels.is_text and all(name.isdigit() and int(name) < n_actions for name in labels.names):
-        positions = np.array([int(name) for name in labels.names], np.int32)
+        raise InputError(f"{name} must hold names or whole numbers, got {fraction}")
+    if not labels.is_text and all(text.isdigit() and int(text) < n_actions for text in labels.names):
+        positions = np.array([int(text) for text in labels.names], np.int32)
         return Labels(positions[labels.numbers], tuple(map(str, range(n_actions))))
     if len(labels.names) != n_actions:
         raise InputError(
-            f"action names {len(labels.names)} actions ({listed(labels.names)}), but there are {n_actions}: give all "
-            f"of them in their order, actions=[...], or number them from 0 to {n_actions - 1}"
+            f"{name} has {len(labels.names)} different actions ({listed(labels.names)}), but {count} is {n_actions}: "
+            f"give all of them in their order, actions=[...], or number them from 0 to {n_actions - 1}"
         )
     return labels
 

@@ -121,7 +121,7 @@ class TableBandit:
         context = columns.matrix("features", features)
         for k, value in constant_columns(context):
             warnings.warn(f"TableBandit: column {features[k]!r} is {value:g} in all rows", stacklevel=2)
-        return cls._from_labels(context, columns.labels("label", label, classes), settings)
+        return cls._from_labels(context, columns.labels("label", label, classes, "classes"), settings)
 
     @classmethod
     def from_file(cls, path: Path, label: str | int = -1, *, order: str = "iid", **reading: Any) -> "TableBandit":

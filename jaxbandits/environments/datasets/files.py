@@ -8,6 +8,7 @@ too, and a cell that holds nothing, or nothing that its column may hold, is an `
 """
 
 import os
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -86,10 +87,12 @@ class TextFile:
         if names and len(names) != len(cells):
             self._refuse_width(first, names)
         self.names: list[str] = list(names) or cells
-        if header and len(set(cells)) == len(cells) and all(map(_is_number, cells)):
-            raise InputError(
-                f"{path}: the first row holds numbers and no names ({', '.join(cells)[:60]}): give header=False "
-                "if it is data"
+        numbers = sum(map(_is_number, cells))
+        if header and 2 * numbers >= len(cells):
+            warnings.warn(
+                f"{path}: {numbers} of {len(cells)} names in the first row are numbers ({', '.join(cells)[:60]}): give "
+                "header=False if it is data",
+                stacklevel=4,
             )
 
     def _scan(self, **reading: Any) -> "pl.DataFrame":

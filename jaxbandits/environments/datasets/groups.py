@@ -76,7 +76,7 @@ class Groups:
         Raises:
           InputError: shapes that do not fit, missing entries, a group without rows.
         """
-        numbered = number_labels("group", group, groups)
+        numbered = number_labels("group", group, groups, "groups")
         return cls(features, labels, numbered.numbers, numbered.names, source)
 
     @classmethod
@@ -104,7 +104,7 @@ class Groups:
           InputError: unknown columns, missing entries (with row and column), text among the features.
         """
         columns = Columns(frame)
-        numbered = columns.labels("group", group, groups)
+        numbered = columns.labels("group", group, groups, "groups")
         numbers = columns.matrix("features", features), columns.numbers("label", label)
         return cls(*numbers, numbered.numbers, numbered.names, source)
 

@@ -88,7 +88,10 @@ def checked(features: Any, labels: Any, classes: Any = None) -> tuple[np.ndarray
     Raises:
       InputError: for anything else, and labels that are none of the `classes`.
     """
-    features, numbered = ranges.floats("features", features, "(n, d)"), number_labels("labels", labels, classes)
+    features, numbered = (
+        ranges.floats("features", features, "(n, d)"),
+        number_labels("labels", labels, classes, "classes"),
+    )
     if len(features) != len(numbered.numbers):
         raise InputError(
             f"features and labels must have shapes (n, d) and (n,) with n, d >= 1, got {features.shape} and "

@@ -92,7 +92,8 @@ def load_libsvm(
         from sklearn.datasets import load_svmlight_file
 
         load: Any = load_svmlight_file
-        sparse, targets = load(str(path), n_features=n_features, zero_based=False)
+        with _binary(path) as file:
+            sparse, targets = load(file, n_features=n_features, zero_based=False)
     except ImportError:
         raise InputError("LIBSVM files need the extra `data` (scikit-learn): pip install 'jaxbandits[data]'") from None
     except Exception as error:  # a damaged file raises whatever its bytes lead to
@@ -112,13 +113,19 @@ def load_libsvm(
     return finish(features, targets, standardise, intercept)
 
 
+def _binary(path: Path) -> io.BytesIO:
+    """Return the bytes of a file, plain or compressed, behind its byte-order mark."""
+    opener: Any = gzip.open if str(path).endswith(".gz") else open
+    with opener(path, "rb") as file:
+        return io.BytesIO(file.read().removeprefix(b"\xef\xbb\xbf"))
+
+
 def _bad_line(path: Path) -> str:
     """Return the first line that scikit-learn does not read, as messages name it; "" if each alone is read."""
     from sklearn.datasets import load_svmlight_file
 
-    opener: Any = gzip.open if str(path).endswith(".gz") else open
     try:
-        with opener(path, "rb") as lines:
+        with _binary(path) as lines:
             for number, line in enumerate(lines, start=1):
                 try:
                     load_svmlight_file(io.BytesIO(line))

@@ -292,7 +292,7 @@ WRONG_DATA = [
     (lambda: TableBandit.from_table([[np.nan], [1.0]], [1, 2]), r"fill in or leave out rows with missing values"),
     (
         lambda: LoggedReplay.from_log(["a", "b", "c"], [1.0, 1.0, 0.0], n_arms=2),
-        r"action names 3 actions \(a, b, c\), but there are 2",
+        r"index has 3 different actions \(a, b, c\), but n_arms is 2",
     ),
     (lambda: TableBandit.from_table(np.ones((3, 2)), ["a"] * 3), "labels must be of at least two kinds, got 1"),
     (lambda: TableBandit.from_table(np.ones((3, 2)), [1, 2]), r"shapes \(n, d\) and \(n,\) .* got \(3, 2\) and \(2,\)"),
@@ -308,9 +308,9 @@ WRONG_DATA = [
     ),
     (
         lambda: LoggedReplay.from_log([0, 3], [1.0, 1.0], n_arms=3),
-        r"action names 2 actions \(0, 3\), but there are 3: give all",
+        r"index has 2 different actions \(0, 3\), but n_arms is 3: give all",
     ),
-    (lambda: LoggedReplay.from_log([0.5], [1.0], n_arms=3), "action must hold names or whole numbers, got 0.5"),
+    (lambda: LoggedReplay.from_log([0.5], [1.0], n_arms=3), "index must hold names or whole numbers, got 0.5"),
     (lambda: LoggedReplay.from_log([0], [1.0, 1.0], n_arms=3), r"one entry an event: reward has 2, action \(1,\)"),
     (lambda: LoggedReplay.from_log([0], [1.0], n_arms=1, order="iid"), "unknown order of LoggedReplay 'iid'"),
     (lambda: RecordedTrace.from_arrays(np.ones((3, 2)), np.ones(2)), "arms, index and reward of 2 rounds"),

@@ -55,7 +55,7 @@ def test_a_log_says_what_it_is():
 def test_an_action_that_a_part_never_shows_keeps_its_number():
     first = {name: values[:3] for name, values in COLUMNS.items()}
     assert Log.from_frame(first, **NAMES).action.tolist() == [1, 2, 1]
-    with pytest.raises(InputError, match=r"action names 2 actions \(a, c\), but there are 3: give all of them"):
+    with pytest.raises(InputError, match=r"index has 2 different actions \(a, c\), but n_arms is 3: give all of them"):
         LoggedReplay.from_log(["a", "c", "c"], [1, 0, 0], 3)
     assert LoggedReplay.from_log(["a", "c", "c"], [1, 0, 0], actions=list("abc")).log.index.tolist() == [0, 2, 2]
 
@@ -88,7 +88,7 @@ def test_events_are_put_in_the_order_of_time():
         ("age", None, r"context \(column 'age'\) must be finite, but row 2 \(from 0\) is"),
         ("p", 1.5, r"propensity must lie in \(0, 1\], got 1.5"),
         ("p", 0.0, r"propensity must lie in \(0, 1\], got 0"),
-        ("ad", "d", r"action \(column 'ad'\): 'd' in row 2 \(from 0\) is none of the names c, b, a"),
+        ("ad", "d", r"action \(column 'ad'\): 'd' in row 2 \(from 0\) is none of the actions c, b, a"),
     ],
 )
 def test_missing_and_wrong_entries_are_named_by_row_and_column(library, column, bad, message):
@@ -100,17 +100,17 @@ def test_missing_and_wrong_entries_are_named_by_row_and_column(library, column, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"action": "add"}, r"action: unknown column 'add'; did you mean 'ad'"),
-        ({"context": ["hour", "aeg"]}, r"context: unknown column 'aeg'; did you mean 'age'"),
+        ({"action": "add"}, r"action: unknown column of the frame 'add'; did you mean 'ad'"),
+        ({"context": ["hour", "aeg"]}, r"context: unknown column of the frame 'aeg'; did you mean 'age'"),
         ({"context": "age"}, r"context must be a list of columns, got 'age'"),
         ({"context": ["age", "age"]}, r"context must name one or more different columns"),
         (
             {"context": ["ad"]},
             r"context \(column 'ad'\) must be numbers .*: text becomes numbers",
         ),
-        ({"reward": 3}, r"reward: unknown column 3"),
+        ({"reward": 3}, r"reward: unknown column of the frame 3"),
         ({"time": "ad"}, r"time must be numbers"),
-        ({"actions": ["b", "c"]}, r"'a' in row 1 \(from 0\) is none of the names b, c"),
+        ({"actions": ["b", "c"]}, r"'a' in row 1 \(from 0\) is none of the actions b, c"),
     ],
 )
 def test_wrong_names_of_columns_are_one_line(change, message):
@@ -149,7 +149,7 @@ def test_tables_groups_and_streams_from_frames():
         stream = DataStream.from_frame(frame, target="paid", features=["age", "hour"])
         np.testing.assert_array_equal(stream.table.targets, COLUMNS["paid"])
         np.testing.assert_array_equal(stream.table.features[:, 1], COLUMNS["hour"])
-    with pytest.raises(InputError, match=r"label \(column 'ad'\): 'b' in row 0 .* none of the names a, c"):
+    with pytest.raises(InputError, match=r"label \(column 'ad'\): 'b' in row 0 .* none of the classes a, c"):
         TableBandit.from_frame(COLUMNS, label="ad", features=["age"], classes=["a", "c"])
 
 

@@ -12,6 +12,7 @@ import scipy.optimize
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, map_traced, shared_leaves, validate
+from jaxbandits.environments.datasets.files import TextFile
 from jaxbandits.environments.datasets.streams import load_csv, load_libsvm
 from jaxbandits.environments.oco import data_stream
 from jaxbandits.environments.oco.data_stream import DataStream, Table
@@ -47,6 +48,22 @@ def test_libsvm():
     np.testing.assert_array_equal(targets, [1.0, -1.0, 1.0, -1.0])
     np.testing.assert_array_equal(features, [[0.5, 0.0, -2.0], [0.0, 10.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
     assert load_libsvm(DATA / "small.libsvm", n_features=5)[0].shape == (4, 5)
+
+
+@pytest.mark.parametrize("text", ["0,1,0.5\n1,0,0.25\n", "5.1,3.5,setosa\n4.9,3.0,setosa\n", "2019,2020,name\n1,2,3\n"])
+def test_a_first_row_of_numbers_is_told(tmp_path, text):
+    """It may be data, as in files without a header, or names."""
+    path = tmp_path / "iris.data"
+    path.write_text(text)
+    with pytest.warns(UserWarning, match=r"of 3 names in the first row are numbers .*: give header=False"):
+        TextFile(path, header=True)
+    assert len(TextFile(path).names) == 3
+
+
+def test_byte_order_marks(tmp_path):
+    path = tmp_path / "marked.libsvm"
+    path.write_bytes(b"\xef\xbb\xbf1 1:0.5\n-1 2:2\n")
+    np.testing.assert_array_equal(load_libsvm(path)[1], [1.0, -1.0])
 
 
 def test_libsvm_round_trip(tmp_path, rng):

@@ -79,7 +79,7 @@ class TestReader:
             load_covertype(cut)
         binary = tmp_path / "binary.data"
         binary.write_bytes(b"\xff\xfe\x00\x01")
-        with pytest.raises(InputError, match=r"cannot read .*binary.data: "):
+        with pytest.raises(InputError, match=r"binary.data: not UTF-8 text"):
             load_covertype(binary)
         with pytest.raises(InputError, match=r"rewarded must be a whole number in \[1, 7\], got 0"):
             load_covertype(file, rewarded=0)
