@@ -92,7 +92,7 @@ class Columns:
         """
         if isinstance(names, str) or not isinstance(names, Sequence):
             raise InputError(f"{role} must be a list of columns, got {format_value(names)}")
-        if not names or len(set(names)) < len(names):
+        if not names or any(name in names[:k] for k, name in enumerate(names)):
             raise InputError(f"{role} must name one or more different columns, got {format_value(list(names))}")
         first = self.numbers(role, names[0])
         found = np.empty((len(first), len(names)))

@@ -24,7 +24,7 @@ import numpy as np
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.labels import listed
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
-from jaxbandits.base.ranges import BOOL, floats
+from jaxbandits.base.ranges import BOOL, floats, integer
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.logs import Log, number_actions
 from jaxbandits.environments.data.rows import Place
@@ -91,7 +91,7 @@ class LoggedReplay:
         seen: Any = None,
         *,
         propensity: Any = None,
-        actions: Sequence[Any] | None = None,
+        actions: Sequence[Any] | int | None = None,
         **settings: Any,
     ) -> "LoggedReplay":
         """Return a replay of a log.
@@ -110,12 +110,17 @@ class LoggedReplay:
         """
         log = index
         if not isinstance(log, Log):
-            labels = number_actions(index, n_arms if actions is None else actions, "index", "n_arms")
+            if actions is None and n_arms is not None:
+                actions = integer("n_arms", n_arms)
+            labels = number_actions(index, actions, "index", "n_arms")
+            rewards = floats("reward", reward, "(n,)")
+            context = None if seen is None else floats("seen", seen, "(n, p)", "(n, K, d)")
+            rows.check_fits("seen", context, len(rewards), len(labels.names))
             log = Log(
                 action=labels.numbers,
-                reward=floats("reward", reward, "(n,)"),
+                reward=rewards,
                 propensity=None if propensity is None else floats("propensity", propensity, "(n,)"),
-                context=None if seen is None else floats("seen", seen, "(n, p)", "(n, K, d)"),
+                context=context,
                 actions=labels.names,
                 is_sorted_text=labels.is_sorted_text,
             )

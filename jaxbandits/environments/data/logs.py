@@ -181,7 +181,8 @@ def number_actions(
     Raises:
       InputError: for entries that are none, and where fewer or more than K occur and no order is given.
     """
-    if actions is None or np.ndim(actions):
+    is_count = isinstance(actions, (int, np.integer)) and not isinstance(actions, bool)
+    if not is_count:
         return number_labels(name, action, actions, "actions")
     n_actions = ranges.integer(count, actions, f"[1, {_MOST_ACTIONS}]")
     labels = number_labels(name, action)
