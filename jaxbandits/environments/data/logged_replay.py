@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.labels import listed
+from jaxbandits.base.labels import listed, number_labels
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL, floats, integer
 from jaxbandits.environments.data import rows
@@ -91,7 +91,7 @@ class LoggedReplay:
         seen: Any = None,
         *,
         propensity: Any = None,
-        actions: Sequence[Any] | int | None = None,
+        actions: Sequence[Any] | None = None,
         **settings: Any,
     ) -> "LoggedReplay":
         """Return a replay of a log.
@@ -110,9 +110,11 @@ class LoggedReplay:
         """
         log = index
         if not isinstance(log, Log):
-            if actions is None and n_arms is not None:
-                actions = integer("n_arms", n_arms)
-            labels = number_actions(index, actions, "index", "n_arms")
+            if actions is not None:
+                labels = number_labels("index", index, actions, "actions")
+            else:
+                count = None if n_arms is None else integer("n_arms", n_arms)
+                labels = number_actions(index, count, "index", "n_arms")
             rewards = floats("reward", reward, "(n,)")
             context = None if seen is None else floats("seen", seen, "(n, p)", "(n, K, d)")
             rows.check_fits("seen", context, len(rewards), len(labels.names))

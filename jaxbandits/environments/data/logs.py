@@ -183,7 +183,8 @@ def number_actions(
     """
     is_count = isinstance(actions, (int, np.integer)) and not isinstance(actions, bool)
     if not is_count:
-        return number_labels(name, action, actions, "actions")
+        names: Any = actions
+        return number_labels(name, action, names, "actions")
     n_actions = ranges.integer(count, actions, f"[1, {_MOST_ACTIONS}]")
     labels = number_labels(name, action)
     fraction = next((text for text in labels.names if not labels.is_text and "." in text), None)
