@@ -74,7 +74,7 @@ def ranged(text):
         (lambda: simulate(OFUL(dim=2, ridge=np.timedelta64(1, "s")), ENV, 5, 2), "OFUL.ridge must be a number"),
         (lambda: simulate(OFUL(dim=2, ridge=np.complex64(1 + 2j)), ENV, 5, 2), "OFUL.ridge must be a number"),
         (lambda: HeavyTailed.from_arms(1j * np.eye(2), np.ones(2)), "arms must be numbers of shape"),
-        (lambda: Groups.from_arrays(1j * np.eye(2), [0, 1], [0, 1]), "features and labels must be numbers"),
+        (lambda: Groups.from_arrays(1j * np.eye(2), [0, 1], [0, 1]), "features must be numbers of shape"),
         (lambda: Groups.from_arrays(np.eye(2), [0, 1], [0, 0]), "a table needs two groups or more, got 0"),
         (lambda: to_spec(1j), "a complex number, which a specification cannot hold"),
         (lambda: compare(GRID, ENV, 5, 2), "values of 'ridge' in a grid must be numbers"),
