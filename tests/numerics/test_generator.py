@@ -73,12 +73,16 @@ def test_each_bit_of_key_and_counter_changes_half_of_the_bits(rounds, rng):
     """Each of 96 bits of input flips each of 64 bits of output in half of the blocks: 6,144 frequencies."""
     n = 2**14
     words = jnp.asarray(rng.integers(2**32, size=(3, n), dtype=np.uint32))
-    flips = jnp.asarray([[(1 << bit) * (word == k) for k in range(3)] for word in range(3) for bit in range(32)], jnp.uint32)
+    flips = jnp.asarray(
+        [[(1 << bit) * (word == k) for k in range(3)] for word in range(3) for bit in range(32)], jnp.uint32
+    )
 
     @jax.jit
     @jax.vmap
     def changed(flip):
-        both = [a ^ b for a, b in zip(threefry(*words, rounds), threefry(*(words ^ flip[:, None]), rounds), strict=True)]
+        both = [
+            a ^ b for a, b in zip(threefry(*words, rounds), threefry(*(words ^ flip[:, None]), rounds), strict=True)
+        ]
         return jnp.stack([jnp.sum((a >> bit) & 1) for a in both for bit in range(32)])
 
     z = (np.asarray(changed(flips)) - n / 2) / np.sqrt(n / 4)
@@ -139,7 +143,15 @@ def statistics_of_words(key, steps):
     return z, p, total
 
 
-NAMES = ("mean", "square", "cube", "fourth", "block", "square of block", *(f"{a} {k}" for a in ("lag", "keys") for k in LAGS))
+NAMES = (
+    "mean",
+    "square",
+    "cube",
+    "fourth",
+    "block",
+    "square of block",
+    *(f"{a} {k}" for a in ("lag", "keys") for k in LAGS),
+)
 TABLES = ("bits", "upper", "lower", "upper pairs", "lower pairs", "key pairs")
 
 

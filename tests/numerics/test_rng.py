@@ -1,6 +1,4 @@
-"""Random draws: the generator's bits, the laws against scipy at levels down to 1e-7 and below, subsets."""
-
-import itertools
+"""Random draws: uniforms of given words, the laws against scipy at levels down to 1e-7 and below, subsets."""
 
 import jax
 import jax.numpy as jnp
@@ -9,8 +7,7 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits.numerics import rng as draws
-from jaxbandits.numerics.rng import bits, continuous
-from jaxbandits.tracing.vmap_last import vmap_last
+from jaxbandits.numerics.rng import continuous, unit_interval
 
 LAWS = {
     "student_1.1": (lambda key: draws.student_t(key, 1.1), st.t(1.1)),
@@ -25,38 +22,10 @@ LEVELS = np.array([1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.4, 0.5])
 WIDTH, STEPS = 2**13, 2**11  # 16.8 M draws
 
 
-@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
-def test_words_are_those_of_fold_in(impl):
-    for seed, counter in itertools.product((0, 1, 2**31), (0, 1, 12345)):
-        key = jax.random.key(seed, impl=impl)
-        want = jax.random.key_data(jax.random.fold_in(key, counter))[:2]
-        np.testing.assert_array_equal(draws.random_words(key, counter), want)
-
-
-def test_words_under_vmap():
-    keys = jax.random.split(jax.random.key(3), 5)
-    want = jax.random.key_data(jax.vmap(jax.random.fold_in, (0, None))(keys, 7))
-    np.testing.assert_array_equal(jax.jit(jax.vmap(lambda k: jnp.stack(draws.random_words(k, 7))))(keys), want)
-
-
-def test_keys_and_uniforms_are_those_of_jax():
-    data = jax.random.key_data
-    keys, several = jax.random.split(jax.random.key(5), 4), jnp.arange(4)
-    for numbers, axis in ((several, 0), (13, None)):
-        want = data(jax.vmap(jax.random.fold_in, (0, axis))(keys, numbers))
-        np.testing.assert_array_equal(data(jax.vmap(draws.fold_in, (0, axis))(keys, numbers)), want)
-    np.testing.assert_array_equal(data(vmap_last(draws.fold_in, (-1, None))(keys, 13)), want)
-    for key in (keys[1], jax.random.key(3, impl="rbg")):
-        np.testing.assert_array_equal(data(draws.fold_in(key, 2)), data(jax.random.fold_in(key, 2)))
-    np.testing.assert_array_equal([data(key) for key in draws.split(keys[1], 3)], data(jax.random.split(keys[1], 3)))
-    want = jax.random.uniform(keys[2], (3, 5), minval=-1.0, maxval=2.0)
-    np.testing.assert_array_equal(draws.uniform_between(keys[2], (3, 5), -1.0, 2.0), want)
-
-
 @pytest.fixture
 def words(monkeypatch):
     """Draws from given words: the 'key' is the pair."""
-    monkeypatch.setattr(bits, "random_words", lambda key, counter=0: key)
+    monkeypatch.setattr(unit_interval, "random_words", lambda key, counter=0: key)
     return lambda *pair: tuple(jnp.asarray(w, jnp.uint32) for w in pair)
 
 
@@ -68,15 +37,20 @@ def test_uniforms_made_of_extreme_words(words):
     assert 0 < 1 - float(tail) < 2.0**-40 and 0 < 1 - float(angle) < 2.0**-24
     tail, _ = draws.tail_and_angle(words(3, 128))
     assert float(tail) == (3 + 128.5 / 256) / 2**32
-    assert float(draws.uniform(words(0, 0))) == 0.0
-    assert float(draws.uniform(words(top, 0))) == 1 - 2.0**-24
+    assert float(draws.uniform(words(0, 0))) == 2.0**-63
+    assert float(draws.uniform(words(top, top))) == 1 - 2.0**-53
+    assert bool(draws.bernoulli(words(0, 0), 2.0**-62)) and not bool(draws.bernoulli(words(0, 0), 0.0))
+    assert bool(draws.bernoulli(words(top, top), 1.0))
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_floor_of_a_scaled_uniform_stays_below(dtype):
-    largest = jnp.asarray(1 - 2.0**-24, dtype)
-    n = jnp.arange(1, 2**20, dtype=dtype)
-    assert (jnp.floor(largest * n) < n).all()
+def test_many_uniforms(key):
+    """Two from a block, and those between other bounds."""
+    several = np.asarray(jax.jit(jax.vmap(lambda k: draws.uniforms(k, 5)))(jax.random.split(key, 2**15)))
+    assert several.shape == (2**15, 5)
+    assert all(st.kstest(column, "uniform").pvalue > 1e-5 for column in several.T)
+    assert np.abs(np.corrcoef(several.T) - np.eye(5)).max() < 5 / 2**7.5
+    table = jax.jit(lambda k: draws.uniform_between(k, (3, 5), -1.0, 2.0))(key)
+    np.testing.assert_allclose(table, 3.0 * draws.uniforms(key, 15).reshape(3, 5) - 1.0, rtol=1e-15, atol=1e-15)
 
 
 @pytest.fixture

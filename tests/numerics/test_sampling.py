@@ -1,4 +1,4 @@
-"""Samplers fed by given uniforms: against sorted search and the NumPy forms, and their marginals exactly."""
+"""Samplers of several indices fed by given uniforms: against the NumPy forms, and their marginals exactly."""
 
 import fractions
 import functools
@@ -11,37 +11,11 @@ import pytest
 
 from jaxbandits.numerics import sampling
 from tests.reference import dro_weights as reference
-from tests.reference.group_dro import inverse_cdf
 
 Q = np.array([1 / 3, 0.3, 0.2, 0.1, 0.05, 1 / 60])
 
 dep_round = functools.partial(jax.jit, static_argnums=1)(jax.vmap(sampling.dep_round, (0, None, 0)))
 systematic = functools.partial(jax.jit, static_argnums=1)(jax.vmap(sampling.systematic_sampling, (0, None, 0)))
-
-
-@pytest.mark.parametrize("m", [4, 20])
-def test_inverse_cdf_agrees_with_sorted_search(m, rng):
-    q = rng.dirichlet(np.full(m, 0.3), size=400)
-    q[:50, 1] = 0.0
-    q[:50] /= q[:50].sum(1, keepdims=True)
-    u = rng.uniform(size=400)
-    u[:3] = [0.0, np.nextafter(1.0, 0.0), 1.0]
-    u[100:200] = np.cumsum(q, axis=1)[100:200, 1]  # exactly on an edge: the next index
-    drawn = jax.jit(jax.vmap(lambda q, u: sampling.inverse_cdf(q, u)))(q, u)
-    assert drawn.dtype == jnp.int32
-    np.testing.assert_array_equal(drawn, [inverse_cdf(a, b) for a, b in zip(q, u, strict=True)])
-
-
-def test_inverse_cdf_stays_inside_when_the_sum_falls_short():
-    q = np.full(3, 0.33)
-    assert sampling.inverse_cdf(jnp.asarray(q), jnp.asarray(0.999)) == 2
-    assert sampling.inverse_cdf(jnp.asarray(np.full(20, 0.049)), jnp.asarray(0.999)) == 19
-
-
-def test_uniform_index():
-    u = np.array([0.0, 1 / 3 - 1e-9, 0.34, 0.99, 1.0])
-    np.testing.assert_array_equal(sampling.uniform_index(3, jnp.asarray(u)), [0, 0, 1, 2, 2])
-    assert sampling.uniform_index(3, jnp.asarray(0.5)).dtype == jnp.int32
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,11 @@ def test_rare_events_are_as_rare_as_they_should_be(key):
 
     def step(i, counts):
         rare, rarer, index = jax.vmap(
-            lambda k: (draws.uniform(k, 2 * i) < 1e-7, draws.uniform(k, 2 * i) < 1e-8, draws.categorical(k, weights, 2 * i + 1))
+            lambda k: (
+                draws.uniform(k, 2 * i) < 1e-7,
+                draws.uniform(k, 2 * i) < 1e-8,
+                draws.categorical(k, weights, 2 * i + 1),
+            )
         )(keys)
         return counts + jnp.stack([jnp.sum(x) for x in (rare, rarer, index == 1)])
 

@@ -1,8 +1,8 @@
 """The generator: random words of a key by counters, and keys derived from keys.
 
 Both are Threefry-2x32 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Words to
-draw from take 13 rounds, the fewest with which the authors found it to pass all tests of SmallCrush, Crush and
-BigCrush. Keys are derived as `jax.random` does, by 20 rounds, bit for bit.
+draw from take 13 rounds, the fewest for which the authors know of no statistical flaw (documentation of Random123).
+Keys are derived as `jax.random` does, by 20 rounds, bit for bit.
 
 One block of the generator gives 64 random bits. A key is consumed by counters: `counter=1` of the same key is a second,
 independent draw at the cost of one more block. A key from which numbers are drawn must not also be split or folded.

@@ -31,15 +31,18 @@ def logistic(w, x, y):
 
 def given(u):
     """The uniforms `[m]` of a round in place of drawn ones: a learner takes the first that it needs."""
-    one = mock.patch.object(rng, "uniform", lambda key, counter=0: u[0])
-    several = mock.patch.object(rng, "uniforms", lambda key, count, counter=0: u[:count])
-    return one, several
+    return mock.patch.multiple(
+        rng,
+        uniform=lambda key, counter=0: u[0],
+        uniforms=lambda key, count, counter=0: u[:count],
+        categorical=lambda key, q: jnp.searchsorted(jnp.cumsum(q)[:-1], u[0], side="right"),
+        randint=lambda key, n: jnp.floor(u[0] * n).astype(jnp.int32),
+    )
 
 
 def play(learner: Any, t: Any, state: Any, x: Any, y: Any, u: Any, by_slot: bool = False) -> Any:
     """One round: the next state, and the decision. Rows are `[m, d]` one a group, or (`by_slot`) one a sample."""
-    one, several = given(u)
-    with one, several:
+    with given(u):
         decision = learner.select(KEY, t, state, None)
     rows = (x, y) if by_slot else (x[decision.group], y[decision.group])
     feedback = logistic(decision.play, *rows)

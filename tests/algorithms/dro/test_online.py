@@ -10,7 +10,6 @@ import pytest
 from jaxbandits.algorithms.dro.online import Online
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import L2Ball, WholeSpace
-from jaxbandits.numerics import sampling
 from jaxbandits.types import Gradient
 from tests.reference import group_dro as reference
 
@@ -30,7 +29,7 @@ def replay(algorithm, x, y, u):
     def round_(state, row):
         t, x, y, u = row
         decision = algorithm.select(KEY, t, state, None)
-        index = sampling.inverse_cdf(decision.weights, u)
+        index = jnp.searchsorted(jnp.cumsum(decision.weights)[:-1], u, side="right")
         decision = decision._replace(group=index[None])
         feedback = logistic(decision.play, x[decision.group], y[decision.group])
         state = algorithm.update(KEY, t, state, None, decision, feedback)
