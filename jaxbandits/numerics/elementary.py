@@ -112,7 +112,7 @@ def _exp_tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple
 
 
 def log_positive(x: jax.Array) -> jax.Array:
-    """Compute `log(x)` of positive normal finite numbers, in float32 to 1e-7, in half the operations of XLA's.
+    """Compute `log(x)` of positive normal finite numbers, in float32 to 2^-23 of the result, in half the operations of XLA's.
 
     With x = 2^e m as in `log`, log(1 + f) = f - f^2 / 2 + f^3 q(f), q of degree 7, interpolating at Chebyshev's points
     to 2e-8 of the result.
@@ -160,9 +160,9 @@ def log_gamma(x: ArrayLike) -> jax.Array:
 
 
 def sin_half_pi(v: jax.Array) -> jax.Array:
-    """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd polynomial: Taylor's in float64, truncated at 6e-21, and in
-    float32 one that interpolates at Chebyshev's points, to 7e-9.
+    """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd polynomial.
 
-    XLA's sine first reduces its argument, which on this range is most of its cost.
+    It is Taylor's in float64, truncated at 6e-21, and interpolates at Chebyshev's points in float32, to 7e-9. XLA's
+    sine first reduces its argument, which on this range is most of its cost.
     """
     return v * _polynomial(_SINE_32 if v.dtype == jnp.float32 else _SINE_64, v * v)

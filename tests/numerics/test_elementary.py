@@ -42,6 +42,21 @@ def test_special_values_and_derivatives_are_those_of_jax():
     np.testing.assert_allclose(jax.grad(elementary.log1p)(3.0), 0.25, rtol=1e-15)
 
 
+def test_logarithms_of_positive_numbers_and_sines_in_float32(rng):
+    x = np.concatenate([np.exp(rng.uniform(-60.0, 80.0, 3000)), 1.0 - np.exp(rng.uniform(-16.0, -0.1, 1000))])
+    x = np.append(x, [2.0**-126, 2.0**-33, 0.5, 2.0, 3e38]).astype(np.float32)
+    exact = np.log(x[x != 1.0].astype(float))
+    found = np.asarray(jax.jit(elementary.log_positive)(x), float)
+    np.testing.assert_allclose(found[x != 1.0], exact, rtol=2.0**-23)
+    assert elementary.log_positive(jnp.float32(1.0)) == 0.0
+    np.testing.assert_array_equal(elementary.log_positive(jnp.asarray(x, float)), elementary.log(jnp.asarray(x, float)))
+    for real, rtol in ((np.float32, 1.6e-7), (np.float64, 5e-16)):
+        v = np.append(rng.uniform(-1.0, 1.0, 3000), [-1.0, 1.0, 1e-30]).astype(real)
+        found = np.asarray(jax.jit(elementary.sin_half_pi)(v))
+        np.testing.assert_allclose(found, np.sin(0.5 * np.pi * v.astype(float)), rtol=rtol)
+        assert elementary.sin_half_pi(jnp.asarray(0.0, real)) == 0.0 and np.abs(found).max() <= 1.0 + np.finfo(real).eps
+
+
 def test_float32_is_left_to_xla():
     x = jnp.linspace(0.1, 3.0, 64, dtype=jnp.float32)
     assert (elementary.log(x) == jnp.log(x)).all() and (elementary.log1p(x) == jnp.log1p(x)).all()
