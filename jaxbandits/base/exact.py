@@ -4,6 +4,8 @@ Python's `==` takes 1, True and 1.0 for one value, and 0.0 and -0.0 for another 
 computes other numbers than one compiled for the other. Static fields and caches of programs compare these keys instead.
 """
 
+import dataclasses
+import decimal
 import functools
 from collections.abc import Hashable
 from typing import Any
@@ -15,14 +17,20 @@ import numpy as np
 def exact_key(value: Any) -> Hashable:
     """Return a key that is equal for values of equal type and bits only.
 
-    Lists, tuples, frozen sets, partial functions and NumPy scalars are compared by their entries; an object of any
-    other kind by its type and its own `==`.
+    Lists, tuples, frozen sets, slices, dataclasses, partial functions and NumPy scalars are compared by their entries;
+    an object of any other kind by its type and its own `==`.
     """
     kind = type(value)
     if isinstance(value, np.generic):
         return kind, value.dtype, value.tobytes()
     if isinstance(value, (float, complex)):
         return kind, np.asarray(value).tobytes()
+    if isinstance(value, slice):
+        return kind, exact_key((value.start, value.stop, value.step))
+    if isinstance(value, decimal.Decimal):
+        return kind, str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return kind, exact_key(tuple(getattr(value, field.name) for field in dataclasses.fields(value)))
     if isinstance(value, (tuple, list)):
         return kind, tuple(map(exact_key, value))
     if isinstance(value, frozenset):

@@ -2,10 +2,13 @@
 
 import dataclasses
 import functools
+import sysconfig
 import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import jax
 
 _PACKAGE = Path(__file__).parents[1]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
@@ -46,16 +49,31 @@ def is_own_class(cls: type) -> bool:
 
 
 def is_own_function(function: Any) -> bool:
-    """Return whether a Python function is written in this package or JAX."""
+    """Return whether a Python function is written in this package or JAX, or generated for this package."""
     code = getattr(function, "__code__", None)
-    return code is not None and is_own_file(code.co_filename)
+    if code is None:
+        return False
+    return is_own_file(code.co_filename) or (code.co_filename == "<string>" and _is_own(function))
+
+
+def is_own_module(module: types.ModuleType) -> bool:
+    """Return whether no function or class in a module of this package was replaced by one of others."""
+    values = list(vars(module).values())
+    functions = (value for value in values if isinstance(value, types.FunctionType))
+    classes = (value for value in values if isinstance(value, type) and value.__module__ == module.__name__)
+    return all(map(is_own_function, functions)) and all(map(is_own_class, classes))
 
 
 @functools.cache
 def is_own_file(name: str) -> bool:
-    """Return whether a file is one of this package or of JAX."""
-    parts = Path(name).parts
-    return "jax" in parts[:-1] or Path(name).is_relative_to(_PACKAGE)
+    """Return whether a file is one of this package, of JAX, or of the standard library, which makes named tuples."""
+    path = Path(name)
+    if path.is_relative_to(_STANDARD) and "site-packages" in path.relative_to(_STANDARD).parts:
+        return path.is_relative_to(_PACKAGE) or path.is_relative_to(_JAX)
+    return any(path.is_relative_to(root) for root in (_PACKAGE, _JAX, _STANDARD))
+
+
+_JAX, _STANDARD = Path(jax.__file__).parent, Path(sysconfig.get_path("stdlib"))
 
 
 def unidentified(spec: Mapping[str, Any]) -> str:

@@ -75,11 +75,11 @@ def request(
 
 
 def _digest(data: Path) -> str:
-    """Return the digest of a file; of a directory, that of its files and those in its folders, with their names."""
+    """Return the digest of a file; of a directory, that of all files in it, with their names."""
     if not data.is_dir():
         return hashlib.sha256(data.read_bytes()).hexdigest()
     found = hashlib.sha256()
-    for path in sorted(path for depth in ("*", "*/*") for path in data.glob(depth) if path.is_file()):
+    for path in sorted(path for path in data.rglob("*") if path.is_file()):
         found.update(f"{path.relative_to(data)}\0".encode())
         found.update(hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()

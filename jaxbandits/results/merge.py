@@ -1,12 +1,13 @@
 """One result from several: the same jobs run for other seeds or other points."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.exact import exact_key
 from jaxbandits.base.foreign import unidentified
 from jaxbandits.results.result import Result
 from jaxbandits.results.trials import Trials
@@ -108,8 +109,8 @@ def _joined(label: str, parts: Sequence[Trials]) -> Trials:
                                inadmissible=inadmissible, timing=timing)  # fmt: skip
 
 
-def _key(point: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(point.items())
+def _key(point: Mapping[str, Any]) -> Hashable:
+    return exact_key(tuple(point.items()))
 
 
 def _same(field: str, first: Any, second: Any, label: str) -> None:

@@ -12,6 +12,7 @@ detours in Python.
 
 import collections
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
@@ -22,7 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.digests import digest
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_structure
+from jaxbandits.base.foreign import is_own_module
 from jaxbandits.base.versions import versions
 from jaxbandits.simulation import compilation_cache, gpu_graphs
 from jaxbandits.simulation.gpu_graphs import target_of
@@ -40,6 +43,11 @@ FAST_COMPILE = {"xla_backend_optimization_level": 0}
 NO_UNROLLING = "no_unrolling"  # an option of ours, for `jax_compat.without_unrolling`
 # Measured 1.1x to 1.25x with AVX-512, nothing lost without; 1.2x to 2x, and two thirds of the compilation.
 FAST_CODE = {"xla_cpu_prefer_vector_width": 512, NO_UNROLLING: True}
+# Why code that is traced differently each time is refused.
+FROZEN = (
+    "the code computes other constants each time it is traced: a draw with np.random, a clock or a counter is frozen "
+    "to one value for all rounds and trials; draw with jax.random from the key that is passed"
+)
 _LARGEST_STEP = 8  # a call has at most so many times the rounds of the call before it: early rounds may be cheap
 
 
@@ -196,6 +204,8 @@ def get_function(unit: CompileUnit, device: Device) -> ProgramFunction:
     if key is not None:
         return _functions.get(key, lambda: ProgramFunction(unit, device))
     new = ProgramFunction(unit, device)
+    if new.identity.digest != ProgramFunction(unit, device).identity.digest:
+        raise InputError(FROZEN)
     if new.identity.calls_python:
         return new
     key = (new.identity.digest, digest(settings()), exact_structure((unit.args, unit.out)), device)
@@ -205,12 +215,21 @@ def get_function(unit: CompileUnit, device: Device) -> ProgramFunction:
 def _trace_key(unit: CompileUnit, device: Device) -> Hashable | None:
     """Return a key that is equal for equal programs only; None if the traces do not show all that a unit computes."""
     digests = [trace.digest for trace in unit.traces]
-    if not all(digest.is_exact for digest in digests):
+    if not all(digest.is_exact for digest in digests) or not _runs_own_code():
         return None
     shapes = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(unit.args)]
     options = _options(unit, target_of(device))
     facts = (unit.name, [digest.text for digest in digests], unit.width, unit.metrics, shapes, options, settings())
     return digest(facts), exact_structure((unit.args, unit.out)), device
+
+
+def _runs_own_code() -> bool:
+    """Return whether the code of this package that makes programs of traces is its own, and none of it was replaced."""
+    rooms = [name for name in sys.modules if name.startswith("jaxbandits.tracing.") or name in _PROGRAM_MODULES]
+    return all(is_own_module(sys.modules[name]) for name in rooms)
+
+
+_PROGRAM_MODULES = frozenset(f"jaxbandits.simulation.{name}" for name in ("loop", "meters", "recording", "program"))
 
 
 def _place(device: Device) -> tuple[Any, ...]:
@@ -227,7 +246,8 @@ def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
 
     caches = ignore_cached_traces() if unit.is_foreign else contextlib.nullcontext()
     with target.trace_for(device_target), caches:
-        return jax.jit(plain).trace(*jax.tree.map(_key_data_shape, unit.args))
+        # All arguments stay, used or not: else the text of a program would not say which of them it reads.
+        return jax.jit(plain, keep_unused=True).trace(*jax.tree.map(_key_data_shape, unit.args))
 
 
 def _options(unit: CompileUnit, device_target: target.Target) -> Mapping[str, Any]:

@@ -1,8 +1,8 @@
 """The directory of compiled programs, from which a second process reads those of the first.
 
 The cache is on by default, in the user's cache directory, one folder for each kind of CPU (programs compiled for one
-may not run on another); the least recently used files are deleted. On a CPU it is `executables`, which needs only a
-trace to find a program; on accelerators JAX's own, which needs the lowered program.
+may not run on another); the least recently used files are deleted. On a CPU it is `executables`, on
+accelerators JAX's own.
 
     JAXBANDITS_CACHE=off          no cache
     JAXBANDITS_CACHE=/some/where  another directory

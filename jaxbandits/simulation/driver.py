@@ -169,6 +169,8 @@ class _Run:
                     self.bar.print_note(f"resuming from {self.store.directory}")
                 n = len(self.plan.jobs)
                 self.bar.begin_stage(f"compiling {n} program{'s' * (n > 1)}, or reading from the cache")
+                for job in self.plan.jobs:  # in this thread, as if the user traced them
+                    trace_job(job, self.devices[0], self.traces)
                 # Several jobs at a time, each with the context variables of this thread: tracing runs code of the user.
                 futures = [pool.submit(contextvars.copy_context().run, self._compile, j) for j in range(n)]
                 self._wait_for_programs(futures)

@@ -63,7 +63,8 @@ class Executables:
             packed = zlib.decompress(content[1:])
             trees = jax.tree.structure((args, {})), jax.tree.structure(out)
             program = executables().deserialize_and_load(packed, *trees, device.client, [device])
-            os.utime(path)  # the time of its last use
+            with contextlib.suppress(OSError):  # deleted in the meantime
+                os.utime(path)  # the time of its last use
         except OSError:  # no such file
             return None
         except Exception:  # damaged, or in the format of another JAX: it is compiled again

@@ -9,6 +9,7 @@ import abc
 import dataclasses
 import functools
 import itertools
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,7 @@ from jaxbandits.simulation import loop
 from jaxbandits.simulation.compilation import (
     FAST_CODE,
     FAST_COMPILE,
+    FROZEN,
     MAX_COMPILED,
     CompileUnit,
     Device,
@@ -204,7 +206,7 @@ class TraceCache:
     ) -> "PreparedProgram":
         """Return the program of a traced trial, as `prepare_program`, made once in a run."""
         args = (trial, algorithm, environment, width, record_capacity, device, compile)
-        key = (id(trial), exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
+        key = (trial, exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
         return self._programs.get(key, lambda: prepare_program(*args))
 
 
@@ -236,7 +238,10 @@ def trace_anew(
     def digests(traced: T) -> list[str]:
         return [function.digest.text for function in functions(traced)]
 
+    before = _global_generators()
     first = trace()
+    if _global_generators() != before:
+        raise InputError(FROZEN)
     if not has_foreign_code(*objects) and not any(_holds_foreign_code(function) for function in functions(first)):
         return first, False
     with ignore_cached_traces():
@@ -246,11 +251,14 @@ def trace_anew(
     with ignore_cached_traces():
         third = trace()
     if digests(third) != digests(second):
-        raise InputError(
-            "the code computes other constants each time it is traced: a draw with np.random, a clock or a counter is "
-            "frozen to one value for all rounds and trials; draw with jax.random from the key that is passed"
-        )
+        raise InputError(FROZEN)
     return second, True
+
+
+def _global_generators() -> tuple[Any, ...]:
+    """Return the states of the generators of NumPy and of Python that any code may draw from."""
+    name, words, *position = np.random.get_state()  # noqa: NPY002
+    return name, np.asarray(words).tobytes(), *position, random.getstate()
 
 
 def _holds_foreign_code(function: TracedFunction) -> bool:

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from jaxbandits.base.digests import digest
 
-# How the names of external functions of JAX and XLA begin; one with "callback" in its name is none of these.
-_OF_JAX = (
-    "lapack_", "cu_", "cublas_", "cusolver_", "cusparse_", "cudnn", "hip_", "hipblas_", "hipsolver_", "hipsparse_",
-    "__cublas$", "__cudnn$", "__gpu$", "mhlo.", "stablehlo.", "chlo.", "Sharding", "SPMD", "annotate_device_placement",
-)  # fmt: skip
+# Names of the external functions of JAX and XLA; one with "callback" in its name is none of these.
+_OF_JAX = re.compile(
+    r"lapack_[sdcz][a-z]{3,6}\d?(_ffi)?|(cu|hip)_(threefry2x32|lu_pivots_to_permutation)(_ffi)?|"
+    r"(cu|hip|roc)(solver|blas|sparse)_[a-z0-9_]+|__(cublas|cudnn|gpu)\$.*|(mhlo|stablehlo|chlo)\..*|"
+    r"Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement"
+)
 _CALL = re.compile(r'\bcustom_call\b(?: @?"?([^\s("]+))?(.*)')  # of StableHLO; written otherwise, the name is empty
 _NO_RESULT = re.compile(r"-> (\(\)|!stablehlo\.token|\((!stablehlo\.token(, )?)*\))\s*(loc\(.*)?$")
 
@@ -63,7 +64,7 @@ def _is_callback(name: str) -> bool:
 
 
 def _is_of_jax(name: str) -> bool:
-    return name.startswith(_OF_JAX) and not _is_callback(name)
+    return _OF_JAX.fullmatch(name) is not None and not _is_callback(name)
 
 
 def _in_words(name: str) -> str:

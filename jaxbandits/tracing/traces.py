@@ -63,7 +63,7 @@ class _Digester:
 
         lines = [self._value(tuple(consts)), " ".join(map(name_of, [*jaxpr.constvars, *jaxpr.invars]))]
         for eqn in jaxpr.eqns:
-            if not _is_of_jax(eqn.primitive):
+            if not _is_of_jax(eqn.primitive) or "callback" in eqn.primitive.name:
                 self.is_exact = False
             kept = sorted(eqn.params.items())
             params = [f"{key}={self._value(value)}" for key, value in kept if key not in _DERIVATIVE_RULES]
@@ -118,6 +118,7 @@ class _Digester:
         return f"code {_name_of(code)} [{', '.join(captured)}]"
 
     def _name_of_own(self, code: Any) -> str:
+        """Return the name of a captured function, which is traced in the equation that captures it."""
         return _name_of(code) if _root_of(code) in (_OWN, "jax") else self._unknown(code)
 
     def _unknown(self, value: Any) -> str:
@@ -154,4 +155,6 @@ def _primitives_of_jax(n_modules: int) -> frozenset[Primitive]:
     """
     del n_modules
     modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "jax"]
-    return frozenset(value for module in modules for value in vars(module).values() if isinstance(value, Primitive))
+    return frozenset(
+        value for module in modules for value in list(vars(module).values()) if isinstance(value, Primitive)
+    )
