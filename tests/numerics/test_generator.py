@@ -147,8 +147,7 @@ def test_words_are_uniform_and_independent(steps, key):
             tables[name] = tables.get(name, 0) + table
     z = {name: total / np.sqrt(variance) for name, (total, variance) in totals.items()}
     p = {name: st.chisquare(table).pvalue for name, table in tables.items()}
-    print(
-        f"{len(z)} normal statistics up to {max(map(abs, z.values())):.2f}, {len(p)} p-values from {min(p.values()):.4f}"
-    )
-    assert max(map(abs, z.values())) < 5.0, z
-    assert min(p.values()) > 1e-6, p
+    largest, least = max(map(abs, z.values())), min(p.values())
+    print(f"{len(z)} normal statistics up to {largest:.2f}, {len(p)} p-values from {least:.4f}")
+    assert largest < 5.0, z
+    assert least > 1e-6, p
