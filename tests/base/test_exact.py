@@ -33,12 +33,18 @@ class Foreign:
     value: Any = dataclasses.field(metadata={"static": True})
 
 
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    value: Any
+
+
 ALIKE = [1, True, 1.0, 1 + 0j, np.float64(1.0), np.float32(1.0), np.int64(1)]
 DIFFERENT = [*ALIKE, 0.0, -0.0, float("nan"), "1", None, functools.partial(int, 1), functools.partial(int, True)]
 WRAPPERS = {
     "alone": lambda x: x,
     "in a tuple": lambda x: (2, (x,)),
     "in a named tuple": lambda x: Pair(x, 2),
+    "in a dataclass": lambda x: Settings((x,)),
     "in a partial function": lambda x: functools.partial(max, x, key=x),
 }
 

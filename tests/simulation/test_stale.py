@@ -13,6 +13,7 @@ import functools
 import itertools
 import math
 import os
+import random
 import subprocess
 import sys
 import time
@@ -29,12 +30,14 @@ import pytest
 import scipy.sparse
 from jax.custom_batching import custom_vmap
 
+from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, shared, static
+from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
 from jaxbandits.numerics import linalg
 from jaxbandits.results.merge import merge
-from jaxbandits.simulation import Grid, Meter, compare, driver, simulate
+from jaxbandits.simulation import Grid, Meter, compare, driver, meters, simulate, sweep
 from jaxbandits.tracing.jax_compat import Primitive, batching, mlir
 from jaxbandits.types import PointDecision, Reward
 from tests.toys import Noisy, Shrink
@@ -610,7 +613,53 @@ def helper_imported_inside():
     return at
 
 
+def another_field(role):
+    """Return a change of which of two fields the code reads: the programs differ in the argument that they read."""
+
+    def start():
+        names = ("a", "b")
+
+        def at(value):
+            name = names[value != 1.25]
+
+            def number(self):
+                return getattr(self, name) if role == "traced" else jnp.max(getattr(self, name))
+
+            kind = param if role == "traced" else shared
+            fields = {"a": kind(doc="one"), "b": kind(doc="another")}
+            namespace = {
+                "number": number,
+                "__module__": __name__,
+                "__annotations__": dict.fromkeys(fields, Any),
+                **fields,
+            }
+            values = (1.25, 2.5) if role == "traced" else (np.full(3, 1.25), np.full(3, 2.5))
+            return pytree(type("Mine", (Play,), namespace))(**dict(zip(names, values, strict=True)))
+
+        return at
+
+    return start
+
+
+def dataclass_in_a_static_field():
+    @dataclasses.dataclass(frozen=True)
+    class Held:
+        value: Any
+
+    @pytree
+    class Mine(Play):
+        held: Any = static(Held(0))
+
+        def number(self):
+            return {int: 1.25, bool: 2.5}[type(self.held.value)]
+
+    return lambda value: Mine(held=Held(1 if value == 1.25 else True))
+
+
 CHANGES = {
+    "another field": another_field("traced"),
+    "another field of shared data": another_field("shared"),
+    "dataclass in a static field": dataclass_in_a_static_field,
     "rule of a batch: global": rule_reads_a_global,
     "rule of a batch: environment variable": rule_reads_an_environment_variable,
     "rule of a batch: file": rule_reads_a_file,
@@ -837,7 +886,7 @@ def test_a_second_process_plays_what_the_code_says_now(tmp_path):
         command = [sys.executable, "-c", _PROCESS, str(value), str(tmp_path)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
         assert done.returncode == 0, done.stderr
-        lines.append([line.split("; ") for line in done.stdout.splitlines()])
+        lines.append([line.split("; ") for line in done.stdout.splitlines() if line])  # some learners print empty ones
     assert len(lines[0]) == len(CHANGES) and len(list((tmp_path / "cache").rglob("*"))) > 10
     for (name, *first), (_, *second) in zip(*lines, strict=True):
         assert first == ["{1.25}", "{1.25}"] and second == ["{2.5}", "refused"], (name, first, second)
@@ -853,6 +902,8 @@ DRAWS = {
     "array": lambda: jnp.asarray(GENERATOR.random(3))[1],
     "clock": time.perf_counter,
     "jitted": jax.jit(lambda: jnp.zeros(()) + GENERATOR.random()),
+    "coin": lambda: float(np.random.randint(2)),  # noqa: NPY002
+    "coin of Python": lambda: float(random.random() < 0.5),
 }
 
 
@@ -923,3 +974,49 @@ def test_results_without_digests_of_their_programs_are_not_merged():
     del parts[1]["Shrink"].spec["programs"]
     with pytest.raises(InputError, match="without the digests of its programs"):
         merge(parts)
+
+
+def test_a_draw_in_the_rule_of_a_batch_is_refused():
+    with pytest.raises(InputError, match=r"draw with jax\.random from the key"):
+        losses(with_a_vmap_rule(GENERATOR.random), width=32)
+
+
+def test_a_jitted_function_of_a_user_is_theirs_in_any_directory(tmp_path):
+    """Also in one that has the name of a library."""
+    source = tmp_path / "jax" / "metrics.py"
+    source.parent.mkdir()
+    source.write_text(
+        "import jax\nVALUE = 1.25\njitted = jax.jit(lambda: VALUE)\n\ndef boxed(played):\n    return jitted()\n"
+    )
+    namespace = {"__name__": "metrics"}
+    exec(compile(source.read_text(), str(source), "exec"), namespace)
+    learner, environment = UCB1(n_arms=2), BernoulliArms(n_arms=2)
+    for value in (1.25, 2.5):
+        namespace["VALUE"] = value
+        found = simulate(learner, environment, 4, 1, meters=[Meter("boxed", namespace["boxed"], "last")], **RUN)
+        assert found.final("boxed").item() == value
+
+
+def test_code_of_this_package_that_was_replaced_where_programs_are_made_counts(monkeypatch):
+    def run():
+        return simulate(Shrink(), Noisy(), 4, 1, **RUN).get("loss")
+
+    first = run()
+    values = meters.Totals.values
+    monkeypatch.setattr(meters.Totals, "values", lambda self: {k: 2.0 * x for k, x in values(self).items()})
+    np.testing.assert_array_equal(run(), 2.0 * first)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(run(), first)
+
+
+def test_points_that_differ_in_their_type_stay_apart_in_a_merge():
+    @pytree
+    class Mine(Play):
+        held: Any = static(0)
+
+        def number(self):
+            return {int: 1.0, bool: 2.0, float: 3.0}[type(self.held)]
+
+    parts = [sweep(Mine(), Noisy(), 1, 1, grid={"held": [1, True, 1.0]}, first_seed=seed, **RUN) for seed in (0, 1)]
+    merged = merge(parts)["Mine"]
+    assert merged.get("loss")[:, :, 0].tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
