@@ -362,6 +362,7 @@ def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None 
         return (traces or TraceCache()).get(job.meters, *job.at_point(), device)
 
 
+@own_settings()
 def prepare_job(job: Job, device: Device, traces: TraceCache | None = None) -> PreparedProgram:
     """Lower and identify the program of a job; arguments as for `trace_job`.
 

@@ -86,7 +86,7 @@ def _grouped_losses(algorithm, optima, x, labels, picks):
     def trial(optima, x, labels, picks):
         def round_(state, row):
             t, x, label, pick = row
-            with given(pick[None])[0]:
+            with given(pick[None]):
                 decision = algorithm.select(KEY, t, state, None)
             side = jnp.where(jnp.sum(x * optima[decision.group], axis=1) < 0.0, -1.0, 1.0)
             told = logistic(decision.play, x, jnp.where(label < numpy_dro.CORRECT, side, -side))

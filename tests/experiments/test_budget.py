@@ -18,7 +18,7 @@ def asked(monkeypatch):
     """The labels that runs of the command leave out, by directory."""
     seen = {}
 
-    def note(experiment, out, arguments):
+    def note(experiment, data, out, arguments):
         seen[out.name] = arguments.exclude
 
     monkeypatch.setattr(reproduce, "_reproduce_one", note)

@@ -308,7 +308,7 @@ SLOW = {"without": ("HEAVY-OFUL",), "no_timing": True}
 def test_budgets():
     experiment = EXPERIMENTS["linear/fig1"]
     (quick,) = parts(experiment, "quick")
-    assert quick.settings == {"seeds": 8, "horizon": 360, "preset": None, "seed": 0, **SLOW}
+    assert quick.settings == {"seeds": 8, "horizon": 360, "preset": None, "seed": 0, "compile": "fast", **SLOW}
     usual, tuned = parts(experiment, "standard")
     assert (usual.suffix, tuned.suffix) == ("", "--tuned") and set(usual.settings.values()) == {None, 0}
     assert tuned.settings == usual.settings | {"preset": "tuned", **SLOW}
@@ -362,7 +362,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
     """They are computed, the ledger has them, and the exit code says that something failed."""
     tried = []
 
-    def one(experiment, out, arguments):
+    def one(experiment, data, out, arguments):
         tried.append(experiment.name)
         if experiment.name == "oco/e5":
             raise ValueError("broken")

@@ -223,7 +223,7 @@ def test_a_run_and_a_sweep_share_no_directory(tmp_path, capsys):
         assert "holds a sweep: --out DIR gives the run" in capsys.readouterr().err
     assert main(["plot", str(tmp_path)]) == 2 and "holds a sweep, which" in capsys.readouterr().err
     assert (tmp_path / "manifest.json").read_text() == text
-    (tmp_path / "manifest.json").write_text('{"experiment": "mine/race", "preset": "", "horizon": 3, "panels": []}')
+    (tmp_path / "manifest.json").write_text('{"experiment": "mine/race", "preset": "", "horizon": 3, "panels": {}}')
     assert main(["plot", str(tmp_path)]) == 2
     assert "holds mine/race, which is not registered here; --plugin FILE" in capsys.readouterr().err
 

@@ -54,8 +54,7 @@ def gaps(learner, problem, horizon, rng, k=1):
 
         def round_(state, row):
             t, picked, u = row
-            one, several = given(u)
-            with one, several:
+            with given(u):
                 decision = algorithm.select(jax.random.key(0), t, state, None)
             group = jnp.asarray(decision.group)
             loss, grad = logistic(decision.play, x[group, picked[group]], y[group, picked[group]])

@@ -286,8 +286,7 @@ class TestModels:
         def run(learner, split):
             def round_(state, row):
                 t, x, y, u = row
-                one, several = given(u)
-                with one, several:
+                with given(u):
                     decision = learner.select(KEY, t, state, None)
                 w = jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(decision.play)])
                 loss, grad = logistic(w, x[: len(decision.group)], y[: len(decision.group)])

@@ -212,8 +212,7 @@ def test_haghtalab_equals_the_reference_at_every_step(m, d, rng):
     def run(*rows):
         def round_(state, row):
             t, x, y, others, other_labels, u = row
-            one, several = given(u)
-            with one, several:
+            with given(u):
                 decision = learner.select(KEY, t, state, None)
             first = decision.group[:1]
             features = jnp.concatenate([x[first], others])

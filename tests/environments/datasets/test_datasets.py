@@ -343,7 +343,7 @@ def test_stream_rejects(rng):
     features, targets = table(rng, 10, 2, "squared")
     one_line(lambda: DataStream.from_arrays(features, targets[:-1]), "(10, 2) and (9,)")
     one_line(lambda: DataStream.from_arrays(features[0], targets), "(n, d)")
-    one_line(lambda: DataStream.from_arrays(np.empty((0, 2)), []), "n, d >= 1")
+    one_line(lambda: DataStream.from_arrays(np.empty((0, 2)), []), "(0, 2)")
     one_line(lambda: DataStream.from_arrays([["x", 1]], [0.0]), "numbers")
     broken = np.where(features == features[3, 1], np.nan, features)
     one_line(lambda: DataStream.from_arrays(broken, targets), "row 3")
