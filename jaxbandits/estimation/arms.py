@@ -14,6 +14,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import first_axis, inverse_factors, rng
 from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
+from jaxbandits.numerics.sampling import RESOLUTION
 from jaxbandits.types import AdviceObs, ArmDecision, ArmObs, ContextObs
 
 
@@ -45,9 +46,13 @@ def decide(obs: ArmObs | ContextObs | AdviceObs, index: jax.Array, probability: 
 
 
 def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.Array) -> ArmDecision:
-    """Draw an arm of those shown from probabilities `[K]`; the decision carries the probability of the arm."""
+    """Draw an arm of those shown from probabilities `[K]`.
+
+    The decision carries the probability of the arm, or the resolution of the draw where that is larger: importance
+    weights made of it are of bounded size.
+    """
     index = rng.categorical(key, weights)
-    return decide(obs, index, weights[index])
+    return decide(obs, index, jnp.maximum(weights[index], RESOLUTION))
 
 
 def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:

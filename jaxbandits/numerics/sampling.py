@@ -4,6 +4,7 @@ Shapes are static, and every result is a function of random words or uniforms, s
 by step.
 """
 
+import itertools
 from typing import Any
 
 import jax
@@ -11,9 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.numerics import first_axis
 
-LEAST_PROBABILITY = 2.0**-40  # of an index that `categorical` draws
+RESOLUTION = 2.0**-40  # of probabilities, by `categorical`
 
 _UNROLLED = 48  # weights up to which a loop over them is written out
 
@@ -21,35 +21,37 @@ _UNROLLED = 48  # weights up to which a loop over them is written out
 def categorical(q: jax.Array, high: jax.Array, low: jax.Array) -> jax.Array:
     """Draw an index from probabilities q `[m]` by the bits of two random words, int32.
 
-    An index is drawn with its probability to within m 2^-55 (float32) or 2^-61 (float64), wherever it stands in the
-    list. One of a probability below `LEAST_PROBABILITY` is not drawn, so that importance weights 1/q_i are of bounded
-    size. The largest takes what the others leave: rounding in the sum of q changes no small probability.
+    An index is drawn with its share of the sum of q, which is 1 but for rounding, to within 2^-46 (float32) or 2^-59
+    (float64), wherever it stands; one of probability 0 is never drawn. Below `RESOLUTION` frequencies say little about
+    q_i: importance weights are to be made of `max(q_i, RESOLUTION)`.
 
-    Sums of probabilities are kept in two parts: whole multiples of 2^-30, added as integers, and fractions of them.
+    Inversion of a uniform u of 61 bits: the first index for which the sum of q up to it exceeds u times the whole sum.
+    Sums are kept in two parts, whole multiples of 2^-30, which are added as integers, and fractions of them.
     """
     real = q.dtype
-    place = (high >> 2).astype(jnp.int32)  # 30 bits
-    fraction = ((low >> 1).astype(real) + 0.5) * 2.0**-31
-    largest = first_axis.argmax(q)
+    place = (high >> 2).astype(jnp.int32)
+    fraction = ((low >> 1).astype(real) + 0.5) * 2.0**-31  # u = (place + fraction) 2^-30
 
-    def parts(mass: jax.Array, is_largest: jax.Array) -> tuple[jax.Array, jax.Array]:
-        scaled = jnp.where(is_largest | (mass < LEAST_PROBABILITY), 0.0, mass * 2.0**30)
+    def parts(mass: jax.Array) -> tuple[jax.Array, jax.Array]:
+        scaled = mass * 2.0**30
         whole = scaled.astype(jnp.int32)
         return whole, scaled - whole.astype(real)
 
-    def is_behind(whole: jax.Array, part: jax.Array) -> jax.Array:
-        return (place - whole).astype(real) >= part - fraction
-
     if len(q) > _UNROLLED:
-        whole, part = parts(q, jnp.arange(len(q)) == largest)
-        index = jnp.sum(is_behind(jnp.cumsum(whole), jnp.cumsum(part)), dtype=jnp.int32)
+        ends, rests = (jnp.cumsum(part) for part in parts(q))
     else:
-        index, end, part_of_end = jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32), jnp.zeros((), real)
-        for i in range(len(q)):
-            whole, part = parts(q[i], largest == i)
-            end, part_of_end = end + whole, part_of_end + part
-            index = index + is_behind(end, part_of_end)
-    return jnp.where(index < len(q), index, largest)
+        ends, rests = (list(itertools.accumulate(part)) for part in zip(*map(parts, q), strict=True))
+    slack = 8.0 * jnp.finfo(real).eps
+    excess = (ends[-1] - 2**30).astype(real) + rests[-1]
+    left = (ends[-1] - place).astype(real) + rests[-1]
+    # Rounding must not carry u to the end of the sum, behind which, and before indices of probability 0, nothing is.
+    offset = jnp.minimum(fraction + (place.astype(real) + fraction) * (excess * 2.0**-30), left - jnp.abs(left) * slack)
+    if len(q) > _UNROLLED:
+        return jnp.sum((place - ends[:-1]).astype(real) >= rests[:-1] - offset, dtype=jnp.int32)
+    index = jnp.zeros((), jnp.int32)
+    for end, rest in zip(ends[:-1], rests[:-1], strict=True):
+        index = index + ((place - end).astype(real) >= rest - offset)
+    return index
 
 
 def uniform_index(n: ArrayLike, word: jax.Array) -> jax.Array:

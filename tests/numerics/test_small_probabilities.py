@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
+from jaxbandits.algorithms.dro.players import importance_weighted_gains
 from jaxbandits.estimation.arms import draw_arm
 from jaxbandits.numerics import rng as draws
 from jaxbandits.numerics import sampling
@@ -16,11 +17,12 @@ from tests.reference import draws as reference
 WEIGHTS = {
     "first": (3.7e-44, 0.0, 1.0),
     "between": (0.3, 1e-9, 0.25, 0.0, 2e-10, 0.45 - 1.2e-9, 0.0),
-    "last": (0.25, 0.125, 0.625 - 1e-8, 1e-8, 3e-12),
+    "last": (0.25, 0.125, 0.625 - 1e-8, 1e-8, 3e-11, 3e-12),
+    "above 1": (0.5, 1e-10, 0.3 + 1e-7, 0.0, 0.2, 2e-11),
     "one": (1.0,),
     "equal": (1 / 3, 1 / 3, 1 / 3),
-    "short of 1": (0.5, 0.0, 0.49999),
-    "many": (1e-7, 1e-9, 1e-11, *(0.01,) * 60, 0.4 - 1.0101e-7, 0.0),
+    "short of 1": (0.5, 0.0, 0.4999996),
+    "many": (1e-7, 1e-9, 2e-11, *(0.01,) * 60, 0.4 - 1.0102e-7, 0.0),
 }
 
 
@@ -38,7 +40,7 @@ def test_a_coin_shows_heads_with_its_probability():
 def test_categorical_against_exact_arithmetic(m, rng):
     q = rng.dirichlet(np.full(m, 0.1), size=300)
     q[:100, 0] = 0.0
-    q[100:200, -1] = 10.0 ** -rng.uniform(3, 14, 100)
+    q[100:200, -1] = 10.0 ** -rng.uniform(3, 12, 100)
     q /= q.sum(axis=1, keepdims=True)
     words = rng.integers(2**32, size=(300, 2), dtype=np.uint32)
     words[:3], words[3:6] = 0, 2**32 - 1
@@ -59,12 +61,17 @@ def test_uniforms_against_exact_arithmetic(rng):
     np.testing.assert_allclose(1.0 - draws.uniform_of_words(*~jnp.asarray(words.T)), found, rtol=0.0, atol=2.0**-52)
 
 
-def test_importance_weights_are_bounded(key):
-    """By 1 over the least probability of an arm that is drawn, whatever the words."""
-    weights = jnp.array([1e-13, 0.5, 1e-30, 0.5])
-    decisions = jax.jit(jax.vmap(lambda k: draw_arm(k, IndexObs.of(4, None), weights)))(jax.random.split(key, 1000))
-    assert set(np.asarray(decisions.index).tolist()) == {1, 3}
-    assert np.max(1.0 / decisions.probability) <= 1.0 / sampling.LEAST_PROBABILITY
+def test_importance_weights_are_bounded(key, monkeypatch):
+    """By 1 over the resolution of the draw; above it, decisions carry the probability itself."""
+    weights = jnp.array([1e-30, 0.5, 1e-11, 0.5])
+    for index, wanted in ((0, sampling.RESOLUTION), (1, 0.5), (2, 1e-11)):
+        monkeypatch.setattr(draws, "categorical", lambda key, p: jnp.int32(index))  # noqa: B023
+        assert float(draw_arm(key, IndexObs.of(4, None), weights).probability) == wanted
+
+
+def test_gains_of_groups_are_bounded():
+    gains = importance_weighted_gains(jnp.array([0.5]), jnp.array([0]), jnp.array([1e-30, 1.0]), 0.0)
+    np.testing.assert_allclose(gains, [-0.5 / sampling.RESOLUTION, 0.0])
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 65_535, 65_537, 581_012, 2**31 - 1])

@@ -1,5 +1,6 @@
 """The generator and the maps from its bits to draws, in exact arithmetic of Python and NumPy."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -30,11 +31,7 @@ def uniform(high, low):
 
 
 def categorical(q, high, low):
-    """Inversion, in which the largest probability takes what the others leave, and those below 2^-40 nothing."""
+    """Inversion: the first index whose sum exceeds the share u of the whole."""
     u = Fraction((high >> 2 << 31) + (low >> 1), 2**61) + Fraction(1, 2**62)
-    largest, end = int(np.argmax(q)), Fraction(0)
-    for i, mass in enumerate(q):
-        end += Fraction(float(mass)) if i != largest and mass >= 2.0**-40 else 0
-        if u < end:
-            return i
-    return largest
+    ends = list(itertools.accumulate(Fraction(float(mass)) for mass in q))
+    return next(i for i, end in enumerate(ends) if u * ends[-1] < end)

@@ -16,6 +16,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.numerics import elementary, linalg, rng, simplex
+from jaxbandits.numerics.sampling import RESOLUTION
 from jaxbandits.types import GroupDecision
 
 
@@ -118,6 +119,8 @@ def descend(w: Point, grad: Point, rate: ArrayLike, domain: Any) -> Point:
 def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, gamma: ArrayLike) -> jax.Array:
     """Return the gains `[m]` of Exp3-IX: -(1 - loss) / (Q q_i + gamma) for each sampled group i, 0 for the others.
 
+    Q q_i counts as 2^-40 where it is smaller, which is the resolution of draws.
+
     Args:
       loss: `[Q]`, of one sample from each sampled group.
       group: `[Q]` sampled groups, all different; i is one of them with probability Q q_i.
@@ -130,7 +133,9 @@ def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, g
     for j in range(count):
         indicator = simplex.indicator(trees.row(group, j), len(q))
         probability = points.inner(indicator, q) if count == 1 else count * points.inner(indicator, q)
-        gains.append(points.scale(indicator, -((1.0 - trees.row(loss, j)) / (probability + gamma))))
+        gains.append(
+            points.scale(indicator, -((1.0 - trees.row(loss, j)) / (jnp.maximum(probability, RESOLUTION) + gamma)))
+        )
     return linalg.sum_terms(gains)
 
 

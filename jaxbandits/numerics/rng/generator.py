@@ -8,7 +8,6 @@ One block of the generator gives 64 random bits. A key is consumed by counters: 
 independent draw at the cost of one more block. A key from which numbers are drawn must not also be split or folded.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,7 +17,7 @@ from jax.custom_batching import custom_vmap
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
-from jaxbandits.tracing.threefry import JAX_ROUNDS, threefry
+from jaxbandits.tracing.threefry import threefry
 
 DRAW_ROUNDS = 13
 
@@ -93,22 +92,21 @@ def _halves_of_many(size: int, in_batched: list[bool], data: jax.Array) -> tuple
     return _halves(data), (True, True)
 
 
-def _one_block(rounds: int) -> Callable[[jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array]]:
-    """Return a function that computes one block.
+@trials_last
+def _block_to_draw(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Compute one block, each word behind a barrier of its own: a word that nobody reads is not computed.
 
-    Barriers: else XLA:CPU computes the block again in every kernel that reads it, which then spills registers. The two
-    words pass as one array `[2]`: for two arrays XLA:CPU makes two kernels, each with the whole block.
+    Barriers: else XLA:CPU computes the block again in every kernel that reads it, which then spills registers.
     """
-
-    @trials_last
-    def block(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-        both = barrier(jnp.stack(threefry(k0, k1, counter, rounds), axis=-1))
-        return barrier((both[..., 0], both[..., 1]))
-
-    return block
+    first, second = threefry(k0, k1, counter, DRAW_ROUNDS)
+    return barrier(first), barrier(second)
 
 
-_block_to_draw, _block_of_key = _one_block(DRAW_ROUNDS), _one_block(JAX_ROUNDS)
+@trials_last
+def _block_of_key(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Compute one block as a key. Its words pass as one array `[2]`, by one kernel: a key has them side by side."""
+    both = barrier(jnp.stack(threefry(k0, k1, counter), axis=-1))
+    return barrier((both[..., 0], both[..., 1]))
 
 
 @trials_last
