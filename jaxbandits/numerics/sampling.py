@@ -37,6 +37,8 @@ def categorical(q: jax.Array, high: jax.Array, low: jax.Array) -> jax.Array:
         whole = scaled.astype(jnp.int32)
         return whole, scaled - whole.astype(real)
 
+    ends: Any  # arrays `[K]`, or lists of K numbers
+    rests: Any
     if len(q) > _UNROLLED:
         ends, rests = (jnp.cumsum(part) for part in parts(q))
     else:
