@@ -1,5 +1,6 @@
 """Off-policy evaluation: what a policy or a learner would have earned, estimated from a log of another policy."""
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -55,7 +56,7 @@ def evaluate(
       propensity: with arrays, `[n]` probability in (0, 1] with which each action was played.
       policy: `[n, K]` or `[n, K, 1]` probabilities of the actions in each event, `[K]` in all of them; a data frame
         whose columns are the names of the actions; a function from the contexts of the log to one of these; or a
-        learner.
+        learner. Rows for events are in the order of the frame that the log was made of, also if it has a `time`.
       actions: with arrays, the names of all actions in the order of the columns of the policy.
       model: predicted rewards in the same forms, from data other than the log or by cross-fitting; adds the rows of DR
         and switch-DR.
@@ -95,7 +96,7 @@ def evaluate(
         raise InputError("the policy never plays an action of the log: nothing can be estimated")
     found = off_policy.estimate_values(
         log.action, log.reward, log.propensity, probabilities,
-        None if model is None else _per_action("model", model, log),
+        None if model is None else _per_action("model", *_called("model", model, log), log),
         level=level, interval=interval,
         largest=np.sqrt(len(log)) if largest is None else ranges.real("largest", largest, "(0, inf)"),
         bounds=_bounds(log, probabilities, interval, reward_range, max_weight),
@@ -134,21 +135,15 @@ def _is_frame(value: Any) -> bool:
 
 def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
     """Return probabilities `[n, K]`, and the log with its actions in the order of their columns."""
-    if callable(policy) and not _is_frame(policy):
-        if log.context is None:
-            raise InputError("a policy that is a function needs a log with context")
-        policy = policy(log.context)
+    policy, order = _called("policy", policy, log)
     if _is_frame(policy) and log.is_sorted_text:
         columns = list(map(str, Columns(policy).names))
         absent = [name for name in log.actions if name not in columns]
         if absent:
             raise InputError(f"policy has no column for the action {absent[0]!r}; it has {listed(columns)}")
         position = np.array([columns.index(name) for name in log.actions], np.int32)
-        log = Log(
-            action=position[log.action], reward=log.reward, propensity=log.propensity, context=log.context,
-            actions=tuple(columns), columns=log.columns,
-        )  # fmt: skip
-    found = _per_action("policy", policy, log)
+        log = dataclasses.replace(log, action=position[log.action], actions=tuple(columns), is_sorted_text=False)
+    found = _per_action("policy", policy, order, log)
     ranges.check_range("policy", found, "[0, 1]")
     totals = found.sum(axis=1)
     if not np.allclose(totals, 1.0, atol=1e-6):
@@ -157,13 +152,19 @@ def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
     return log, found
 
 
-def _per_action(name: str, value: Any, log: Log) -> np.ndarray:
-    """Return numbers `[n, K]`, the columns in the order of the actions of the log."""
+def _called(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
+    """Return what a function of the contexts returns, else the value as it is, and the rows of its events."""
+    if not callable(value) or _is_frame(value):
+        return value, log.order
+    if log.context is None:
+        raise InputError(f"a {name} that is a function needs a log with context")
+    return value(log.context), None  # the contexts are in the order of the log
+
+
+def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np.ndarray:
+    """Return numbers `[n, K]`, the columns in the order of the actions, the rows in that of the log."""
     n, k = len(log), log.n_actions
-    if callable(value) and not _is_frame(value):
-        if log.context is None:
-            raise InputError(f"a {name} that is a function needs a log with context")
-        value = value(log.context)
+    _check_index(name, value, n)
     if _is_frame(value):
         columns = Columns(value)
         named = {str(column): column for column in columns.names}
@@ -174,7 +175,7 @@ def _per_action(name: str, value: Any, log: Log) -> np.ndarray:
                 + ("no action" if odd in named else "missing")
             )
         value = columns.matrix(name, [named[action] for action in log.actions])
-        value = np.broadcast_to(value, (n, k)) if len(value) == 1 else value
+        value = value[0] if len(value) == 1 else value
     elif log.is_sorted_text:
         raise InputError(
             f"the columns of {name} cannot be matched to the actions of the log, text in alphabetical order "
@@ -189,7 +190,21 @@ def _per_action(name: str, value: Any, log: Log) -> np.ndarray:
             f"{name} must have a row for each of the {n} events and a column for each of the {k} actions, "
             f"{listed(log.actions)}, got shape {found.shape}"
         )
-    return found
+    return found if order is None else found[order]
+
+
+def _check_index(name: str, value: Any, n_events: int) -> None:
+    """Refuse rows for events that pandas has in another order than 0, 1, 2, ...: they are read as they stand."""
+    for part in value.values() if isinstance(value, Mapping) else [value]:
+        if hasattr(part, "iloc") and len(part) == n_events > 1 and not _has_default_index(part):
+            raise InputError(
+                f"{name} has a row for each event, but its index is not 0, 1, 2, ...: put the rows in the order of "
+                "the log, and give reset_index(drop=True)"
+            )
+
+
+def _has_default_index(value: Any) -> bool:
+    return np.array_equal(np.asarray(value.index), np.arange(len(value)))
 
 
 def _bounds(log: Log, policy: np.ndarray, interval: str, reward_range: Any, max_weight: Any) -> Bounds:

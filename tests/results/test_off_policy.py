@@ -160,6 +160,32 @@ def test_actions_by_name():
         evaluate(few, *rest)
 
 
+def test_rows_for_events_keep_the_order_of_the_frame():
+    """Of a log that was put in the order of time; functions see the contexts of the log."""
+    (action, reward, propensity, policy), model, _ = _log(0, 300)
+    columns = dict(zip(NAMES, model.T, strict=True))
+    time = np.random.default_rng(1).permutation(300)
+    log = Log.from_frame(
+        columns | {"tree": action, "paid": reward, "p": propensity, "time": time},
+        action="tree", reward="paid", propensity="p", context=NAMES, time="time", actions=range(K),
+    )  # fmt: skip
+    assert log.order is not None and log.reward.tolist() == reward[log.order].tolist()
+    expected = values(evaluate(action, reward, propensity, policy, model=model))
+    frame = pd.DataFrame(policy)
+    for form in (policy, frame, pl.DataFrame(policy, schema=list("012"))):
+        for predicted in (model, lambda context: context):
+            assert values(evaluate(log, form, model=predicted)) == pytest.approx(expected, rel=1e-12)
+    same = [0.2, 0.3, 0.5]
+    expected = values(evaluate(action, reward, propensity, same))
+    assert values(evaluate(log, same)) == pytest.approx(expected, rel=1e-12)
+    shuffled = frame.sample(frac=1.0, random_state=0)
+    for form in (shuffled, dict(shuffled.items())):
+        with pytest.raises(InputError, match=r"policy has a row for each event, but its index is not 0, 1, 2, \.\.\.:"):
+            evaluate(log, form)
+    with pytest.raises(InputError, match="model has a row for each event, but its index"):
+        evaluate(log, policy, model=shuffled)
+
+
 def test_ids_keep_their_order():
     """Of twelve ads "1" to "12" the second pays: digits are in the order of numbers, whether text or not."""
     action = np.tile(np.arange(1, 13), 50)

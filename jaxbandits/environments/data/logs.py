@@ -36,6 +36,7 @@ class Log:
       actions: `[K]` names in their order.
       columns: `[p]` names of the columns of the context, if they have any.
       is_sorted_text: True if nobody chose the order of the names: it is alphabetical.
+      order: `[n]` row of the frame, from 0, that each event was; None: the events are in the order of the rows.
 
     Raises:
       InputError: for shapes that do not fit and numbers out of range.
@@ -48,6 +49,7 @@ class Log:
     context: np.ndarray | None = None
     columns: tuple[str, ...] = ()
     is_sorted_text: bool = False
+    order: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Check, and warn of what is possible and hardly meant."""
@@ -88,7 +90,8 @@ class Log:
           actions: all actions in their order, those that were never played too. None: the categories of a categorical
             column, whole numbers in their order; other text is sorted, which every table says, and must be given where
             the order matters.
-          time: column of numbers or dates by which events are put in order; None: as they stand.
+          time: column of numbers or dates by which events are put in order; None: as they stand. Policies and models
+            with a row for each event keep the order of the frame.
 
         Raises:
           InputError: for unknown columns, missing entries (with row and column), and values out of range.
@@ -102,11 +105,11 @@ class Log:
             "propensity": None if propensity is None else columns.numbers("propensity", propensity),
             "context": contexts,
         }
-        if time is not None:
-            order = _order(columns.column("time", time))
+        order = None if time is None else _order(columns.column("time", time))
+        if order is not None:
             parts = {name: part if part is None else part[order] for name, part in parts.items()}
         names = tuple(map(str, context)) if contexts is not None else ()
-        return cls(**parts, actions=labels.names, columns=names, is_sorted_text=labels.is_sorted_text)
+        return cls(**parts, actions=labels.names, columns=names, is_sorted_text=labels.is_sorted_text, order=order)
 
     @classmethod
     def from_arrays(
