@@ -17,6 +17,7 @@ from jaxbandits.results import intervals, off_policy
 from jaxbandits.results.off_policy import Bounds, PolicyValue, PolicyValues
 from jaxbandits.simulation import Meter, simulate
 
+_RETURNED = {"policy": "probabilities", "model": "rewards"}  # of functions
 _ENOUGH = 50  # effective sample size from which bootstrap intervals hold what they promise
 
 
@@ -55,8 +56,8 @@ def evaluate(
       reward: with arrays, `[n]`. With a `Log` this is the place of the policy.
       propensity: with arrays, `[n]` probability in (0, 1] with which each action was played.
       policy: `[n, K]` or `[n, K, 1]` probabilities of the actions in each event, `[K]` in all of them; a data frame
-        whose columns are the names of the actions; a function from the contexts of the log to one of these; or a
-        learner. Rows for events are in the order of the frame that the log was made of, also if it has a `time`.
+        whose columns, or a pandas Series whose index, are the names of the actions; a function from the contexts of the
+        log to one of these; or a learner. Rows for events are in the order of the frame that the log was made of, also if it has a `time`.
       actions: with arrays, the names of all actions in the order of the columns of the policy.
       model: predicted rewards in the same forms, from data other than the log or by cross-fitting; adds the rows of DR
         and switch-DR.
@@ -79,8 +80,9 @@ def evaluate(
     if isinstance(log, Log):
         if propensity is not None or actions is not None or (policy is not None and reward is not None):
             raise InputError("evaluate takes a Log and a policy, or actions, rewards, propensities and a policy")
-        policy = reward if policy is None else policy
+        policy = _frame_of_series(reward if policy is None else policy)
     else:
+        policy = _frame_of_series(policy)
         log = _log_of_arrays(log, reward, propensity, policy, actions)
     if policy is None:
         raise InputError("evaluate needs a policy: probabilities of the actions, a function of contexts, or a learner")
@@ -136,6 +138,7 @@ def _is_frame(value: Any) -> bool:
 def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
     """Return probabilities `[n, K]`, and the log with its actions in the order of their columns."""
     policy, order = _called("policy", policy, log)
+    policy = _frame_of_series(policy)
     if _is_frame(policy) and log.is_sorted_text:
         columns = list(map(str, Columns(policy).names))
         absent = [name for name in log.actions if name not in columns]
@@ -158,12 +161,19 @@ def _called(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
         return value, log.order
     if log.context is None:
         raise InputError(f"a {name} that is a function needs a log with context")
-    return value(log.context), None  # the contexts are in the order of the log
+    try:
+        return value(log.context), None  # the contexts are in the order of the log
+    except Exception as error:  # the function is the user's
+        raise InputError(
+            f"the {name} is called once with the contexts of all events, an array [n, p], and must return [n, K] "
+            f"{_RETURNED[name]}; it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        ) from error
 
 
 def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np.ndarray:
     """Return numbers `[n, K]`, the columns in the order of the actions, the rows in that of the log."""
     n, k = len(log), log.n_actions
+    value = _frame_of_series(value)
     _check_index(name, value, n)
     if _is_frame(value):
         columns = Columns(value)
@@ -201,6 +211,15 @@ def _check_index(name: str, value: Any, n_events: int) -> None:
                 f"{name} has a row for each event, but its index is not 0, 1, 2, ...: put the rows in the order of "
                 "the log, and give reset_index(drop=True)"
             )
+
+
+def _frame_of_series(value: Any) -> Any:
+    """Return a pandas Series whose index holds names as a frame of one row, anything else as it is."""
+    if not hasattr(value, "iloc") or np.ndim(value) != 1 or _has_default_index(value):
+        return value
+    if not value.index.is_unique:
+        raise InputError(f"name {value.index[value.index.duplicated()][0]!r} occurs twice in the index of a Series")
+    return {name: np.array([entry]) for name, entry in value.items()}
 
 
 def _has_default_index(value: Any) -> bool:

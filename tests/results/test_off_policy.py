@@ -160,6 +160,36 @@ def test_actions_by_name():
         evaluate(few, *rest)
 
 
+def test_a_series_is_matched_by_its_names():
+    """Of shares of actions, the most frequent first; without names it is read by position."""
+    (action, reward, propensity, _), _, _ = _log(0, 300)
+    names = np.array(NAMES)[action]
+    shares = pd.Series(names).value_counts(normalize=True)
+    assert list(shares.index) != sorted(NAMES)
+    policy = np.bincount(action) / 300
+    expected = values(evaluate(action, reward, propensity, policy, model=policy))
+    columns = {"tree": names, "paid": reward, "p": propensity, "x": reward}
+    roles = {"action": "tree", "reward": "paid", "propensity": "p", "context": ["x"]}
+    for log in (Log.from_frame(columns, **roles), Log.from_frame(columns, **roles, actions=NAMES)):
+        for form in (shares, lambda context: shares):
+            assert values(evaluate(log, form, model=shares)) == pytest.approx(expected, rel=1e-12)
+    assert values(evaluate(names, reward, propensity, shares, model=shares)) == pytest.approx(expected, rel=1e-12)
+    assert values(evaluate(log, pd.Series(policy), model=shares)) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(InputError, match=r"policy must have one column for each action, .* 'ash' is missing"):
+        evaluate(log, pd.Series([1.0], index=["oak"]))
+    with pytest.raises(InputError, match="name 'ash' occurs twice in the index"):
+        evaluate(log, pd.concat([shares, shares[["ash"]]]))
+
+
+def test_what_a_function_raises_is_one_line():
+    log = Log.from_arrays([0, 1] * 30, [0, 1] * 30, [0.5] * 60, np.arange(60.0)[:, None], actions=2)
+    said = r"is called once with the contexts of all events, an array \[n, p\], and must return \[n, K\] "
+    with pytest.raises(InputError, match=rf"the policy {said}probabilities; it raised ValueError: The truth value"):
+        evaluate(log, lambda x: [1.0, 0.0] if x > 0 else [0.0, 1.0])
+    with pytest.raises(InputError, match=rf"the model {said}rewards; it raised IndexError: "):
+        evaluate(log, [0.5, 0.5], model=lambda x: x[60])
+
+
 def test_rows_for_events_keep_the_order_of_the_frame():
     """Of a log that was put in the order of time; functions see the contexts of the log."""
     (action, reward, propensity, policy), model, _ = _log(0, 300)
