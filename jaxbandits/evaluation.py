@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base import ranges
@@ -30,7 +31,7 @@ def evaluate(
     actions: Sequence[Any] | None = None,
     model: Any = None,
     level: float = 0.95,
-    interval: str = "bootstrap",
+    interval: str | None = None,
     largest: float | None = None,
     reward_range: tuple[float, float] | None = None,
     max_weight: float | None = None,
@@ -45,7 +46,9 @@ def evaluate(
     limit of many events only. Intervals of clipped IPS and switch-DR leave their bias out.
 
     A learner is replayed on the log in its order (`LoggedReplay`), and its row is the mean reward of the rounds that
-    counted. Its interval is Student's, of the differences between rewards and their conditional means.
+    counted. Its interval is Student's, of the differences between rewards and their conditional means: it holds the
+    mean reward of the path that the learner took on this log. What the learner earns on average over logs may lie far
+    outside, because another log leads it along another path.
 
     Warns with the number where the effective sample size is below 50, where importance weights do not average 1, and
     where the policy plays actions that the log never shows.
@@ -57,12 +60,14 @@ def evaluate(
       propensity: with arrays, `[n]` probability in (0, 1] with which each action was played.
       policy: `[n, K]` or `[n, K, 1]` probabilities of the actions in each event, `[K]` in all of them; a data frame
         whose columns, or a pandas Series whose index, are the names of the actions; a function from the contexts of the
-        log to one of these; or a learner. Rows for events are in the order of the frame that the log was made of, also if it has a `time`.
+        log to one of these; or a learner. Rows for events are in the order of the frame that the log was made of, also
+        if it has a `time`.
       actions: with arrays, the names of all actions in the order of the columns of the policy.
       model: predicted rewards in the same forms, from data other than the log or by cross-fitting; adds the rows of DR
         and switch-DR.
       level: of the intervals, in (0, 1).
-      interval: "bootstrap", "bernstein" or "student".
+      interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Of policies only, as `model`, `largest`,
+        `reward_range` and `max_weight`.
       largest: M of clipped IPS and switch-DR; None: sqrt(n).
       reward_range: least and largest possible reward, for "bernstein"; None: those of the log.
       max_weight: bound on the weights, for "bernstein"; None: of every action its largest probability under the policy
@@ -87,7 +92,15 @@ def evaluate(
     if policy is None:
         raise InputError("evaluate needs a policy: probabilities of the actions, a function of contexts, or a learner")
     if all(hasattr(policy, method) for method in ("init", "select", "update")):
+        of_policies = {
+            "model": model, "interval": interval, "largest": largest, "reward_range": reward_range,
+            "max_weight": max_weight,
+        }  # fmt: skip
+        given = [name for name, value in of_policies.items() if value is not None]
+        if given:
+            raise InputError(f"{', '.join(given)}: for policies only, a learner is replayed without")
         return _evaluate_learner(log, policy, level, ranges.integer("seeds", seeds))
+    interval = "bootstrap" if interval is None else interval
     if log.propensity is None:
         raise InputError("evaluate needs the propensities of the log")
     if len(log) < 2:
@@ -274,11 +287,20 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
 def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> PolicyValues:
     """Replay a learner: the mean reward of the rounds that counted, over trials."""
     replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
+    is_logged = jnp.asarray(log.counts > 0, float)
     square: Callable[[Any], Any] = lambda r: r.outcome.reward**2  # noqa: E731
-    run = simulate(
-        learner, replay, len(log), seeds, record_points=1, progress=False, meters=[Meter("squared_reward", square)]
-    )
+    logged: Callable[[Any], Any] = lambda r: is_logged[r.decision.index]  # noqa: E731
+    meters = [Meter("squared_reward", square), Meter("logged", logged)]
+    run = simulate(learner, replay, len(log), seeds, record_points=1, progress=False, meters=meters)
     trials = next(iter(run.trials.values()))
+    support = float(trials.final("logged")[0].mean()) / len(log)
+    never = np.flatnonzero(log.counts == 0)
+    if len(never):
+        warnings.warn(
+            f"evaluate: the log never shows {listed([log.actions[k] for k in never])}, which are {1 - support:.2%} of "
+            "what the learner plays: such rounds never count, and it learns nothing from them",
+            stacklevel=3,
+        )
     count, total, squares = (trials.final(name)[0] for name in ("counted", "reward", "squared_reward"))
     good = (count > 1) & ~trials.failed("mean_reward")[0]
     if not good.any():
@@ -288,6 +310,6 @@ def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> Polic
     quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]
     # A mean of estimates is at least as accurate as one of them, all of the same log.
     half = float(np.mean(quantiles * spread / np.sqrt(count)))
-    value, largest = float(mean.mean()), replay.n_arms if log.propensity is None else 1.0 / log.propensity.min()
-    row = PolicyValue("replay", value, value - half, value + half, float(count.mean()), float(largest), 1.0)
-    return PolicyValues([row], level, "student")
+    value = float(mean.mean())
+    row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)
+    return PolicyValues([row], level, "student, of the path on this log")

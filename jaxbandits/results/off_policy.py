@@ -28,6 +28,7 @@ from jaxbandits.results.table import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+REPLAY = "replay"  # the method of learners
 _COLUMNS = ("method", "mean reward", "interval", "ESS", "largest weight", "support")
 
 
@@ -37,12 +38,12 @@ class PolicyValue(NamedTuple):
     Attributes:
       method: "IPS", "clipped IPS", "SNIPS", "DR", "switch-DR", or "replay" of a learner.
       value: the estimate.
-      low: lower end of its interval.
+      low: lower end of its interval; of a replay, an interval for the path that the learner took on this log.
       high: upper end of its interval.
       ess: effective sample size, (sum w)^2 / sum w^2: events of equal weight whose mean would be as accurate. Of a
-        replay, the mean number of rounds that counted.
-      largest_weight: max w.
-      support: share of what the policy plays, averaged over events, that consists of actions in the log.
+        replay, the mean number of rounds that counted, which the table leaves out.
+      largest_weight: max w; NaN of a replay.
+      support: share of the plays of the policy that are of actions the log has at least once.
     """
 
     method: str
@@ -69,7 +70,7 @@ class PolicyValues(ResultTable[PolicyValue]):
         Args:
           rows: the estimates.
           level: of their intervals.
-          interval: "bootstrap", "bernstein" or "student".
+          interval: what they are, such as "bootstrap", "bernstein" or "student".
         """
         header = [f"{100 * level:g} % {interval}" if name == "interval" else name for name in _COLUMNS]
         super().__init__(rows, header, _cells)
@@ -229,7 +230,8 @@ _INTERVALS: dict[str, Callable[..., Estimate]] = {
 
 def _cells(row: PolicyValue) -> list[str]:
     interval = f"[{number(row.low)}, {number(row.high)}]"
-    return [row.method, number(row.value), interval, number(row.ess), number(row.largest_weight), f"{row.support:.0%}"]
+    weights = ["-", "-"] if row.method == REPLAY else [number(row.ess), number(row.largest_weight)]
+    return [row.method, number(row.value), interval, *weights, f"{row.support:.0%}"]
 
 
 def describe_weights(weight: np.ndarray) -> str | None:

@@ -339,10 +339,13 @@ class TestLearners:
         action = (draws.random(n)[:, None] > logging.cumsum(axis=1)).sum(axis=1)
         paid = (draws.random(n) < np.where(context[:, 0] > 0, 0.3, 0.7)).astype(float)
         log = Log.from_arrays(action, paid, logging[np.arange(n), action], context, actions=3)
-        (row,) = evaluate(log, Constant(), seeds=8)
+        table = evaluate(log, Constant(), seeds=8)
+        (row,) = table
         rounds = n * logging.min()
         assert row.method == "replay" and row.ess == pytest.approx(rounds, rel=0.1)
         assert abs(row.value - 0.5) < 4 * 0.5 / np.sqrt(rounds)
+        assert "95 % student, of the path on this log" in table.header and row.support == 1.0
+        assert repr(table).splitlines()[2].split()[-3:] == ["-", "-", "100%"]
         half = 1.96 * 0.5 / np.sqrt(row.ess)
         assert (row.low, row.high) == pytest.approx((row.value - half, row.value + half), abs=0.01)
 
@@ -350,3 +353,13 @@ class TestLearners:
         log = Log.from_arrays([0], [1.0], [1.0], actions=1)
         with pytest.raises(InputError, match="no trial of the learner has two events that count"):
             evaluate(log, OFUL(dim=1), seeds=1)
+        for settings in ({"interval": "bootstrap"}, {"model": [0.5]}, {"max_weight": 2.0}, {"largest": 2.0}):
+            (name,) = settings
+            with pytest.raises(InputError, match=f"{name}: for policies only, a learner is replayed without"):
+                evaluate(log, OFUL(dim=1), **settings)
+
+    def test_actions_that_the_log_never_shows_are_told(self):
+        log = Log.from_arrays([0, 2] * 50, [0, 1] * 50, [0.5] * 100, np.ones((100, 3, 6)), actions=3)
+        said = r"the log never shows 1, which are 100.00% of what the learner plays"
+        with pytest.warns(UserWarning, match=said), pytest.raises(InputError, match="no trial of the learner"):
+            evaluate(log, Constant(), seeds=2)
