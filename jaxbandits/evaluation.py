@@ -19,6 +19,7 @@ from jaxbandits.results.off_policy import Bounds, PolicyValue, PolicyValues
 from jaxbandits.simulation import Meter, simulate
 
 _RETURNED = {"policy": "probabilities", "model": "rewards"}  # of functions
+_ENOUGH_REWARDS = 20  # events with another reward than the most common one, likewise
 _ENOUGH = 50  # effective sample size from which bootstrap intervals hold what they promise
 
 
@@ -41,7 +42,8 @@ def evaluate(
 
     Promise of the intervals, tested in tests/results/test_off_policy_promise.py: "bootstrap" (the hull of Student's and
     the bootstrap-t interval) covers the mean reward of the policy with a probability of at least `level` - 0.03 if the
-    effective sample size is at least 50 and no warning is given; "bernstein" (empirical Bernstein) with at least
+    effective sample size is at least 50, at least 20 events of positive weight have another reward than the most common
+    one, and no warning is given; "bernstein" (empirical Bernstein) with at least
     `level`, for any number of events and any law, if `max_weight` and `reward_range` are true bounds; "student" in the
     limit of many events only. Intervals of clipped IPS and switch-DR leave their bias out.
 
@@ -50,8 +52,8 @@ def evaluate(
     mean reward of the path that the learner took on this log. What the learner earns on average over logs may lie far
     outside, because another log leads it along another path.
 
-    Warns with the number where the effective sample size is below 50, where importance weights do not average 1, and
-    where the policy plays actions that the log never shows.
+    Warns with the number where the effective sample size is below 50, where rewards hardly vary, where importance
+    weights do not average 1, and where the policy plays actions that the log never shows.
 
     Args:
       log: a `Log` with propensities. Or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
@@ -117,6 +119,8 @@ def evaluate(
         bounds=_bounds(log, probabilities, interval, reward_range, max_weight),
     )  # fmt: skip
     _warn(log, probabilities, weight)
+    if interval != "bernstein":
+        _warn_of_rare_rewards(log.reward[weight > 0.0], found)
     return found
 
 
@@ -282,6 +286,26 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
             'cover less than they say; interval="bernstein" with max_weight and reward_range holds its level',
             stacklevel=3,
         )
+
+
+def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
+    """Warn where a log shows too few of the rewards that are rare: what it does not show, no resampling does."""
+    values, counts = np.unique(reward, return_counts=True)
+    others = len(reward) - counts.max()
+    flat = [row.method for row in found if row.low == row.high]
+    if others >= _ENOUGH_REWARDS and not flat:
+        return
+    what = (
+        f"{others} of the {len(reward):,} events with a positive weight have another reward than "
+        f"{values[counts.argmax()]:g}, fewer than {_ENOUGH_REWARDS}"
+        if others < _ENOUGH_REWARDS
+        else f"the interval of {listed(flat)} has no width"
+    )
+    warnings.warn(
+        f'evaluate: {what}: intervals may cover less than they say; interval="bernstein" with reward_range and '
+        "max_weight holds its level",
+        stacklevel=3,
+    )
 
 
 def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> PolicyValues:

@@ -221,7 +221,8 @@ def test_ids_keep_their_order():
     action = np.tile(np.arange(1, 13), 50)
     policy = np.tile(np.eye(12)[1], (600, 1))
     for ids in (action, action.astype(str), list(map(str, action)), pd.Series(action.astype(str))):
-        assert evaluate(ids, action == 2, np.full(600, 1 / 12), policy)[0].value == pytest.approx(1.0)
+        found = evaluate(ids, action == 2, np.full(600, 1 / 12), policy, interval="bernstein")
+        assert found[0].value == pytest.approx(1.0)
 
 
 def test_what_makes_estimates_worthless_is_told_with_its_number():

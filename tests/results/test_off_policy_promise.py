@@ -37,6 +37,7 @@ LAWS = {
     "rare arm": law([0.05, 0.95], [0.7, 0.3], [1.0, 0.0]),
     "three arms": law([0.1, 0.5, 0.4], [0.9, 0.2, 0.5], [0.8, 0.1, 0.1]),
     "rare reward": law([0.1, 0.9], [0.1, 0.3], [1.0, 0.0]),
+    "clicks": law([0.5, 0.5], [0.06, 0.02], [1.0, 0.0]),
     "even": law([0.3, 0.7], [0.9, 0.6], [0.7, 0.3]),
 }
 
@@ -69,7 +70,7 @@ def test_bernstein_intervals_hold_their_level(name, n):
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("even", 200), ("p in .1, .5", 1000), ("three arms", 1000), ("rare reward", 1000)]
+    ("name", "n"), [("even", 200), ("p in .1, .5", 1000), ("three arms", 1000), ("rare reward", 1000), ("clicks", 1000)]
 )
 def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=80):
     """Without a warning, that is with an effective sample size of 50 or more."""
@@ -79,6 +80,24 @@ def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=80)
     for method in ("IPS", "SNIPS", "DR"):
         share, least = np.mean([hits[method] for hits in quiet]), LEVEL - 0.03
         assert share >= least - STANDARD_ERRORS * np.sqrt(least * (1 - least) / len(quiet)), (method, share)
+
+
+def test_rare_rewards_give_a_warning():
+    """Where one click is expected, and bootstrap intervals cover 0.6; so do intervals of no width."""
+    rare = law([0.5, 0.5], [0.001, 0.002], [1.0, 0.0])
+    found = [covered(rare, 2000, seed, "student") for seed in range(20)]
+    assert all(told for _, told in found)
+    action = np.arange(200) % 2
+    reward = (action == 0) * (np.arange(200) % 20 // 2 / 10 + 0.5)
+    with pytest.warns(UserWarning, match=r"0 of the 100 events with a positive weight have another reward than 0, few"):
+        rows = evaluate(action, reward, np.full(200, 0.5), [0.0, 1.0])
+    assert rows[0].low == rows[0].high == 0.0
+    paid = np.where(action == 0, 1.0, 2.0)  # which the model knows: DR is the same in all events
+    with pytest.warns(UserWarning, match=r"the interval of DR, switch-DR has no width: .* with reward_range"):
+        evaluate(action, paid, np.full(200, 0.5), [0.5, 0.5], model=[1.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(action, reward, np.full(200, 0.5), [0.0, 1.0], interval="bernstein", reward_range=(0, 2), max_weight=2)
 
 
 def test_few_effective_events_give_a_warning():
