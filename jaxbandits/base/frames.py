@@ -17,7 +17,8 @@ class Columns:
     """The columns of a frame.
 
     Raises:
-      InputError: for what is neither a frame in memory nor a mapping of text to arrays; without Narwhals, for a frame.
+      InputError: for what is neither a frame in memory nor a mapping of text to arrays, frames without rows, and two
+        columns of one name; without Narwhals, for a frame.
     """
 
     def __init__(self, frame: Any):
@@ -35,14 +36,21 @@ class Columns:
             ) from None
         try:
             table = nw.from_native(frame, eager_only=True)
-            self.names = list(table.columns)
+            self.names, n_rows = list(table.columns), len(table)
         except Exception as error:  # a TypeError for no frame; a DuplicateError for two columns of one name
-            lazy = "; collect() a lazy one" if hasattr(frame, "collect") else ""
+            is_lazy = hasattr(frame, "collect")  # then names would be computed
+            names = () if is_lazy else getattr(frame, "column_names", getattr(frame, "columns", ()))
+            repeated = next((name for k, name in enumerate(names) if name in list(names)[:k]), None)
+            if repeated is not None:
+                raise InputError(f"column {repeated!r} occurs twice") from None
+            lazy = "; collect() a lazy one" if is_lazy else ""
             why = f" ({' '.join(str(error).split())[:100]})" if not isinstance(error, TypeError) else ""
             raise InputError(
                 f"frame must be a pandas, polars or pyarrow frame, or a mapping of arrays, got "
                 f"{type(frame).__name__}{why}{lazy}"
             ) from None
+        if not n_rows:
+            raise InputError("the frame has no rows")
         self._get = lambda name: table.get_column(name).to_native()
         self._is_text = lambda name: table.get_column(name).dtype == nw.String
 

@@ -124,7 +124,9 @@ def test_what_is_no_frame_is_one_line():
         (pl.LazyFrame(COLUMNS), r"got LazyFrame; collect\(\) a lazy one"),
         (np.eye(3), "got ndarray"),
         ("log.csv", "got str"),
-        (pd.DataFrame([["a", 1, 2]], columns=["ad", "paid", "paid"]), r"DataFrame \(Expected unique column names"),
+        (pd.DataFrame([["a", 1, 2]], columns=["ad", "paid", "paid"]), "column 'paid' occurs twice"),
+        (pd.DataFrame(COLUMNS)[:0], "the frame has no rows"),
+        (pl.DataFrame(COLUMNS)[:0], "the frame has no rows"),
         ({"ad": ["a"], "paid": [1.0, 2.0]}, "one entry an event"),
     ):
         with pytest.raises(InputError, match=message):
