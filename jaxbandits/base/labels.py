@@ -2,12 +2,13 @@
 
     number_labels("action", ["b", "a", "b"], names=["a", "b", "c"]).numbers      array([1, 0, 1])
 
-The order of the names is what a number stands for. It is given, or that of the categories of a categorical column, or
-that of numbers: 2 comes before 10, whether they are written as numbers or as text. Other text is sorted, and
-`is_sorted_text` says so, because nobody has chosen that order.
+The order of the names is what a number stands for. It is given, or that of the categories of a categorical column
+(unless they are unordered and merely sorted, as pandas' astype("category") makes them), or that of numbers: 2 comes
+before 10, whether they are written as numbers or as text. Other text is sorted, and `is_sorted_text` says so, because
+nobody has chosen that order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,8 +51,10 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, na
         entries that are not among `names`; with the row, from 0.
     """
     check_concrete(name, values)
+    is_chosen = True
     if names is None:
         names = _categories(values)
+        is_chosen = names is not None and (_is_ordered(values) or [*map(str, names)] != sorted(map(str, names)))
     given = None if names is None else label_names(names_argument, names)
     texts, is_text = _texts(name, values)
     rows: dict[str, int] = {}  # every entry, with the first row that has it
@@ -60,13 +63,13 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, na
     if absent:
         row = texts.index(absent[0])
         raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is {absent[0]!r}")
-    ordered = given if given is not None else tuple(_in_order(rows, is_text))
+    ordered = given if is_chosen and given is not None else tuple(_in_order(rows if given is None else given, is_text))
     position = {text: k for k, text in enumerate(ordered)}
     unknown = next((text for text in rows if text not in position), None)
     if unknown is not None:
         row = texts.index(unknown)
         raise InputError(f"{name}: {unknown!r} in row {row} (from 0) is none of the {names_argument} {listed(ordered)}")
-    by_number = given is not None or not is_text or all(map(_is_digits, rows))
+    by_number = is_chosen or not is_text or all(map(_is_digits, ordered))
     return Labels(np.array([position[text] for text in rows], np.int32)[numbers], ordered, not by_number, is_text)
 
 
@@ -95,6 +98,11 @@ def _categories(values: Any) -> Any:
     """Return the categories of a categorical of pandas or an Enum of polars, in their order; None for others."""
     dtype: Any = getattr(values, "dtype", None)
     return dtype.categories if type(dtype).__name__ in ("CategoricalDtype", "Enum") else None
+
+
+def _is_ordered(values: Any) -> bool:
+    """Return whether someone chose the order of categories: those of an Enum, or of an ordered categorical."""
+    return bool(getattr(values.dtype, "ordered", True))
 
 
 def _texts(name: str, values: Any) -> tuple[list[str], bool]:
@@ -145,7 +153,7 @@ def _digits_of(name: str, entry: float, row: int) -> str:
     return str(int(entry)) if entry == int(entry) else repr(entry)
 
 
-def _in_order(texts: dict[str, int], is_text: bool) -> list[str]:
+def _in_order(texts: Iterable[str], is_text: bool) -> list[str]:
     """Sort numbers by value, also those written as text, and other text alphabetically."""
     if not is_text:
         return sorted(texts, key=lambda text: (text == "True") if text in ("True", "False") else _value(text))

@@ -48,6 +48,17 @@ def test_categories_are_an_order(values):
         assert found.names == ("red", "no", "blue") and found.numbers.tolist() == [0, 2, 0] and not found.is_sorted_text
 
 
+def test_sorted_categories_are_nobodys_choice():
+    """As astype("category") makes them: sorted text, digits in the order of numbers; ordered ones are a choice."""
+    found = number_labels("action", pd.Series(TEXTS).astype("category"))
+    assert found.names == ("blue", "red") and found.numbers.tolist() == [1, 0, 1] and found.is_sorted_text
+    found = number_labels("action", pd.Series(["10", "2", "10"]).astype("category"))
+    assert found.names == ("2", "10") and found.numbers.tolist() == [1, 0, 1] and not found.is_sorted_text
+    assert not number_labels("action", pd.Categorical(TEXTS, ["blue", "red"], ordered=True)).is_sorted_text
+    absent = number_labels("action", pd.Categorical(["red"], ["blue", "red"]))
+    assert absent.names == ("blue", "red") and absent.is_sorted_text
+
+
 @pytest.mark.parametrize(
     ("values", "names"),
     [

@@ -49,6 +49,11 @@ def test_a_log_says_what_it_is():
         "Log(6 events; 3 actions: c, b, a; mean reward 0.5 in [0, 1]; propensity in [0.25, 0.5]; context hour, age)"
     )
     assert "3 actions in alphabetical order: a, b, c" in repr(Log.from_frame(COLUMNS, action="ad", reward="paid"))
+    sorted_ads = pd.DataFrame(COLUMNS).astype({"ad": "category"})
+    categories = Log.from_frame(sorted_ads, action="ad", reward="paid", propensity="p")
+    assert "3 actions in alphabetical order: a, b, c" in repr(categories)
+    with pytest.raises(InputError, match="columns of policy cannot be matched"):
+        evaluate(categories, [0.2, 0.3, 0.5])
     assert len(log) == 6 and log.counts.tolist() == [1, 3, 2]
 
 
