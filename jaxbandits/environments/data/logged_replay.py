@@ -134,7 +134,7 @@ class LoggedReplay:
         events = Events(log.context, log.action, log.reward, keep)
         made = cls(log=events, n_arms=log.n_actions, **settings)
         validate(made)
-        if log.propensity is None:
+        if log.propensity is None or np.allclose(log.propensity, 1.0 / log.n_actions, rtol=1e-3):
             _warn_unless_uniform(log)
         elif keep is not None and made.expected_rounds < _FEW_ROUNDS < len(log):
             warnings.warn(

@@ -192,6 +192,8 @@ def test_a_log_whose_arms_depend_on_the_context_is_told():
     x[:, 1] *= 1e6
     with pytest.warns(UserWarning, match="not uniform.*the arm depends on the context"):
         LoggedReplay.from_log(action, np.ones(3000), 2, x)
+    with pytest.warns(UserWarning, match="not uniform.*the arm depends on the context"):
+        LoggedReplay.from_log(action, np.ones(3000), 2, x, propensity=np.full(3000, 0.5))
     LoggedReplay.from_log(action, np.ones(3000), 2, x, propensity=propensity)
     LoggedReplay.from_log(np.random.default_rng(1).integers(2, size=3000), np.ones(3000), 2, x)
     arms = np.random.default_rng(2).standard_normal((3000, 3, 2))
