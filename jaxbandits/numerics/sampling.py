@@ -5,6 +5,7 @@ by step.
 """
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -21,38 +22,49 @@ _UNROLLED = 48  # weights up to which a loop over them is written out
 def categorical(q: jax.Array, high: jax.Array, low: jax.Array) -> jax.Array:
     """Draw an index from probabilities q `[m]` by the bits of two random words, int32.
 
-    An index is drawn with its share of the sum of q, which is 1 but for rounding, to within 2^-46 (float32) or 2^-59
+    An index is drawn with its share of the sum of q, which is 1 but for rounding, to within 2^-46 (float32) or m 2^-52
     (float64), wherever it stands; one of probability 0 is never drawn. Below `RESOLUTION` frequencies say little about
     q_i: importance weights are to be made of `max(q_i, RESOLUTION)`.
 
     Inversion of a uniform u of 61 bits: the first index for which the sum of q up to it exceeds u times the whole sum.
-    Sums are kept in two parts, whole multiples of 2^-30, which are added as integers, and fractions of them.
     """
-    real = q.dtype
     place = (high >> 2).astype(jnp.int32)
-    fraction = ((low >> 1).astype(real) + 0.5) * 2.0**-31  # u = (place + fraction) 2^-30
-
-    def parts(mass: jax.Array) -> tuple[jax.Array, jax.Array]:
-        scaled = mass * 2.0**30
-        whole = scaled.astype(jnp.int32)
-        return whole, scaled - whole.astype(real)
-
-    ends: Any  # arrays `[K]`, or lists of K numbers
-    rests: Any
-    if len(q) > _UNROLLED:
-        ends, rests = (jnp.cumsum(part) for part in parts(q))
-    else:
-        ends, rests = (list(itertools.accumulate(part)) for part in zip(*map(parts, q), strict=True))
-    slack = 8.0 * jnp.finfo(real).eps
-    excess = (ends[-1] - 2**30).astype(real) + rests[-1]
-    left = (ends[-1] - place).astype(real) + rests[-1]
+    fraction = ((low >> 1).astype(q.dtype) + 0.5) * 2.0**-31  # u = (place + fraction) 2^-30
+    if q.dtype == jnp.float32:
+        return _invert_float32(q, place, fraction)
+    ends = _cumulate(q)
     # Rounding must not carry u to the end of the sum, behind which, and before indices of probability 0, nothing is.
-    offset = jnp.minimum(fraction + (place.astype(real) + fraction) * (excess * 2.0**-30), left - jnp.abs(left) * slack)
-    if len(q) > _UNROLLED:
-        return jnp.sum((place - ends[:-1]).astype(real) >= rests[:-1] - offset, dtype=jnp.int32)
+    point = jnp.minimum((place.astype(q.dtype) + fraction) * 2.0**-30, 1.0 - 2.0**-50) * ends[-1]
+    return _count(lambda end: end <= point, ends)
+
+
+def _invert_float32(q: jax.Array, place: jax.Array, fraction: jax.Array) -> jax.Array:
+    """Return the index of `categorical` by sums in two parts: multiples of 2^-30, as integers, and fractions of them.
+
+    Sums in float32 would lose probabilities of 1e-8, or double them.
+    """
+    scaled = q * 2.0**30 if len(q) > _UNROLLED else [mass * 2.0**30 for mass in q]
+    whole = jax.tree.map(lambda x: x.astype(jnp.int32), scaled)
+    ends, rests = _cumulate(whole), _cumulate(jax.tree.map(lambda x, n: x - n.astype(x.dtype), scaled, whole))
+    excess = (ends[-1] - 2**30).astype(q.dtype) + rests[-1]
+    left = (ends[-1] - place).astype(q.dtype) + rests[-1]
+    shifted = fraction + (place.astype(q.dtype) + fraction) * (excess * 2.0**-30)
+    offset = jnp.minimum(shifted, left - jnp.abs(left) * 2.0**-20)  # as above
+    return _count(lambda end, rest: (place - end).astype(q.dtype) >= rest - offset, ends, rests)
+
+
+def _cumulate(x: Any) -> Any:
+    """Return the cumulative sums of an array `[m]`, written out as a list if it is short."""
+    return jnp.cumsum(x) if len(x) > _UNROLLED else list(itertools.accumulate(x))
+
+
+def _count(is_behind: Callable[..., jax.Array], *ends: Any) -> jax.Array:
+    """Count the ends, but the last one, that lie behind a point."""
+    if isinstance(ends[0], jax.Array):
+        return jnp.sum(is_behind(*(end[:-1] for end in ends)), dtype=jnp.int32)
     index = jnp.zeros((), jnp.int32)
-    for end, rest in zip(ends[:-1], rests[:-1], strict=True):
-        index = index + ((place - end).astype(real) >= rest - offset)
+    for end in zip(*(end[:-1] for end in ends), strict=True):
+        index = index + is_behind(*end)
     return index
 
 

@@ -56,5 +56,8 @@ def check_indices(weights, real):
     masses = [Fraction(float(x)) for x in np.asarray(q)]
     for found, mass in zip(probabilities_of_indices(q), masses, strict=True):
         wanted = mass / sum(masses)
-        assert abs(found - wanted) <= (2.0**-46 if real == jnp.float32 else 2.0**-59), (float(found), float(wanted))
+        assert abs(found - wanted) <= (2.0**-46 if real == jnp.float32 else len(q) * 2.0**-52), (
+            float(found),
+            float(wanted),
+        )
         assert found == 0 or wanted > 0
