@@ -2,13 +2,12 @@
 
 import dataclasses
 import functools
+import importlib.util
 import sysconfig
 import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import jax
 
 _PACKAGE = Path(__file__).parents[1]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
@@ -73,7 +72,13 @@ def is_own_file(name: str) -> bool:
     return any(path.is_relative_to(root) for root in (_PACKAGE, _JAX, _STANDARD))
 
 
-_JAX, _STANDARD = Path(jax.__file__).parent, Path(sysconfig.get_path("stdlib"))
+def _directory_of_jax() -> Path:
+    """Return where JAX is installed, without importing it."""
+    spec = importlib.util.find_spec("jax")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else _PACKAGE
+
+
+_JAX, _STANDARD = _directory_of_jax(), Path(sysconfig.get_path("stdlib"))
 
 
 def unidentified(spec: Mapping[str, Any]) -> str:
