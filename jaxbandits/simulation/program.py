@@ -238,9 +238,12 @@ def trace_anew(
     def digests(traced: T) -> list[str]:
         return [function.digest.text for function in functions(traced)]
 
-    before = _global_generators()
-    first = trace()
-    if _global_generators() != before:
+    def trace_and_watch() -> tuple[T, bool]:
+        before = _global_generators()
+        return trace(), _global_generators() != before
+
+    first, has_drawn = trace_and_watch()
+    if has_drawn and trace_and_watch()[1]:  # twice: another thread may have drawn meanwhile
         raise InputError(FROZEN)
     if not has_foreign_code(*objects) and not any(_holds_foreign_code(function) for function in functions(first)):
         return first, False

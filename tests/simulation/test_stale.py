@@ -735,6 +735,10 @@ def losses(learner, **settings):
     return np.diff(result.get("loss").ravel(), prepend=0.0)
 
 
+# Every fourth kind is quick: the other tests show that the digest of a program is another one for all of them.
+SOME_QUICK = [pytest.param(name, marks=pytest.mark.slow if i % 4 else ()) for i, name in enumerate(CHANGES)]
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_code(change, tmp_path):
     at, width, directory = CHANGES[change](), width_of(change), tmp_path / "checkpoint"
@@ -746,7 +750,7 @@ def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_
         losses(learner, width=width, checkpoint=directory)
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", SOME_QUICK)
 def test_an_interrupted_run_does_not_go_on_with_other_code(change, tmp_path, monkeypatch):
     at, directory = CHANGES[change](), tmp_path / "checkpoint"
     _stop_after_a_call(monkeypatch)
@@ -757,7 +761,7 @@ def test_an_interrupted_run_does_not_go_on_with_other_code(change, tmp_path, mon
         losses(at(2.5), width=width_of(change), checkpoint=directory)
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("change", SOME_QUICK)
 def test_results_of_other_code_are_not_merged(change):
     at, width = CHANGES[change](), width_of(change)
     first = simulate(at(1.25), Noisy(), 4, 1, **RUN | {"width": width})
