@@ -349,7 +349,7 @@ def data_doors() -> Iterator[Door]:
     log = {"index": labels, "reward": np.ones(4), "n_arms": 2, "seen": features}
     trace = {"arms": np.ones((4, 2, 3)), "reward": np.ones((4, 2))}
     events = {
-        "action": labels, "reward": np.ones(4), "propensity": np.full(4, 0.5), "policy": np.full((4, 2), 0.5),
+        "log": labels, "reward": np.ones(4), "propensity": np.full(4, 0.5), "policy": np.full((4, 2), 0.5),
         "model": None, "level": 0.95,
     }  # fmt: skip
     for name, function, given in (
@@ -360,14 +360,20 @@ def data_doors() -> Iterator[Door]:
         ("evaluate", evaluate, events),
     ):
         for argument in given:
-            legal = {"n_arms": whole("[1, inf)"), "level": real("(0, 1)")}.get(argument, arrays)
-            if argument in ("seen", "model"):
-                legal = _or_none
-            yield Door(f"{name}.{argument}", _with(function, given, argument), legal, tuple(given))
+            legal = {"n_arms": whole("[1, inf)"), "level": _level}.get(argument, arrays)
+            if argument in ("n_arms", "seen", "model"):
+                legal = _or_none(legal)
+            # An array of actions is numbered as `actions` have it, and errors name these.
+            yield Door(f"{name}.{argument}", _with(function, given, argument), legal, (*given, "action"))
 
 
-def _or_none(value: Any) -> bool | None:
-    return True if value is None else arrays(value)
+def _level(value: Any) -> bool | None:
+    """A level is a number of the host, where the least double is one."""
+    return True if isinstance(value, float) and 0.0 < value < 1.0 else real("(0, 1)")(value)
+
+
+def _or_none(legal: Callable[[Any], bool | None]) -> Callable[[Any], bool | None]:
+    return lambda value: True if value is None else legal(value)
 
 
 def answer(door: Door, value: str) -> Finding | None:

@@ -36,7 +36,6 @@ def test_every_bad_input_is_told_in_a_line_that_names_the_parameter(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.xfail(strict=False, reason="evaluate(level=) does not check its type")
 def test_every_bad_table_of_data_is_told_in_a_line():
     assert wrong((door, value) for door in generated.data_doors() for value in generated.VALUES) == []
 
