@@ -137,6 +137,12 @@ def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actio
             stacklevel=3,
         )
         return Log.from_arrays(action, reward, propensity, actions=log.actions)
+    if isinstance(names, int) and 2 < names == 1 + np.count_nonzero(log.counts) and not log.counts[0]:
+        warnings.warn(
+            f"evaluate: actions 1 to {names - 1} are in the log and 0 is not; they are taken for numbers from 0 to "
+            f"{names - 1}: if they are 1 to {names}, give actions=range(1, {names + 1})",
+            stacklevel=3,
+        )
     return log
 
 

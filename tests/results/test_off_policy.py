@@ -364,3 +364,16 @@ class TestLearners:
         said = r"the log never shows 1, which are 100.00% of what the learner plays"
         with pytest.warns(UserWarning, match=said), pytest.raises(InputError, match="no trial of the learner"):
             evaluate(log, Constant(), seeds=2)
+
+
+def test_actions_that_may_be_numbered_from_1_are_warned_of():
+    """Of three, the third was never logged: 1 and 2 may be the first two or the last two."""
+    action, paid = np.tile([1, 2], 100), np.tile([1.0, 0.0], 100)
+    arguments = (action, paid, np.full(200, 0.5))
+    with pytest.warns(UserWarning, match=r"if they are 1 to 3, give actions=range\(1, 4\)"):
+        evaluate(*arguments, [0.0, 0.5, 0.5], interval="student")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = evaluate(*arguments, [0.5, 0.5, 0.0], actions=range(1, 4), interval="student")
+    assert not any("range(1, 4)" in str(warning.message) for warning in said)
+    assert found[0].value == 0.5
