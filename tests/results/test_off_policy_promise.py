@@ -70,7 +70,7 @@ def test_bernstein_intervals_hold_their_level(name, n):
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("even", 200), ("p in .1, .5", 1000), ("three arms", 1000), ("rare reward", 1000), ("clicks", 1000)]
+    ("name", "n"), [("even", 200), ("p in .1, .5", 1000), ("three arms", 1000), ("rare reward", 3000), ("clicks", 1000)]
 )
 def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=80):
     """Without a warning, that is with an effective sample size of 50 or more."""
