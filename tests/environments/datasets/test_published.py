@@ -173,7 +173,7 @@ def test_reproduce_plays_what_is_there(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", DATA_SETS)
 def test_digests_are_those_of_the_published_files(name):
-    """Where JAXBANDITS_DATA has them."""
+    """The files are those of JAXBANDITS_DATA."""
     path = find(name) if published.directory() is not None else None
     if path is None:
         pytest.skip(f"no {name} on this machine")
