@@ -200,7 +200,7 @@ def test_costs_are_recovered_from_rates_that_follow_the_formula():
 
 
 def made_up():
-    """Return a made-up record of a run, with rates that follow from other costs; one program is slow, one lost to the CPU."""
+    """Return a made-up record of a run: rates follow from other costs, one program is slow, one lost to the CPU."""
     costs, counts, gpu = Costs(node=1e-6, share=0.5), json.loads(counts_path("0.11.2").read_text()), GPUS["h200"]
 
     def rate_of(name, width, factor=1.0):

@@ -83,7 +83,7 @@ def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=80)
 
 
 def test_rare_rewards_give_a_warning():
-    """Where one click is expected, and bootstrap intervals cover 0.6; so do intervals of no width."""
+    """One click is expected: intervals of the bootstrap are too short, and so are intervals of no width."""
     rare = law([0.5, 0.5], [0.001, 0.002], [1.0, 0.0])
     found = [covered(rare, 2000, seed, "student") for seed in range(20)]
     assert all(told for _, told in found)
