@@ -17,7 +17,7 @@ import plain_tex
 import site_pages
 
 from jaxbandits import __version__
-from jaxbandits.report.style import mathtext
+from jaxbandits.reproduction.figures.style import mathtext
 
 project = "jaxbandits"
 author = "The jaxbandits developers"

@@ -111,8 +111,8 @@ print(difference)
 # decided. The figures of papers are judged in this way (`jaxbandits reproduce linear/fig1`).
 
 # %%
-from jaxbandits.experiments.engine.claim import Claim, Measured
-from jaxbandits.experiments.engine.statistic import mean_difference
+from jaxbandits.reproduction.engine.claim import Claim, Measured
+from jaxbandits.reproduction.engine.statistic import mean_difference
 
 claim = Claim(
     text="under heavy tails the mean regret of Hvt-UCB is below that of OFUL",

@@ -1,6 +1,6 @@
 """Write the page of the papers' errata: python tools/errata.py > docs/errata.md."""
 
-from jaxbandits.experiments.papers import PAPERS
-from jaxbandits.report import errata
+from jaxbandits.reproduction.ledger import errata
+from jaxbandits.reproduction.papers import PAPERS
 
 print(errata.markdown(PAPERS), end="")

@@ -22,7 +22,7 @@ from PIL import Image
 from jaxbandits import InputError, cli, simulate
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.reproduction import EXPERIMENTS
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "gallery"
 SIZE = (480, 300)  # pixels

@@ -32,10 +32,11 @@ class Mutant(NamedTuple):
     tests: tuple[str, ...]
 
 
-_EXPERIMENTS, _ENGINE = "jaxbandits/experiments/", "jaxbandits/experiments/engine/"
+_EXPERIMENTS, _ENGINE = "jaxbandits/reproduction/experiments/", "jaxbandits/reproduction/engine/"
+_LEDGER, _ROWS = "jaxbandits/reproduction/ledger/", "tests/reproduction/test_ledger.py"
 _LOOP = "jaxbandits/simulation/loop.py"
-_CLAIMS, _DECLARED = "tests/experiments/test_claims.py", "tests/experiments/test_declared_claims.py"
-_STATISTICS, _INTERVALS = "tests/experiments/test_statistics.py", "tests/results/test_intervals.py"
+_CLAIMS, _DECLARED = "tests/reproduction/test_claims.py", "tests/reproduction/test_declared_claims.py"
+_STATISTICS, _INTERVALS = "tests/reproduction/test_statistics.py", "tests/results/test_intervals.py"
 _STREAMS = (
     "tests/simulation/test_loop.py::test_every_consumer_of_randomness_has_a_stream_of_its_own_and_every_round_new_draws"
 )
@@ -53,7 +54,7 @@ def _declared(*rows: tuple[str, str, str, str, str]) -> list[Mutant]:
 
 MUTANTS = [
     *_of(
-        _ENGINE, "tests/experiments/test_tuning.py",
+        _ENGINE, "tests/reproduction/test_tuning.py",
         ("nearness of constants", "tuning.py", "best([multipliers[i]", "best([found.candidates[i].point"),
         ("a table forgets its rows", "tuning.py", "dict(self.module.MULTIPLIERS)", "{}"),
     ),
@@ -69,7 +70,7 @@ MUTANTS = [
         ("points that failed stay", "racing.py", "active = active[~failed]", "active = active[active >= 0]"),
     ),
     *_of(
-        _ENGINE, "tests/experiments/test_statements.py",
+        _ENGINE, "tests/reproduction/test_statements.py",
         ("better points of a sweep are worse", "statements.py",
          'below, "below", {"high": 0.0}', 'below, "below", {"low": 0.0}'),
         ("losses counted as wins", "statements.py", "win_share(panel, first, other", "win_share(panel, other, first"),
@@ -134,16 +135,16 @@ MUTANTS = [
     *_declared(
         ("Figure 1's learners swapped", "linear/fig1.py", '*lower("Hvt-UCB", "OFUL", on',
          '*lower("OFUL", "Hvt-UCB", on', "figure_1_of_the_heavy_tailed_paper"),
-        ("environment not taken off", "engine/statistic.py", "rows = rows - np.median", "rows = rows - 0.0 * np.median",
+        ("environment not taken off", "../engine/statistic.py", "rows = rows - np.median", "rows = rows - 0.0 * np.median",
          "uniform_play_is_taken_off_what_is_timed"),
-        ("comparable within 2", "engine/thresholds.py", "COMPARABLE, MODEST, MUCH = 1.5",
+        ("comparable within 2", "../engine/thresholds.py", "COMPARABLE, MODEST, MUCH = 1.5",
          "COMPARABLE, MODEST, MUCH = 2.0",
          "figure_2_of_the_heavy_tailed_paper"),
         ("Figure 4's bound without its decades", "linear/setting.py", " * 10.0**decades", "",
          "what_learners_of_the_heavy_tailed_figures_are_given"),
         ("nu = 13.1", "linear/fig1.py", "bound=1.31)", "bound=13.1)",
          "what_learners_of_the_heavy_tailed_figures_are_given"),
-        ("radius squared", "../diagnostics/linear.py", "length / r.algorithm.radius(r.t + 1, r.next_state)",
+        ("radius squared", "../../diagnostics/linear.py", "length / r.algorithm.radius(r.t + 1, r.next_state)",
          "length / r.algorithm.radius(r.t + 1, r.next_state) ** 2", "the_coverage_ratio_is_error_over_radius"),
         ("GLM factor inverted", "glm/fig1.py", "factor=MODEST", "factor=1.0 / MODEST",
          "figure_1_of_the_generalised_linear_paper"),
@@ -153,7 +154,7 @@ MUTANTS = [
          "1000_times_is_tested_at_1000"),
         ("OFUL's drop upside down", "linear/drop.py", '"OFUL",\n            heavy,\n            light,',
          '"OFUL",\n            light,\n            heavy,', "heavy_tails_against_gaussian_noise"),
-        ("CRTM's kept rewards counted", "../diagnostics/linear.py", "* jnp.abs(r.feedback.reward) > r.state.threshold",
+        ("CRTM's kept rewards counted", "../../diagnostics/linear.py", "* jnp.abs(r.feedback.reward) > r.state.threshold",
          "* jnp.abs(r.feedback.reward) < r.state.threshold", "what_crtm_truncates"),
         ("Corollary 1 with nu for nu^2", "linear/bound_only.py", "rounds * float(bound) ** 2", "rounds * float(bound)",
          "a_bound_on_the_moments_only"),
@@ -166,7 +167,7 @@ MUTANTS = [
         ("E5's means without their root", "oco/e5.py", "/ math.sqrt(horizon)", "/ horizon",
          "numbers_of_the_study_on_sea"),
         ("E3's 16", "oco/e3.py", "math.sqrt(17.0)", "math.sqrt(16.0)", "numbers_of_the_study_on_sea"),
-        ("E1's bound with D^2", "../theory/oco.py", "return diameter * (", "return diameter**2 * (",
+        ("E1's bound with D^2", "../../theory/oco.py", "return diameter * (", "return diameter**2 * (",
          "numbers_of_the_study_on_sea"),
     ),
     *_of(
@@ -183,7 +184,7 @@ MUTANTS = [
         ("kappa inverted", "glm.py", "middle) < stated", "middle) > stated"),
     ),
     *_of(
-        _EXPERIMENTS, "tests/experiments/test_theorem_experiments.py",
+        _EXPERIMENTS, "tests/reproduction/test_theorem_experiments.py",
         ("regrets of anytime forms unweighted", "dro/players.py", "(trials.get(name) / total for",
          "(trials.get(name) / trials.record_points for"),
         ("the weights compete with the smallest risks", "dro/players.py", "[..., -environment.top_k :]",
@@ -196,13 +197,13 @@ MUTANTS = [
         ("linear figures headed by other constants", "linear/setting.py", 'headline="tuned",', 'headline="",'),
     ),
     *_of(
-        "jaxbandits/report/", "tests/report/test_rejudged.py",
+        _LEDGER, "tests/reproduction/test_rejudged.py",
         ("printed intervals are shares", "rejudged.py", "if is_share(claim.statistic):", "if True:"),
         ("rows of this version have another p", "rejudged.py", 'run.manifest["method"] == METHOD else', "False else"),
     ),
-    Mutant("times of the headline run are missing", "jaxbandits/report/ledger.py",
+    Mutant("times of the headline run are missing", _LEDGER + "ledger.py",
            'not claim["missing"] and (at is None', 'claim["missing"] and (at is None',
-           ("tests/report/test_ledger.py::test_times_that_the_headline_run_did_not_take_are_those_of_another_run",)),
+           ("tests/reproduction/test_ledger.py::test_times_that_the_headline_run_did_not_take_are_those_of_another_run",)),
     *_declared(
         ("Figure 8 levels off where it falls", "dro/fig8.py", '_of_metrics(fixed, "objective", "objective_at_',
          '_of_metrics(fixed, "objective_at_preset", "objective_at_', "figure_8_of_the_group_dro_paper"),
@@ -212,9 +213,9 @@ MUTANTS = [
          'in ("LBPM",)\n        for metric', "figure_2_of_the_projection_free_paper"),
         ("certificates of OONS loosened", "oco/certificates.py", '"negative_slack": (\n        1e-5',
          '"negative_slack": (\n        1e-2', "certificates_of_oons_are_as_tight_as_rounding"),
-        ("all claims are statements", "engine/claim.py", 'return "observation"', 'return "statement"',
+        ("all claims are statements", "../engine/claim.py", 'return "observation"', 'return "statement"',
          "the_kind_of_a_claim_is_known_from_its_place"),
-        ("not worse by a factor of 3", "engine/statements.py", "            place=place,\n            high=within,",
+        ("not worse by a factor of 3", "../engine/statements.py", "            place=place,\n            high=within,",
          "            place=place,\n            high=2.0 * within,", "figure_1_of_the_generalised_linear_paper"),
     ),
     Mutant("the path-wise inequality of OONS loosened", "jaxbandits/diagnostics/oons_rounds.py",
@@ -227,20 +228,20 @@ MUTANTS = [
            "algorithm.update(update_key, t - delay + 1,",
            ("tests/environments/operators/test_operators.py::test_late_feedback_comes_with_the_time_of_its_own_round",)),
     Mutant("tuning on the judged seeds", _ENGINE + "tuning.py", "FIRST_SEED = 1_000_000", "FIRST_SEED = 20_000",
-           ("tests/experiments/test_tuning.py::test_no_judged_seed_is_a_tuning_seed",)),
+           ("tests/reproduction/test_tuning.py::test_no_judged_seed_is_a_tuning_seed",)),
     Mutant("pseudo-regret against the realised comparator", "jaxbandits/environments/oco/linear_losses.py",
            '"pseudo_regret": values["mean_loss"] - values["mean_comparator_loss"]',
            '"pseudo_regret": values["mean_loss"] - values["comparator_loss"]',
            ("tests/environments/oco/test_linear_losses.py::test_regrets_are_against_their_own_comparators",)),
-    Mutant("what cannot fail is counted", "jaxbandits/report/ledger.py",
+    Mutant("what cannot fail is counted", _LEDGER + "ledger.py",
            'for row in self.rows if not row.claim.get("cannot fail")', "for row in self.rows",
-           ("tests/report/test_ledger.py::test_panels_of_a_sentence_are_one_entry",)),
-    Mutant("a sentence holds if one panel does", "jaxbandits/report/ledger.py",
+           ("tests/reproduction/test_ledger.py::test_panels_of_a_sentence_are_one_entry",)),
+    Mutant("a sentence holds if one panel does", _LEDGER + "ledger.py",
            'return "in part" if holds else "no"', 'return "yes" if holds else "no"',
-           ("tests/report/test_ledger.py::test_panels_of_a_sentence_are_one_entry",)),
+           ("tests/reproduction/test_ledger.py::test_panels_of_a_sentence_are_one_entry",)),
     *_of(
-        _EXPERIMENTS, "tests/experiments/test_classics.py",
-        ("a slope without its unit", "engine/statistic.py", "/ (unit * np.sum(centred**2))", "/ np.sum(centred**2)"),
+        _EXPERIMENTS, "tests/reproduction/test_classics.py",
+        ("a slope without its unit", "../engine/statistic.py", "/ (unit * np.sum(centred**2))", "/ np.sum(centred**2)"),
         ("shares of another gap's bound", "classics/etc_fig6_1.py", "regret / panel.bound",
          "regret / etc_bound(1.0, 1000)"),
         ("a window without its variation", "classics/setting.py", '"variation": variation}', '"variation": 1.0}'),
@@ -257,7 +258,7 @@ MUTANTS = [
          "gap * math.sqrt(exploration)"),
     ),
     *_of(
-        _EXPERIMENTS + "oco/", "tests/experiments/test_oco.py",
+        _EXPERIMENTS + "oco/", "tests/reproduction/test_oco.py",
         ("bounded domains without D^2", "bounded.py", "return diameter**2 +", "return diameter +"),
         ("a hint against who knows D", "bounded.py", "*higher(", "*lower("),
         ("natural logarithm of epochs", "anytime.py", "math.log2(rounds)", "math.log(rounds)"),
@@ -301,7 +302,7 @@ MUTANTS = [
            ("tests/base/test_spec.py::test_names_are_unique", "tests/base/test_registry.py")),
     Mutant("lowest counts the groups in which a label is highest", _EXPERIMENTS + "dro/setting.py",
            "risks[0] <= risks.min(axis=0)", "risks[0] >= risks.max(axis=0)",
-           ("tests/experiments/test_dro.py::test_statistics_count_groups",)),
+           ("tests/reproduction/test_dro.py::test_statistics_count_groups",)),
     Mutant("sums between record points are plain", "jaxbandits/simulation/meters.py",
            "total.add(self.recent[metric])", "CompensatedSum(total.total + self.recent[metric], total.error)",
            ("tests/float32/test_sums.py",)),
@@ -310,39 +311,39 @@ MUTANTS = [
            ("tests/simulation/test_executables.py::test_a_file_is_read_under_its_own_key_only",)),
     Mutant("covertype forgets the multipliers", _EXPERIMENTS + "glm/covertype.py",
            "{name: factor * getattr(learner, name) for", "{name: factor for",
-           ("tests/experiments/test_glm.py::test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel",)),
+           ("tests/reproduction/test_glm.py::test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel",)),
     Mutant("every draw twice", _LOOP, "rng.fold_in(stream, t) for", "rng.fold_in(stream, t // 2) for",
            (_STREAMS,)),
     Mutant("environment and learner share a key", "jaxbandits/simulation/trial_keys.py",
            "*_split(alg_key, 3)", "*_split(env_key, 3)",
            (_STREAMS,)),
-    Mutant("changed files pass for committed ones", "jaxbandits/report/ledger.py",
-           'return bool(commit) and not commit.endswith("+")', "return bool(commit)", ("tests/report/test_ledger.py",)),
-    Mutant("double precision passes for the usual run", "jaxbandits/report/ledger.py",
-           'and self.precision in ("", declared)', "", ("tests/report/test_ledger.py",)),
-    Mutant("another reading passes for the usual run", "jaxbandits/report/ledger.py",
-           '("seed", "without", "reading")', '("seed", "without")', ("tests/report/test_ledger.py",)),
-    Mutant("a stand-in heads the chapter", "jaxbandits/report/ledger.py", ', bool(run.manifest["stand_ins"]))', ")",
-           ("tests/report/test_ledger.py",)),
+    Mutant("changed files pass for committed ones", _LEDGER + "ledger.py",
+           'return bool(commit) and not commit.endswith("+")', "return bool(commit)", (_ROWS,)),
+    Mutant("double precision passes for the usual run", _LEDGER + "ledger.py",
+           'and self.precision in ("", declared)', "", (_ROWS,)),
+    Mutant("another reading passes for the usual run", _LEDGER + "ledger.py",
+           '("seed", "without", "reading")', '("seed", "without")', (_ROWS,)),
+    Mutant("a stand-in heads the chapter", _LEDGER + "ledger.py", ', bool(run.manifest["stand_ins"]))', ")",
+           (_ROWS,)),
     Mutant("iterations of SMPA_m counted as rounds", _EXPERIMENTS + "dro/setting.py",
            "2.0 if isinstance(algorithm, SMPA)", "1.0 if isinstance(algorithm, SMPA)",
-           ("tests/experiments/test_dro.py",)),
+           ("tests/reproduction/test_dro.py",)),
     Mutant("the queue of LPM is damped", "jaxbandits/algorithms/coco/lpm.py", '"damping": 0.0}', '"damping": None}',
            ("tests/algorithms/coco/test_lpm.py",)),
     Mutant("a screened grid without neighbours", _ENGINE + "tuning.py", "screen(list(around.values())",
            "screen(list(best_points)",
            (
-               "tests/experiments/test_tuning.py::"
+               "tests/reproduction/test_tuning.py::"
                "test_a_screened_grid_plays_every_other_value_the_neighbours_of_the_best_and_the_best_on_all_seeds",
            )),
-    Mutant("another reading not taken", _EXPERIMENTS + "engine/experiment.py", "if k in changed else v for",
+    Mutant("another reading not taken", _ENGINE + "experiment.py", "if k in changed else v for",
            "if not changed else v for",
-           ("tests/experiments/test_experiments.py::test_other_readings_change_what_they_name_and_nothing_else",)),
-    Mutant("thresholds recognised by how they begin", "jaxbandits/report/rejudged.py",
+           ("tests/reproduction/test_experiments.py::test_other_readings_change_what_they_name_and_nothing_else",)),
+    Mutant("thresholds recognised by how they begin", _LEDGER + "rejudged.py",
            'f"{after},".startswith(f"{region(claim)},")', "after.startswith(region(claim))",
-           ("tests/report/test_rejudged.py",)),
-    Mutant("adjusted verdicts of one experiment alone", "jaxbandits/report/ledger.py",
-           'return row["experiment"].partition("/")[0]', 'return row["experiment"]', ("tests/report/test_ledger.py",)),
+           ("tests/reproduction/test_rejudged.py",)),
+    Mutant("adjusted verdicts of one experiment alone", _LEDGER + "ledger.py",
+           'return row["experiment"].partition("/")[0]', 'return row["experiment"]', (_ROWS,)),
 ]  # fmt: skip
 
 

@@ -26,9 +26,9 @@ from jaxbandits.base import lazy
 from jaxbandits.base.pytree import field_table, named_constructors
 from jaxbandits.catalogue import FAMILIES, PARTS, Names
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.papers import PAPERS
-from jaxbandits.report import errata
+from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.ledger import errata
+from jaxbandits.reproduction.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "docs" / "generated"
@@ -63,7 +63,7 @@ MODULES = {  # page: its title, and modules whose members it lists
     "numerics": ("Random numbers and inverses", ["jaxbandits.numerics.rng", "jaxbandits.numerics.inverse_factors"]),
     "meters": ("Meters", [f"jaxbandits.diagnostics.{name}" for name in ("linear", "glm", "oco", "coco")]),
     "theory": ("Bounds of the theorems", [f"jaxbandits.theory.{name}" for name in PAPERS]),
-    "experiments": ("Experiments", ["jaxbandits.experiments"]),
+    "experiments": ("Experiments", ["jaxbandits.reproduction"]),
 }
 
 

@@ -79,7 +79,7 @@ def _draw(kind: str, measured: dict[str, dict[str, float]]) -> None:
     import matplotlib.pyplot as plt
     import numpy as np
 
-    from jaxbandits.report.style import SETTINGS, open_frame
+    from jaxbandits.reproduction.figures.style import SETTINGS, open_frame
 
     with plt.rc_context(SETTINGS):
         figure, ax = plt.subplots(figsize=(6.0, 3.4), layout="constrained")

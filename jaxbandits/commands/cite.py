@@ -17,7 +17,7 @@ def _cite(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.base.version import __version__
     from jaxbandits.environments import ENVIRONMENTS
-    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.reproduction import EXPERIMENTS
 
     entries = {**ALGORITHMS, **ENVIRONMENTS}
     found = []

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jaxbandits.experiments import Experiment
+    from jaxbandits.reproduction import Experiment
 
 
 def add(commands: Any) -> None:
@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     del arguments
     from jaxbandits.environments.datasets import published
-    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.reproduction import EXPERIMENTS
 
     for name, data_set in published.DATA_SETS.items():
         path = published.find(name)

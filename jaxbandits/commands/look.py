@@ -8,7 +8,7 @@ from jaxbandits.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
     from jaxbandits.base.registry import Entry
-    from jaxbandits.experiments import Experiment
+    from jaxbandits.reproduction import Experiment
 
 
 def add(commands: Any) -> None:
@@ -50,7 +50,7 @@ def _rooms() -> dict[str, dict[str, str]]:
     """Return per kind of object a line for each name."""
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.environments import ENVIRONMENTS
-    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.reproduction import EXPERIMENTS
 
     return {
         "algorithms": {name: entry.source for name, entry in ALGORITHMS.items()},
@@ -78,7 +78,7 @@ def _show(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.commands.cite import full_names
     from jaxbandits.environments import ENVIRONMENTS
-    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.reproduction import EXPERIMENTS
 
     if arguments.name in _families():
         _print_rooms({room: _of_family(names, arguments.name) for room, names in _rooms().items()})

@@ -41,8 +41,8 @@ def _report(arguments: argparse.Namespace) -> int:
 def _write_kept(arguments: argparse.Namespace) -> int:
     """Write tables and JSON from a JSON alone."""
     from jaxbandits.base.errors import InputError
-    from jaxbandits.experiments.papers import PAPERS
-    from jaxbandits.report import ledger, record
+    from jaxbandits.reproduction.ledger import ledger, record
+    from jaxbandits.reproduction.papers import PAPERS
 
     if arguments.kept is None or not (arguments.markdown or arguments.settings):
         raise InputError("report needs a directory, or --kept FILE with --markdown FILE or --settings FILE")
@@ -50,8 +50,8 @@ def _write_kept(arguments: argparse.Namespace) -> int:
         raise InputError("--out needs a directory: figures are those of finished runs")
     runs = record.read_settings(arguments.kept)
     if arguments.rejudge:
-        from jaxbandits.experiments import EXPERIMENTS
-        from jaxbandits.report import rejudged
+        from jaxbandits.reproduction import EXPERIMENTS
+        from jaxbandits.reproduction.ledger import rejudged
 
         runs = rejudged.described(runs, EXPERIMENTS)
     written = [] if arguments.markdown is None else [ledger.write_markdown(runs, PAPERS, arguments.markdown)]
@@ -72,14 +72,14 @@ def write(
 
     The last two with the runs of `kept`, a JSON from before.
     """
-    from jaxbandits.experiments.papers import PAPERS
-    from jaxbandits.report import ledger, page, record
+    from jaxbandits.reproduction.ledger import ledger, page, record
+    from jaxbandits.reproduction.papers import PAPERS
 
     runs = ledger.read(directory)
     earlier = [] if kept is None else record.read_settings(kept)
     if rejudge:
-        from jaxbandits.experiments import EXPERIMENTS
-        from jaxbandits.report import files, rejudged
+        from jaxbandits.reproduction import EXPERIMENTS
+        from jaxbandits.reproduction.ledger import files, rejudged
 
         runs = rejudged.rejudged(runs, EXPERIMENTS, files.commit())
         earlier = rejudged.described(earlier, EXPERIMENTS, {run.name for run in runs if run.usual})

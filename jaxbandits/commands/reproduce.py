@@ -18,9 +18,9 @@ from jaxbandits.commands import report as report_lib
 from jaxbandits.commands.arguments import number, path, settings, whole, with_plugins
 
 if TYPE_CHECKING:
-    from jaxbandits.experiments import Experiment
-    from jaxbandits.experiments.engine.budget import BudgetRun
-    from jaxbandits.experiments.engine.run import Report
+    from jaxbandits.reproduction import Experiment
+    from jaxbandits.reproduction.engine.budget import BudgetRun
+    from jaxbandits.reproduction.engine.run import Report
 
 _MOST_PROCESSES = 8  # side by side unless asked for: each holds some hundred megabytes
 
@@ -84,9 +84,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
     arguments.float64 |= jax.config.read("jax_enable_x64")
     from jaxbandits.base.errors import InputError
-    from jaxbandits.experiments import EXPERIMENTS
-    from jaxbandits.experiments.engine.experiment import chosen
-    from jaxbandits.report import files
+    from jaxbandits.reproduction import EXPERIMENTS
+    from jaxbandits.reproduction.engine.experiment import chosen
+    from jaxbandits.reproduction.ledger import files
 
     _warn_once()
     experiments = chosen(EXPERIMENTS, arguments.experiment)
@@ -145,9 +145,9 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
     import jax
 
     from jaxbandits.base import files as files_lib
-    from jaxbandits.experiments.engine.run import left_out, run
-    from jaxbandits.report import files, finished
-    from jaxbandits.report.manifest import MANIFEST
+    from jaxbandits.reproduction.engine.run import left_out, run
+    from jaxbandits.reproduction.ledger import files, finished
+    from jaxbandits.reproduction.ledger.manifest import MANIFEST
 
     start = files.Start.now()
     experiment = experiment.with_interpretation(arguments.interpretation)
@@ -196,7 +196,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
 
 def _host_code(experiment: "Experiment", arguments: argparse.Namespace) -> list[str]:
     """Return the user's code on which a run depends, in words."""
-    from jaxbandits.experiments import BUILT_IN
+    from jaxbandits.reproduction import BUILT_IN
 
     of_user = [*map(str, arguments.plugin), *([] if experiment.name in BUILT_IN else [experiment.name])]
     return [f"{', '.join(of_user)} is code of yours"] if of_user else []
@@ -209,7 +209,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     """
     from jaxbandits.base import ranges
     from jaxbandits.base.errors import InputError
-    from jaxbandits.experiments.engine.budget import parts
+    from jaxbandits.reproduction.engine.budget import parts
     from jaxbandits.simulation.driver import available_cores
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
@@ -257,7 +257,7 @@ class _Outcome(NamedTuple):
 def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
     """Run one experiment as a budget has it."""
     from jaxbandits.base.errors import InputError
-    from jaxbandits.experiments.engine.run import labels_of
+    from jaxbandits.reproduction.engine.run import labels_of
 
     name, since, worked = experiment.name.replace("/", "-") + part.suffix, time.perf_counter(), False
     print(f"{name} ...", file=sys.stderr)
@@ -277,7 +277,7 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
 
 def _captured(name: str, part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
     """Run one experiment in a process of its own, which has no terminal."""
-    from jaxbandits.experiments import EXPERIMENTS
+    from jaxbandits.reproduction import EXPERIMENTS
 
     printed, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):

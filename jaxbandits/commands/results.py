@@ -50,8 +50,8 @@ def add(commands: Any) -> None:
 
 def _plot(arguments: argparse.Namespace) -> int:
     from jaxbandits.base.errors import InputError
-    from jaxbandits.experiments import EXPERIMENTS
-    from jaxbandits.report import figures, panels
+    from jaxbandits.reproduction import EXPERIMENTS
+    from jaxbandits.reproduction.figures import panels, render
     from jaxbandits.results.result import Result
 
     file, drawn = arguments.file, {}
@@ -63,8 +63,8 @@ def _plot(arguments: argparse.Namespace) -> int:
         result = Result.load(file)
     given = {"metric": arguments.metric, "x": arguments.x, "algorithms": arguments.include}
     drawn |= {name: value for name, value in given.items() if value is not None}
-    figure = figures.single(result, band=arguments.band, paper=arguments.paper, **drawn)
-    written = figures.save(figure, arguments.out or file.with_suffix(""))
+    figure = render.single(result, band=arguments.band, paper=arguments.paper, **drawn)
+    written = render.save(figure, arguments.out or file.with_suffix(""))
     print("wrote", *written, sep="\n  ")
     return 0
 

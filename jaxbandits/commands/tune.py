@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxbandits.commands.arguments import number, path, settings, whole
 
 if TYPE_CHECKING:
-    from jaxbandits.experiments.engine.tuning import MultiplierTable, TunedLearner
+    from jaxbandits.reproduction.engine.tuning import MultiplierTable, TunedLearner
 
 
 def add(commands: Any) -> None:
@@ -45,7 +45,7 @@ def _tune(arguments: argparse.Namespace) -> int:
 
     from jaxbandits.base import files
     from jaxbandits.base.errors import InputError, unknown_name
-    from jaxbandits.experiments import TABLES
+    from jaxbandits.reproduction import TABLES
 
     warnings.simplefilter("ignore")  # a race plays few trials at a time
     if arguments.family not in TABLES:

@@ -7,8 +7,8 @@ import pytest
 from scipy import special
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.engine.run import run
+from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.run import run
 from jaxbandits.results import intervals
 from jaxbandits.results.intervals import (
     log_ratio_interval,

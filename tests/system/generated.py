@@ -27,7 +27,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.pytree import is_static, named_constructors, validate
 from jaxbandits.data import LoggedReplay, RecordedTrace, TableBandit, evaluate
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.experiments import TABLES
+from jaxbandits.reproduction import TABLES
 from jaxbandits.simulation import StoppingRule, product
 from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.merge import merge_sweeps

@@ -15,7 +15,7 @@ import jaxbandits
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.catalogue import PARTS
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.experiments import EXPERIMENTS, TABLES, Experiment, Study
+from jaxbandits.reproduction import EXPERIMENTS, TABLES, Experiment, Study
 from jaxbandits.types import Algorithm, Environment
 from tests.conftest import UNKNOWN_TESTS
 
@@ -37,15 +37,14 @@ ALLOWED = {
     "evaluation": {"base", "environments", "results", "simulation"},
     "theory": _NUMERIC | {"algorithms", "theory"},
     "diagnostics": _NUMERIC | {"types", "domains", "estimation", "algorithms", "simulation", "diagnostics"},
-    "experiments": _NUMERIC
+    "reproduction": _NUMERIC
     | {"types", "domains", "estimation", "algorithms", "environments", "results", "simulation", "theory"}
-    | {"diagnostics", "experiments"},
-    "report": {"base", "results", "simulation", "experiments", "report"},
+    | {"diagnostics", "reproduction"},
     "testing": _NUMERIC | {"types", "results", "simulation", "testing"},
     "plugins": {"base"},
     "__main__": {"cli"},
     "commands": {
-        *("base", "algorithms", "environments", "results", "simulation", "sweeps", "experiments", "report"),
+        *("base", "algorithms", "environments", "results", "simulation", "sweeps", "reproduction"),
         *("testing", "plugins", "commands"),
     },
     "cli": {"base", "commands", "plugins"},
@@ -89,21 +88,22 @@ def test_no_module_imports_itself_in_a_circle():
 
 def test_reports_know_no_particular_experiment():
     """The engine of experiments knows none either."""
-    for path in [*(PACKAGE / "report").glob("*.py"), *(PACKAGE / "experiments" / "engine").glob("*.py")]:
+    rooms = ("engine", "figures", "ledger")
+    for path in (path for room in rooms for path in (PACKAGE / "reproduction" / room).glob("*.py")):
         for name in _all_imports(path):
-            if name.startswith("jaxbandits.experiments"):
-                assert name.split(".")[2:3] == ["engine"], f"{path.name} imports {name}"
+            if name.startswith("jaxbandits.reproduction"):
+                assert name.split(".")[2:3] [0] in rooms, f"{path.name} imports {name}"
 
 
 def test_folders_of_experiments_hold_experiments_and_nothing_else():
     """`family/a_b.py` declares the experiment `family/a-b`; `setting.py` what the experiments of the paper share."""
-    folder = PACKAGE / "experiments"
+    folder = PACKAGE / "reproduction" / "experiments"
     for family in TABLES:
         declared = {name.partition("/")[2] for name in EXPERIMENTS if name.startswith(f"{family}/")}
         stems = {path.stem for path in (folder / family).glob("*.py")} - {"__init__"}
         assert stems - {"setting"} == {name.replace("-", "_") for name in declared}, family
         for stem in stems:
-            values = vars(importlib.import_module(f"jaxbandits.experiments.{family}.{stem}")).values()
+            values = vars(importlib.import_module(f"jaxbandits.reproduction.experiments.{family}.{stem}")).values()
             own = {value.name for value in values if isinstance(value, Experiment)}
             if stem == "setting":
                 assert not own and any(isinstance(value, Study) for value in values), family
@@ -112,7 +112,7 @@ def test_folders_of_experiments_hold_experiments_and_nothing_else():
 
 
 def test_declarations_and_the_simulator_load_neither_matplotlib_nor_chex():
-    code = "import sys, jaxbandits.experiments, jaxbandits.simulation; print({'matplotlib', 'chex'} & {*sys.modules})"
+    code = "import sys, jaxbandits.reproduction, jaxbandits.simulation; print({'matplotlib', 'chex'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PACKAGE.parent)
     assert done.stdout.strip() == "set()"
 
@@ -279,7 +279,7 @@ NAMESAKES = {  # public names with two meanings, and why they keep them
 
 def test_a_public_name_has_one_meaning():
     """In the namespaces of the package, in the modules that the site documents, and among parts of specifications."""
-    spaces = ["", *(f".{name}" for name in (*FAMILIES, "domains", "simulation", "testing", "experiments"))]
+    spaces = ["", *(f".{name}" for name in (*FAMILIES, "domains", "simulation", "testing", "reproduction"))]
     spaces += [".numerics.rng", ".numerics.inverse_factors", ".environments.linear.noise", ".estimation.links"]
     spaces += [f".{room}.{info.name}" for room in ("diagnostics", "theory") for info in _modules(room)]
     meanings: dict[str, dict[int, str]] = {}
@@ -320,7 +320,7 @@ def test_the_version_is_known_without_importing_jax():
 
 def test_no_barrier_is_placed_by_hand_in_what_the_interpreter_runs():
     """`tracing.liveness` places them; one placed by hand would only distract a reader of the algorithm."""
-    rooms = ("algorithms", "environments", "domains", "experiments", "estimation")
+    rooms = ("algorithms", "environments", "domains", "reproduction", "estimation")
     by_hand = {
         PACKAGE / "estimation/likelihood.py",  # no rule knows that a loop seldom runs
         PACKAGE / "estimation/history.py",  # nor that a row is read before its place is written

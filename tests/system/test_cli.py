@@ -16,7 +16,7 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.cli import main
 from jaxbandits.commands.arguments import settings
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Options, compare
@@ -344,7 +344,7 @@ def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
 
 _PLUGIN = """
 from jaxbandits import linear
-from jaxbandits.experiments import Experiment, Panel, register_experiment
+from jaxbandits.reproduction import Experiment, Panel, register_experiment
 
 register_experiment(
     Experiment(

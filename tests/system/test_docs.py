@@ -16,8 +16,8 @@ from jaxbandits import cli
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base import registry
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.engine.experiment import chosen
+from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.experiment import chosen
 from jaxbandits.sweeps import file
 from tests.pages import FENCE, FEWER, FILE, PAGES, ROOT, SLOW, blocks, execute
 

@@ -13,8 +13,8 @@ import pytest
 
 from jaxbandits import cli
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.experiments import EXPERIMENTS
-from jaxbandits.experiments.engine.experiment import chosen
+from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.experiment import chosen
 
 pytest.importorskip("jupytext")
 

@@ -8,8 +8,8 @@ import pytest
 from jaxbandits import InputError, plugins
 from jaxbandits.base import registry
 from jaxbandits.cli import _parser, main
-from jaxbandits.experiments import EXPERIMENTS, register_experiment
 from jaxbandits.linear import OFUL
+from jaxbandits.reproduction import EXPERIMENTS, register_experiment
 from tests.wrong import WRONG, outcome
 
 ENTRY = registry.Entry(OFUL, OFUL(dim=2), "nobody", ("linear/heavy_tailed",))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.estimation.links import Bernoulli, Poisson
-from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.theory import coco, dro, glm, linear, oco
 from tests.reference import dro_steps as printed
 

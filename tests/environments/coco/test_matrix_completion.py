@@ -17,7 +17,7 @@ from jaxbandits.environments.coco import matrix_completion
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion, Observed
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
-from jaxbandits.experiments.coco import setting
+from jaxbandits.reproduction.experiments.coco import setting
 from jaxbandits.simulation import simulate
 from jaxbandits.simulation.meters import Meter
 from jaxbandits.testing import contract

@@ -17,7 +17,7 @@ from jaxbandits.cli import main
 from jaxbandits.commands.data import data_on_this_machine, data_set_of
 from jaxbandits.environments.datasets import published
 from jaxbandits.environments.datasets.published import DATA_SETS, Published, RemoteFile, fetch, find, text_digest
-from jaxbandits.experiments import EXPERIMENTS
+from jaxbandits.reproduction import EXPERIMENTS
 
 TEXT = b"1 1 3.5\n1 2 4\n2 1 0.5\n"
 SHA256 = hashlib.sha256(TEXT.strip()).hexdigest()

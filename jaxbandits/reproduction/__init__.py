@@ -1,0 +1,39 @@
+"""The registry of experiments, written out by hand, family by family."""
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.reproduction.engine.claim import Claim, Verdict
+from jaxbandits.reproduction.engine.experiment import Experiment, Panel
+from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.reproduction.engine.tuning import MultiplierTable
+from jaxbandits.reproduction.experiments import classics, coco, dro, glm, linear, oco
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for family in (linear, glm, oco, coco, dro, classics)
+    for experiment in family.EXPERIMENTS
+}
+BUILT_IN = frozenset(EXPERIMENTS)  # names of the package's own
+TABLES: dict[str, MultiplierTable] = {
+    "coco": coco.TABLE,
+    "dro": dro.TABLE,
+    "glm": glm.TABLE,
+    "linear": linear.TABLE,
+    "oco": oco.TABLE,
+}
+
+__all__ = ["EXPERIMENTS", "TABLES", "Claim", "Experiment", "Panel", "Study", "Verdict", "register_experiment"]
+
+
+def register_experiment(experiment: Experiment) -> None:
+    """Add an experiment of your own, for `jaxbandits reproduce` with its tables, verdicts and figures.
+
+    Raises:
+      InputError: when its name is taken or not of the form `family/name`, or it is no `Experiment`.
+    """
+    if not isinstance(experiment, Experiment):
+        raise InputError(f"experiment must be an Experiment, got {format_value(experiment)}")
+    if experiment.name.count("/") != 1 or not all(experiment.name.split("/")):
+        raise InputError(f"an experiment's name must have the form 'family/name', got {format_value(experiment.name)}")
+    if experiment.name in EXPERIMENTS:
+        raise InputError(f"there is an experiment {experiment.name!r} already")
+    EXPERIMENTS[experiment.name] = experiment

@@ -1,0 +1,63 @@
+"""Budgets of an experiment: `quick`, `standard` and `full`."""
+
+from typing import Any, NamedTuple
+
+from jaxbandits.base.errors import unknown_name
+from jaxbandits.reproduction.engine.claim import REPEATS
+from jaxbandits.reproduction.engine.experiment import Experiment
+
+BUDGETS = {
+    "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: nothing is decided",
+    "standard": "rounds, seeds and preset as declared; where it is cheap, tuned for each panel beside",
+    "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
+}
+_SHARE, _FEW, _LEAST = 50, 8, 100
+_SHORT = 4000  # rounds up to which optimised code does not pay for its compilation
+_DOUBLE = "--float64"
+
+
+class BudgetRun(NamedTuple):
+    """One run: what is added to the name of its directory, and its settings."""
+
+    suffix: str
+    settings: dict[str, Any]  # of `seeds`, `horizon`, `preset`, `seed`, ...; None: as declared; perhaps more options
+
+
+def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[BudgetRun]:
+    """Return the runs of an experiment that a budget pays for.
+
+    Args:
+      experiment: which.
+      budget: one of `BUDGETS`.
+      float64: whether all of them are asked for in double precision: their directories then say so, unless the
+        experiment needs double precision anyway.
+
+    Raises:
+      InputError: for another word.
+    """
+    if budget not in BUDGETS:
+        raise unknown_name("budget", budget, BUDGETS)
+    usual = {"seeds": None, "horizon": None, "preset": None, "seed": 0}
+    double = "" if experiment.float64 or not float64 else _DOUBLE
+    if budget == "quick":
+        if experiment.claims and all(claim.trials <= REPEATS for claim in experiment.claims):
+            return []  # of times, which a short run does not take
+        least = min(_LEAST, experiment.horizon)
+        horizon = max(least, experiment.horizon // _SHARE)
+        less = {"without": tuple(experiment.slow), "no_timing": True}
+        less |= {"compile": "fast"} if horizon <= _SHORT else {}
+        return [BudgetRun(double, {**usual, **less, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
+    found = [BudgetRun("", usual)]
+    tuning = experiment.tuning
+    if budget == "standard" and tuning is not None and tuning.standard:
+        less = {"without": tuple(tuning.slow), "no_timing": True}
+        found += [BudgetRun(f"--{name}", {**usual, "preset": name, **less}) for name in tuning.presets]
+    if budget == "full":
+        found += [BudgetRun(f"--{name}", {**usual, "preset": name}) for name in list(experiment.presets)[1:]]
+        found += [
+            BudgetRun(f"--interpretation-{name}", {**usual, "interpretation": name})
+            for name in experiment.interpretations
+        ]
+        found.append(BudgetRun("--seed-1", {**usual, "seed": 1}))
+        found += [] if experiment.float64 or float64 else [BudgetRun(_DOUBLE, {**usual, "float64": True})]
+    return [BudgetRun(part.suffix + double, part.settings) for part in found]

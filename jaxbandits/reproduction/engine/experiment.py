@@ -1,0 +1,243 @@
+"""Declaration of an experiment: panels of environments, algorithms for each preset, figures and claims."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.reproduction.engine.claim import Claim
+from jaxbandits.reproduction.engine.figures import Curves, Drawing
+from jaxbandits.reproduction.engine.tuning import Tuning
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import Meter
+
+
+class Panel(NamedTuple):
+    """One set of axes of a figure, or one abscissa where panels are drawn against something."""
+
+    title: str
+    environment: Any
+    x: float = math.nan  # where its results stand on such an axis; of equal ones the largest mean is drawn
+    bound: float = math.nan  # what the theory says (a bound, or the value itself), drawn there
+    rounds: int | None = None  # its own number of rounds; None: those of the run
+
+    def horizon(self, horizon: int) -> int:
+        """Return the rounds of a trial in a run of `horizon` rounds."""
+        return horizon if self.rounds is None else self.rounds
+
+
+@dataclasses.dataclass(frozen=True)
+class Timed:
+    """Timings of an experiment after its trials: time per round against the round.
+
+    Attributes:
+      panels: names of the panels.
+      at: trials side by side; None: as many as in the run.
+      unit: label whose time the others' are multiples of in the table; "": that of the fastest.
+    """
+
+    panels: tuple[str, ...]
+    at: tuple[int | None, ...] = (1, None)
+    unit: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Interpretation:
+    """Another reading of a place in the paper that is open, reconstructed or cannot stand as printed.
+
+    Attributes:
+      text: where it stands, and what is read otherwise.
+      learners: label to the fields of that learner that differ from the usual ones.
+    """
+
+    text: str
+    learners: Mapping[str, Mapping[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A figure of a paper as a declaration.
+
+    Attributes:
+      name: registry name, `family/figure`.
+      title: one line for tables and figures.
+      source: paper and figure.
+      horizon: the paper's number of rounds.
+      seeds: default number of trials.
+      presets: preset name to what it means; the first is the default.
+      algorithms: from (preset, horizon, panel) to label -> algorithm, or `Grid` of one that is swept.
+      panels: from horizon to panel name -> title and environment.
+      metric: the metric of the table and, where they name no other, of the figures.
+      tabulated: further metrics that get a table of their own.
+      claims: what the paper says about it.
+      notes: what a reader of the figure must know (tuning, readings of ambiguous text).
+      figures: what is drawn.
+      meters: extra meters.
+      derive: from (trials, their algorithm, panel) to further metrics `[H, S, M]`, such as a bound of the theory.
+      record_points: as for `jaxbandits.compare`.
+      slow: label to seeds, for learners too slow to run all of them.
+      width: trials side by side; None: the default.
+      timed: what is timed.
+      horizons: from (horizon, panel, label -> algorithm) to label -> rounds, where learners need rounds of their own.
+      tuning: how learners are tuned.
+      float64: needs double precision.
+      from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
+      stand_ins: panel to the data set that synthetic data stand for there, where no file is given.
+      real_data: names of the data sets that the user's file holds.
+      interpretations: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
+      interpretation: name of the one that is taken; None: the usual one.
+      headline: preset that the paper's sentences are about, whose verdicts head the ledger; "": the default one.
+      reconstructed: learner to the mark of claims that rest on a reconstruction of it.
+      guessed: mark of the paper's statements where its text leaves settings open; "": none.
+    """
+
+    name: str
+    title: str
+    source: str
+    horizon: int
+    seeds: int
+    presets: Mapping[str, str]
+    algorithms: Callable[[str, int, Panel], Mapping[str, Any]]
+    panels: Callable[[int], Mapping[str, Panel]]
+    metric: str
+    tabulated: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    notes: tuple[str, ...] = ()
+    figures: tuple[Drawing, ...] = (Curves(),)
+    meters: tuple[Meter, ...] = ()
+    derive: Callable[[Trials, Any, Panel], Mapping[str, Any]] | None = None
+    record_points: Any = 100
+    slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    width: int | None = None
+    timed: Timed | None = None
+    horizons: Callable[[int, Panel, Mapping[str, Any]], Mapping[str, int]] | None = None
+    tuning: Tuning | None = None
+    float64: bool = False
+    from_file: Callable[[Path], Mapping[str, Any]] | None = None
+    stand_ins: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    real_data: tuple[str, ...] = ()
+    interpretations: Mapping[str, Interpretation] = dataclasses.field(default_factory=dict)
+    interpretation: str | None = None
+    headline: str = ""
+    reconstructed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    guessed: str = ""
+
+    def marks(self, claim: Claim) -> tuple[str, ...]:
+        """Return what a reader of the claim's row must know: reconstructed learners, and settings that are guessed."""
+        named = (mark for label, mark in self.reconstructed.items() if _names(claim.text, label))
+        return (*named, *([self.guessed] if self.guessed and claim.kind == "statement" else []))
+
+    def with_interpretation(self, name: str | None) -> "Experiment":
+        """Return the experiment under another interpretation; itself for None.
+
+        Raises:
+          InputError: for an unknown interpretation.
+        """
+        if name is None:
+            return self
+        if name not in self.interpretations:
+            raise (
+                unknown_name(f"interpretation of {self.name}", name, self.interpretations)
+                if self.interpretations
+                else InputError(f"{self.name} has one interpretation only: leave --interpretation out")
+            )
+        changed = self.interpretations[name].learners
+
+        def algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+            usual = self.algorithms(preset, horizon, panel)
+            return {k: dataclasses.replace(v, **changed[k]) if k in changed else v for k, v in usual.items()}
+
+        return dataclasses.replace(self, algorithms=algorithms, interpretation=name)
+
+    def standing_in(self, panels: Mapping[str, Panel]) -> dict[str, str]:
+        """Return the `stand_ins` of panels whose environment does not name another source of its data."""
+        return {
+            name: data
+            for name, data in self.stand_ins.items()
+            if name in panels and getattr(panels[name].environment, "dataset", "stand-in") == "stand-in"
+        }
+
+    def with_data(self, path: Path) -> "Experiment":
+        """Return the same experiment on the user's data.
+
+        Raises:
+          InputError: when the experiment takes no file, or for a file that cannot be read.
+        """
+        if self.from_file is None:
+            raise InputError(f"{self.name} takes no data file: leave --data out")
+        known = {"stand_ins": {}, "real_data": tuple(dict.fromkeys(self.stand_ins.values()))}
+        return dataclasses.replace(self, **{**known, **self.from_file(path)})
+
+    def data_sets(self, panels: Mapping[str, Panel]) -> tuple[str, ...]:
+        """Return the names of the real data sets in the panels: of the user's file, or of files that were found."""
+        standing = self.standing_in(panels)
+        found = (data for name, data in self.stand_ins.items() if name in panels and name not in standing)
+        return tuple(dict.fromkeys((*self.real_data, *found)))
+
+    def preset(self, name: str | None) -> str:
+        """Return a preset's name if it is one; the default one for None.
+
+        Raises:
+          InputError: for an unknown name.
+        """
+        if name is None:
+            return next(iter(self.presets))
+        if name not in self.presets:
+            raise unknown_name(f"preset of {self.name}", name, self.presets)
+        return name
+
+
+def _names(text: str, label: str) -> bool:
+    """Return whether a sentence names a learner, and not only one whose name contains that one."""
+    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
+
+
+class Erratum(NamedTuple):
+    """One place of a paper."""
+
+    place: str
+    printed: str  # what stands there
+    because: str  # why it cannot stand, or what it leaves open
+    instead: str  # what the library does
+    command: str  # that shows the difference
+
+
+@dataclasses.dataclass(frozen=True)
+class Paper:
+    """A paper and what reproducing it was like.
+
+    Attributes:
+      family: of the library, whose experiments are this paper's.
+      title: of the paper.
+      reference: authors and venue.
+      easy: what followed from the text alone.
+      difficult: what took work.
+      guessed: what the text leaves open, and what was chosen.
+      errata: places, in the order of the paper.
+    """
+
+    family: str
+    title: str
+    reference: str
+    easy: str
+    difficult: str
+    guessed: str
+    errata: tuple[Erratum, ...]
+
+
+def chosen(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:
+    """Return the experiment of a name, all of a family for `family/all`, every one for `all`.
+
+    Raises:
+      InputError: for an unknown name, with the closest known ones.
+    """
+    families = dict.fromkeys(known.partition("/")[0] for known in experiments)
+    groups = {"all": "", **{f"{family}/all": f"{family}/" for family in families}}
+    if name in groups:
+        return [experiment for known, experiment in experiments.items() if known.startswith(groups[name])]
+    if name not in experiments:
+        raise unknown_name("experiment", name, [*experiments, *groups])
+    return [experiments[name]]

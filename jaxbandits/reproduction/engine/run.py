@@ -1,0 +1,225 @@
+"""Running an experiment: every panel on paired seeds, then its timings, then its claims judged on both."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.reproduction.engine.claim import Measured, Verdict
+from jaxbandits.reproduction.engine.experiment import Experiment, Panel
+from jaxbandits.reproduction.engine.tuning import tune, with_multipliers
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import RoundTimes, compare, time_rounds
+from jaxbandits.simulation.grid import Grid
+from jaxbandits.simulation.options import COUNT
+
+_REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed batches; beside single trials one wide batch, an average already
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """An experiment with what it measured."""
+
+    experiment: Experiment
+    preset: str
+    horizon: int
+    results: dict[str, Result]  # per panel
+    times: dict[tuple[str, int], RoundTimes]  # per panel and number of trials side by side
+    judged: tuple[Verdict, ...]
+    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels left out too
+    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # panel, label
+    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels chosen there
+
+    @property
+    def panels(self) -> Mapping[str, Panel]:
+        """The experiment's panels at this horizon."""
+        return self.experiment.panels(self.horizon)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all panels in order: the first one's, then what only later ones have."""
+        return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
+
+    def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return every label that the experiment declares, run or not: its place is that of its colour.
+
+        Args:
+          last: labels that come after all others, since a figure leaves them out.
+        """
+        every = dict.fromkeys([*(label for labels in self.declared.values() for label in labels), *self.labels])
+        return (*(label for label in every if label not in last), *(label for label in every if label in last))
+
+
+def run(
+    experiment: Experiment,
+    *,
+    seeds: int | None = None,
+    horizon: int | None = None,
+    preset: str | None = None,
+    without: Sequence[str] = (),
+    timing: bool = True,
+    checkpoint: Path | None = None,
+    **options: Any,
+) -> Report:
+    """Compute an experiment.
+
+    Args:
+      experiment: the declaration.
+      seeds: trials per label and panel, fewer for its slow learners; None: the experiment's.
+      horizon: rounds; None: the paper's.
+      preset: name of a preset; None: the first.
+      without: labels to leave out; claims about them are not decided.
+      timing: whether times per round are measured, where the experiment has them; claims about them need that.
+      checkpoint: directory with one checkpoint per panel; None: no checkpoints.
+      **options: as for `jaxbandits.compare`.
+
+    Raises:
+      InputError: bad input, in one line.
+    """
+    preset = experiment.preset(preset)
+    if experiment.float64 and not jax.config.read("jax_enable_x64"):
+        raise InputError(f"{experiment.name} needs double precision: jax.config.update('jax_enable_x64', True) first")
+    horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
+    seeds = experiment.seeds if seeds is None else ranges.integer("seeds", seeds, COUNT)
+    panels = experiment.panels(horizon)
+    declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
+    algorithms = _kept(declared, without)
+    results, tuned, edges = {}, {}, {}
+    for i, (name, panel) in enumerate(panels.items(), start=1):
+        rounds: Any = panel.horizon(horizon)
+        if experiment.horizons is not None:
+            rounds = dict(experiment.horizons(horizon, panel, algorithms[name]))
+        if experiment.tuning is not None and preset in experiment.tuning.presets:
+            algorithms[name], tuned[name], edges[name] = _tuned(experiment, algorithms[name], panel, rounds, options)
+        each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
+        settings = {"record_points": experiment.record_points, "width": experiment.width, "meters": experiment.meters}
+        settings |= {
+            "checkpoint": None if checkpoint is None else checkpoint / name,
+            "title": _of(name, i, len(panels)),
+            **options,
+        }
+        result = compare(algorithms[name], panel.environment, rounds, each, **settings)
+        results[name] = _with_derived(experiment, result, algorithms[name], panel)
+    progress = options.get("progress", True)
+    times = _times(experiment, results, algorithms, panels, horizon, progress) if timing else {}
+    measured = Measured(results, times)
+    judged = tuple(claim.judge(measured, horizon >= experiment.horizon, preset) for claim in experiment.claims)
+    standing = experiment.standing_in(panels)
+    judged = tuple(
+        dataclasses.replace(
+            item,
+            stand_ins=tuple(dict.fromkeys(standing[p] for p in item.panels if p in standing)),
+            marks=experiment.marks(item.claim),
+        )
+        for item in judged
+    )
+    labels = {name: tuple(learners) for name, learners in declared.items()}
+    return Report(experiment, preset, horizon, results, times, judged, labels, tuned, edges)
+
+
+def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -> list[str]:
+    """Return the labels of all panels of an experiment, each once."""
+    horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
+    panels = experiment.panels(horizon).values()
+    algorithms = (experiment.algorithms(experiment.preset(preset), horizon, panel) for panel in panels)
+    return list(dict.fromkeys(label for panel in algorithms for label in panel))
+
+
+def left_out(
+    experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
+) -> list[str]:
+    """Return the labels to leave out so that `only` these run (all, if there are none), and none of `without`.
+
+    Raises:
+      InputError: for a label that no panel has.
+    """
+    labels = labels_of(experiment, preset, horizon)
+    for label in (*only, *without):
+        if label not in labels:
+            raise unknown_name("algorithm", label, labels)
+    return [label for label in labels if (only and label not in only) or label in without]
+
+
+def _of(name: str, i: int, n: int) -> str:
+    """Return the name of a panel for a progress bar."""
+    return f"{name} ({i} of {n})" if n > 1 else name
+
+
+def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return for each panel the algorithms that are not left out."""
+    labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
+    for label in without:
+        if label not in labels:
+            raise unknown_name("algorithm to leave out", label, labels)
+    kept = {name: {k: v for k, v in panel.items() if k not in without} for name, panel in algorithms.items()}
+    for name, panel in kept.items():
+        if not panel:
+            raise InputError(f"every algorithm of panel {name} is left out: keep at least one of {', '.join(labels)}")
+    return kept
+
+
+def _tuned(
+    experiment: Experiment,
+    algorithms: Mapping[str, Any],
+    panel: Panel,
+    rounds: Any,
+    options: dict[str, Any],
+) -> tuple[dict[str, Any], dict[str, dict[str, float]], tuple[str, ...]]:
+    """Return the learners with multipliers that were chosen in the panel; these; labels chosen at an edge of a grid.
+
+    The seeds that choose are the same however many judge.
+    """
+    assert experiment.tuning is not None
+    learners, multipliers, edges = dict(algorithms), {}, []
+    for label, learner in algorithms.items():
+        horizon = rounds[label] if isinstance(rounds, Mapping) else rounds
+        choice = tune(
+            experiment.tuning,
+            label,
+            lambda panel, horizon, values, learner=learner: with_multipliers(learner, values),
+            {label: panel},
+            horizon,
+            **{"width": experiment.width, **options, "title": f"tuning {label}"},
+        )
+        if choice is not None:
+            multipliers[label], learners[label] = choice.multipliers, with_multipliers(learner, choice.multipliers)
+            edges += [label] if choice.at_edge else []
+    return learners, multipliers, tuple(edges)
+
+
+def _with_derived(experiment: Experiment, result: Result, algorithms: Mapping[str, Any], panel: Panel) -> Result:
+    if experiment.derive is None:
+        return result
+    trials = {}
+    for label, measured in result.trials.items():
+        algorithm = algorithms[label]
+        learner = algorithm.algorithm if isinstance(algorithm, Grid) else algorithm
+        further = experiment.derive(measured, learner, panel)
+        trials[label] = dataclasses.replace(measured, values={**measured.values, **further})
+    return dataclasses.replace(result, trials=trials)
+
+
+def _times(
+    experiment: Experiment,
+    results: Mapping[str, Result],
+    algorithms: Mapping[str, Mapping[str, Any]],
+    panels: Mapping[str, Panel],
+    horizon: int,
+    progress: bool,
+) -> dict[tuple[str, int], RoundTimes]:
+    timed, times = experiment.timed, {}
+    if timed is None:
+        return times
+    pairs = [(name, wanted) for name in timed.panels for wanted in timed.at]
+    for i, (name, wanted) in enumerate(pairs, start=1):
+        width = max(trials.spec["width"] for trials in results[name].trials.values()) if wanted is None else wanted
+        repeats = _REPEATS_ALONE if width == 1 else 1 if 1 in timed.at else _REPEATS_WIDE
+        title = _of(name, i, len(pairs))
+        settings = {"width": width, "repeats": repeats, "progress": progress, "title": title}
+        rounds = panels[name].horizon(horizon)
+        times[name, width] = time_rounds(algorithms[name], panels[name].environment, rounds, **settings)
+    return times

@@ -1,0 +1,453 @@
+"""Statistics for claims: each maps what an experiment measured to an estimate with a confidence interval.
+
+A statistic that needs settings, such as the names of a panel and of a learner, is a function of these (`as_statistic`):
+`final_mean("max", "OFUL")` is a statistic.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec
+
+import numpy as np
+
+from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.results import pairs
+from jaxbandits.results.intervals import (
+    Estimate,
+    Intervals,
+    log_ratio_interval,
+    mean_interval,
+    median_interval,
+    smooth_interval,
+    t_interval,
+    unbounded,
+)
+from jaxbandits.results.result import Result
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import RoundTimes
+
+Statistic = Callable[[Measured], Estimate]
+_P = ParamSpec("_P")
+
+_FEWEST = 40  # seeds below which slopes, ratios and medians are not known
+_UNIFORM = "uniform"  # the label of a learner that costs nothing but the environment's rounds
+
+
+def as_statistic(estimate: Callable[Concatenate[Measured, _P], Estimate]) -> Callable[_P, Statistic]:
+    """Decorate a function of measurements and settings: it takes the settings, and returns a statistic."""
+
+    @functools.wraps(estimate)
+    def with_settings(*args: _P.args, **kwargs: _P.kwargs) -> Statistic:
+        def statistic(measured: Measured) -> Estimate:
+            return estimate(measured, *args, **kwargs)
+
+        statistic.__name__ = estimate.__name__
+        return statistic
+
+    return with_settings
+
+
+def is_share(statistic: Statistic) -> bool:
+    """Return whether a statistic is a share of trials, whose intervals are exact (`exact_share`)."""
+    return getattr(statistic, "__name__", "") in (win_share.__name__, share_below.__name__)
+
+
+@as_statistic
+def mean_difference(
+    measured: Measured, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
+) -> Estimate:
+    """Estimate the mean over paired seeds of `first - factor * second`, final values of a metric.
+
+    With a factor other than 1, for which the difference is hard to read, the ratio of both means is a companion.
+    """
+    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    found = paired_mean(a - factor * b)
+    if factor != 1.0 and len(b) and b.mean() > 0.0:
+        found = found._replace(companions=(("ratio of means", float(a.mean() / b.mean())), *found.companions))
+    return found._replace(failed=failed)
+
+
+@as_statistic
+def mean_ratio(measured: Measured, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
+    """Estimate the mean of `first` over the mean of `second`, final values of a metric over paired seeds.
+
+    For claims of equivalence: margins such as 1/2 and 2 treat both alike. NaN where a mean is not positive.
+    """
+    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    beside = _beside(a - b) if len(a) else ()
+    return log_ratio_interval(a, b)._replace(failed=failed, companions=beside)
+
+
+def paired_mean(differences: np.ndarray) -> Estimate:
+    """Estimate the mean of paired differences `[n]`; companions are their median and the share below 0."""
+    return mean_interval(differences)._replace(companions=_beside(differences) if len(differences) else ())
+
+
+def _beside(differences: np.ndarray) -> tuple[tuple[str, float], ...]:
+    share = np.mean(differences < 0.0) + 0.5 * np.mean(differences == 0.0)
+    return (("median difference", float(np.median(differences))), ("share below 0", float(share)))
+
+
+@as_statistic
+def metric_difference(
+    measured: Measured, panel: str, name: str, first: str, second: str, factor: float = 1.0
+) -> Estimate:
+    """Estimate the mean of `first - factor * second`, final values of two metrics of one algorithm."""
+    trials = measured.results[panel][name]
+    good = (trials.usable(first) & trials.usable(second))[0]
+    a, b = (trials.final(metric)[0, good] for metric in (first, second))
+    return paired_mean(a - factor * b)._replace(failed=int((~good).sum()))
+
+
+@as_statistic
+def median_difference(
+    measured: Measured, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
+) -> Estimate:
+    """Estimate the median of `first` less `factor` times the median of `second`, over paired seeds."""
+    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    if len(a) < _FEWEST:
+        return unbounded(len(a))._replace(failed=failed)
+    return median_interval(a, b, factor)._replace(failed=failed)
+
+
+@as_statistic
+def win_share(measured: Measured, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
+    """Estimate the share of paired seeds in which `first` ends below `second`; a tie counts half."""
+    a, b, failed = _finals(measured.results[panel], metric, first, second)
+    return exact_share(int(np.sum(a < b)), len(a), ties=int(np.sum(a == b)))._replace(failed=failed)
+
+
+@as_statistic
+def share_below(measured: Measured, panel: str, name: str, metric: str, threshold: float = 1.0) -> Estimate:
+    """Estimate the share of seeds whose final value of a metric is at most `threshold`."""
+    values, failed = _final(measured.results[panel], metric, name)
+    return exact_share(int(np.sum(values <= threshold)), len(values))._replace(failed=failed)
+
+
+@as_statistic
+def growth_exponent(measured: Measured, panel: str, name: str, metric: str = "regret", since: float = 0.1) -> Estimate:
+    """Estimate the slope of log(mean metric) against log(round) from `since` times the horizon on."""
+    return exponent(measured.results[panel][name], metric, since)
+
+
+def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Estimate:
+    """Estimate `growth_exponent` of the trials of one label, by least squares."""
+    good = trials.usable(metric)[0]
+    late = trials.record_points >= since * trials.horizon
+    failed = int((~good).sum())
+    if late.sum() < 3:
+        return unbounded(int(good.sum()))._replace(failed=failed)
+    log_t, curves = np.log(trials.record_points[late]), trials.get(metric)[0, good][:, late]
+    return _slope(log_t, curves)._replace(failed=failed)
+
+
+@as_statistic
+def log_slope(
+    measured: Measured, panel: str, name: str, unit: float = 1.0, metric: str = "regret", since: float = 0.1
+) -> Estimate:
+    """Estimate the slope of a mean metric against log(round) from `since` times the horizon on, in multiples of `unit`.
+
+    By least squares, which is linear in the curves: the mean over seeds of the slopes of the trials.
+    """
+    trials = measured.results[panel][name]
+    good = trials.usable(metric)[0]
+    late = trials.record_points >= since * trials.horizon
+    failed = int((~good).sum())
+    if late.sum() < 3:
+        return unbounded(int(good.sum()))._replace(failed=failed)
+    centred = np.log(trials.record_points[late])
+    centred = centred - centred.mean()
+    slopes = trials.get(metric)[0, good][:, late] @ centred / (unit * np.sum(centred**2))
+    return mean_interval(slopes)._replace(failed=failed)
+
+
+@as_statistic
+def growth_across(measured: Measured, panels: Mapping[str, float], name: str, metric: str = "regret") -> Estimate:
+    """Estimate the slope of log(mean final metric) against log(abscissa) over panels, by least squares.
+
+    `panels` maps names to abscissae; seeds are paired.
+    """
+    values, failed = _side_by_side(measured, tuple(panels), name, metric)
+    log_x = np.log(list(panels.values()))
+    return _slope(log_x, values)._replace(failed=failed)
+
+
+def exponent_of(law: Callable[[float], float], at: Sequence[float]) -> float:
+    """Return the exponent that `growth_across` finds for a law: its least-squares slope in logarithms at these points.
+
+    A bound of order T^a log T is compared with its own slope over the stretch that is measured, not with a.
+
+    Args:
+      law: a bound with its logarithms and constants, > 0.
+      at: two abscissae or more, > 0.
+    """
+    log_x = np.log(np.asarray(at, np.float64))
+    weights = (log_x - log_x.mean()) / np.sum((log_x - log_x.mean()) ** 2)
+    return float(np.log([law(float(x)) for x in at]) @ weights)
+
+
+@as_statistic
+def final_mean(measured: Measured, panel: str, name: str, metric: str = "regret") -> Estimate:
+    """Estimate the mean over seeds of the final value of a metric."""
+    values, failed = _final(measured.results[panel], metric, name)
+    return mean_interval(values)._replace(failed=failed)
+
+
+@as_statistic
+def worst_ratio(
+    measured: Measured, panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret"
+) -> Estimate:
+    """Estimate the largest mean final metric over some panels, divided by that over others.
+
+    NaN where a mean is not positive.
+    """
+    values, failed = _side_by_side(measured, (*panels, *over), name, metric)
+    return _largest_ratio(values, len(panels))._replace(failed=failed)
+
+
+@as_statistic
+def relative_change(measured: Measured, panel: str, over: str, name: str, metric: str = "regret") -> Estimate:
+    """Estimate (a - b) / |b| for the mean final metric a in `panel` and b in panel `over`, of either sign.
+
+    Seeds are paired; NaN where b is within four standard errors of 0.
+    """
+    values, failed = _side_by_side(measured, (panel, over), name, metric)
+    n, base = len(values), values[:, 1]
+    if n < _FEWEST or not abs(base.mean()) > 4.0 * base.std(ddof=1) / np.sqrt(n):
+        return unbounded(n)._replace(failed=failed)
+
+    def change(means: np.ndarray) -> np.ndarray:
+        return (means[..., 0] - means[..., 1]) / np.abs(means[..., 1])
+
+    def gradient(means: np.ndarray) -> np.ndarray:
+        a, b = means[..., 0], means[..., 1]
+        return np.stack([1.0 / np.abs(b), -a / (b * np.abs(b))], axis=-1)
+
+    return smooth_interval(values, change, gradient)._replace(failed=failed)
+
+
+@as_statistic
+def ratio_of_ratios(
+    measured: Measured, panel: str, over: str, first: str, second: str, metric: str = "regret"
+) -> Estimate:
+    """Estimate the ratio of two changes of mean final values from panel `over` to `panel`; seeds are paired.
+
+    The mean of `first` in `panel` over its mean in `over`, divided by the same of `second`.
+    """
+    several = [measured.results[at][name] for name in (first, second) for at in (panel, over)]
+    values, failed = _paired(several, metric)
+    signs = np.asarray([1.0, -1.0, -1.0, 1.0])
+    found = _smooth(values, lambda means: np.log(means) @ signs, lambda means: signs / means)
+    return _exponential(found)._replace(failed=failed)
+
+
+def _largest_ratio(rows: np.ndarray, n_above: int) -> Estimate:
+    """Estimate `worst_ratio` by logarithms, whose derivative is that of the two largest means alone."""
+    k = rows.shape[1]
+    signs = np.where(np.arange(k) < n_above, 1.0, -1.0)
+
+    def value(means: np.ndarray) -> np.ndarray:
+        return np.log(means[..., :n_above].max(axis=-1) / means[..., n_above:].max(axis=-1))
+
+    def gradient(means: np.ndarray) -> np.ndarray:
+        above, below = means[..., :n_above].argmax(axis=-1), n_above + means[..., n_above:].argmax(axis=-1)
+        largest = (np.arange(k) == above[..., None]) | (np.arange(k) == below[..., None])
+        return np.where(largest, signs / means, 0.0)
+
+    return _exponential(_smooth(rows, value, gradient))
+
+
+def _exponential(of: Estimate) -> Estimate:
+    """Return the estimate of exp(x) from that of x; nothing stays nothing."""
+    if np.isnan(of.mean):
+        return of
+    return of._replace(
+        mean=np.exp(of.mean), low=np.exp(of.low), high=np.exp(of.high), interval_at=_mapped(np.exp, of.interval_at)
+    )
+
+
+@as_statistic
+def late_rate(measured: Measured, panel: str, name: str, metric: str = "regret") -> Estimate:
+    """Estimate the mean increase of a metric per round over the second half of the rounds."""
+    trials = measured.results[panel][name]
+    good = trials.usable(metric)[0]
+    curves = trials.get(metric)[0, good]
+    half = int(np.argmin(np.abs(trials.record_points - 0.5 * trials.horizon)))
+    if half == len(trials.record_points) - 1:
+        return unbounded(len(curves))
+    rate = (curves[:, -1] - curves[:, half]) / (trials.horizon - trials.record_points[half])
+    return mean_interval(rate)._replace(failed=int((~good).sum()))
+
+
+@as_statistic
+def point_difference(
+    measured: Measured,
+    panel: str,
+    first: dict[str, float],
+    second: dict[str, float],
+    factor: float = 1.0,
+    metric: str = "regret",
+) -> Estimate:
+    """Estimate the mean of `first - factor * second`, two points of the only label's sweep."""
+    trials = measured.results[panel].one(None)
+    rows = [trials.index(point) for point in (first, second)]
+    good = trials.usable(metric)[rows].all(axis=0)
+    a, b = trials.final(metric)[rows][:, good]
+    return paired_mean(a - factor * b)._replace(failed=int((~good).sum()))
+
+
+@as_statistic
+def exactly(measured: Measured, value: Callable[[], float]) -> Estimate:
+    """Return a number that no trial decides, known to rounding."""
+    del measured
+    number = np.asarray(value())
+    return Estimate(number, number, number, n=0, deterministic=True)
+
+
+@as_statistic
+def time_growth(measured: Measured, panel: str, name: str, since: float = 0.1) -> Estimate:
+    """Estimate the slope of log(time per round) against log(round), from `since` times the horizon on.
+
+    Theil and Sen's median over pairs of stretches: a stretch in which the machine was busy does not tilt it.
+    """
+    times, rows = _timed(measured, panel, name)
+    return _time_slope(times.stretch_ends, _log(rows), since)
+
+
+@as_statistic
+def advantage_growth(measured: Measured, panel: str, slow: str, fast: str, since: float = 0.1) -> Estimate:
+    """Estimate the slope of log(time of `slow` over that of `fast`) against log(round), as `time_growth`."""
+    (times, a), (_, b) = (_timed(measured, panel, name) for name in (slow, fast))
+    turns = min(len(a), len(b))
+    return _time_slope(times.stretch_ends, _log(a[:turns]) - _log(b[:turns]), since)
+
+
+def _time_slope(stops: np.ndarray, log_ns: np.ndarray, since: float) -> Estimate:
+    middles = stops - np.diff(stops, prepend=0) / 2.0
+    late = middles >= since * stops[-1]
+    if late.sum() < 3:
+        return unbounded(0)
+    i, j = np.triu_indices(int(late.sum()), k=1)
+    log_t, log_ns = np.log(middles[late]), log_ns[:, late]
+    slopes = (log_ns[:, j] - log_ns[:, i]) / (log_t[j] - log_t[i])
+    return t_interval(np.nanmedian(slopes[np.isfinite(slopes).any(axis=1)], axis=1))
+
+
+@as_statistic
+def total_time(measured: Measured, panel: str, name: str) -> Estimate:
+    """Estimate the seconds of a trial, net of the environment if known; geometric mean over repeats."""
+    times, rows = _timed(measured, panel, name)
+    return _geometric_mean(_log(rows @ np.diff(times.stretch_ends, prepend=0) / 1e9))
+
+
+@as_statistic
+def total_time_ratio(measured: Measured, slow: tuple[str, str], fast: tuple[str, str]) -> Estimate:
+    """Estimate the time of a trial of `slow` over that of `fast`, each a panel and an algorithm.
+
+    Geometric mean over repeats.
+    """
+    pair = [_timed(measured, *who) for who in (slow, fast)]
+    turns = min(len(rows) for _, rows in pair)
+    a, b = (_log(rows[:turns] @ np.diff(times.stretch_ends, prepend=0)) for times, rows in pair)
+    return _geometric_mean(a - b)
+
+
+def _geometric_mean(logs: np.ndarray) -> Estimate:
+    """Estimate a geometric mean from logarithms; those that are not finite are left out."""
+    estimate = t_interval(logs[np.isfinite(logs)])
+    return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_mapped(np.exp, estimate.interval_at))
+
+
+def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
+    """Estimate a share of trials, with exact intervals (`results.pairs.share`) at every level.
+
+    The p of a claim about it, the least alpha whose interval decides, is twice the smaller of the two binomial tails
+    at the claim's end: verdict and p are read off the same tails. Where all of n trials succeed, the share is above s
+    at 5 % as soon as s^n < 0.025.
+    """
+
+    def at(level: float) -> tuple[np.ndarray, np.ndarray]:
+        found = pairs.share(successes, n, 1.0 - level, ties)
+        return found.low, found.high
+
+    return pairs.share(successes, n, 1.0 - level, ties)._replace(interval_at=at, exact=True)
+
+
+def scaled(intervals: Intervals | None, factor: float) -> Intervals | None:
+    """Return the intervals of `factor > 0` times an estimate."""
+    return _mapped(lambda end: end * factor, intervals)
+
+
+def _mapped(function: Callable[[Any], Any], intervals: Intervals | None) -> Intervals | None:
+    """Return the intervals of an increasing function of an estimate."""
+    if intervals is None:
+        return None
+    return lambda level: tuple(map(function, intervals(level)))  # pyright: ignore[reportReturnType]
+
+
+def _log(ns: np.ndarray) -> np.ndarray:
+    """Return logarithms; NaN where a time was too short to be distinguished from the cost of calling."""
+    return np.log(np.where(ns > 0.0, ns, np.nan))
+
+
+def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:
+    """Return the timings of a panel, of single trials if there are any, and those `[repeats, n]` of an algorithm.
+
+    Net of the environment wherever uniform play, which does nothing else, was timed beside it (median over repeats).
+    """
+    timed = [key for key in measured.times if key[0] == panel]
+    if not timed:
+        raise InputError(f"panel {panel} was not timed")
+    times = measured.times[min(timed)]
+    if name not in times.ns:
+        raise unknown_name("timed label", name, times.ns)
+    rows = times.ns[name]
+    if _UNIFORM in times.ns and name != _UNIFORM:
+        rows = rows - np.median(times.ns[_UNIFORM], axis=0)
+    return times, rows
+
+
+def _side_by_side(measured: Measured, panels: Sequence[str], name: str, metric: str) -> tuple[np.ndarray, int]:
+    """Return `[S, panels]` final values of a label where it failed in no panel, and the number of other seeds."""
+    return _paired([measured.results[panel][name] for panel in panels], metric)
+
+
+def _slope(log_x: np.ndarray, rows: np.ndarray) -> Estimate:
+    """Estimate the least-squares slope of log(mean) of rows `[seeds, abscissae]`; unbounded for few rows."""
+    weights = (log_x - log_x.mean()) / np.sum((log_x - log_x.mean()) ** 2)
+    return _smooth(rows, lambda means: np.log(means) @ weights, lambda means: weights / means)
+
+
+def _smooth(
+    rows: np.ndarray, value: Callable[[np.ndarray], np.ndarray], gradient: Callable[[np.ndarray], np.ndarray]
+) -> Estimate:
+    """Estimate a smooth function of positive means by `smooth_interval`; unbounded where one is not positive."""
+    if len(rows) < _FEWEST or not (rows.mean(axis=0) > 0.0).all():
+        return unbounded(len(rows))
+    return smooth_interval(rows, value, gradient)
+
+
+def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
+    """Return the final values of a label over the seeds where it did not fail, and how many failed."""
+    good = result[name].usable(metric)[0]
+    return result[name].final(metric)[0, good], int((~good).sum())
+
+
+def _finals(result: Result, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the final values of two labels over the seeds where neither failed, and how many seeds that leaves out."""
+    values, failed = _paired([result[first], result[second]], metric)
+    return values[:, 0], values[:, 1], failed
+
+
+def _paired(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
+    """Return `[S, n]` final values over the seeds that all n sets of trials ran and none failed, and how many failed.
+
+    One seed is the same instance and noise whatever the label, and the same random numbers in all panels.
+    """
+    common = functools.reduce(np.intersect1d, [trials.seeds for trials in several])
+    rows = [np.searchsorted(trials.seeds, common) for trials in several]
+    together = list(zip(several, rows, strict=True))
+    values = np.stack([trials.final(metric)[0, at] for trials, at in together], axis=-1)
+    good = np.stack([trials.usable(metric)[0, at] for trials, at in together]).all(axis=0)
+    return values[good], int((~good).sum())

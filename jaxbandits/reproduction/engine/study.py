@@ -1,0 +1,41 @@
+"""The setting that experiments of one paper share: a figure states only in what it differs.
+
+FIGURES = Study("linear", "Wang, Zhang, Zhao & Zhou, ICML 2025", horizon=18_000, seeds=512, presets=PRESETS)
+FIG2 = FIGURES.experiment("fig2", "Figure 2", title="Gaussian noise", algorithms=..., panels=..., claims=...)
+"""
+
+from typing import Any
+
+from jaxbandits.reproduction.engine.experiment import Experiment
+
+
+class Study:
+    """Fields of `Experiment` that the experiments of a paper have in common.
+
+    Args:
+      family: first part of their names.
+      citation: of the paper, as figures and tables cite it.
+      **shared: fields of `Experiment`; `notes` follow those of each experiment, any other field is a default.
+    """
+
+    def __init__(self, family: str, citation: str, **shared: Any) -> None:
+        self.family, self.citation = family, citation
+        self._notes, self._shared = tuple(shared.pop("notes", ())), {"metric": "regret", **shared}
+
+    def experiment(self, name: str, place: str, *, notes: tuple[str, ...] = (), **fields: Any) -> Experiment:
+        """Declare an experiment of the paper.
+
+        Args:
+          name: second part of its name.
+          place: figure, theorem or section of the paper.
+          notes: for readers of the figure.
+          **fields: of `Experiment`, besides the shared ones or in their place.
+
+        Raises:
+          TypeError: for a field that `Experiment` does not have, or one that is missing.
+        """
+        return Experiment(
+            name=f"{self.family}/{name}",
+            **{"source": f"{self.citation}, {place}", **self._shared, **fields},
+            notes=(*notes, *self._notes),
+        )

@@ -1,0 +1,214 @@
+"""Settings of the papers on classical bandits: studies, learners and figures that more than one experiment has."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
+from jaxbandits.algorithms.armed.kl_ucb import KLUCB
+from jaxbandits.algorithms.armed.moss import MOSS
+from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
+from jaxbandits.algorithms.armed.ucb1 import UCB1
+from jaxbandits.algorithms.armed.ucb_v import UCBV
+from jaxbandits.algorithms.linear.d_lin_ucb import DLinUCB
+from jaxbandits.algorithms.linear.sw_lin_ucb import SWLinUCB
+from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
+from jaxbandits.environments.armed.noisy_arms import NoisyArms
+from jaxbandits.environments.linear.ball_arms import BallArms
+from jaxbandits.environments.operators.drifting import Given, with_drift
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.results import curves
+from jaxbandits.theory.classics import lai_robbins
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from jaxbandits.reproduction.engine.run import Report
+
+PRESETS = {"experiments": "constants as the papers' experiments have them"}
+CHAPELLE = "Chapelle & Li, NIPS 2011"
+BOOK = "Lattimore & Szepesvari, Bandit Algorithms, 2020"
+ZIMMERT = "Zimmert & Seldin, JMLR 22(28), 2021"
+GARIVIER = "Garivier & Kaufmann, COLT 2016"
+
+# Figures --------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class LogCurves:
+    """Mean regret with t-intervals on a logarithmic axis of rounds, panels side by side; C log t of Lai & Robbins.
+
+    Attributes:
+      bound: whether C log t is drawn, for panels of Bernoulli arms with given means.
+      logarithmic: True for a logarithmic axis of regret too, on which powers of t are straight lines.
+      metric: name; None: that of the experiment.
+      name: see `Drawing`.
+    """
+
+    bound: bool = True
+    logarithmic: bool = False
+    metric: str | None = None
+    name: str = "log"
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Draw the figure, without its title."""
+        metric = self.metric or report.experiment.metric
+        panels = report.panels
+        across = min(len(panels), 2)
+        down = -(-len(panels) // across)
+        size = (4.2 * across + 2.2, max(3.6, 3.1 * down))
+        figure, axes = plt.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
+        for ax, (name, panel) in zip(axes.flat, panels.items(), strict=False):
+            result = report.results[name]
+            curves.draw(result, metric, ax=ax, order=report.order())
+            t = next(iter(result.trials.values())).record_points
+            if self.bound:
+                bound = lai_robbins(list(panel.environment.means)) * np.log(t)
+                top = ax.get_ylim()[1]  # C log t may leave the figure
+                ax.plot(t, bound, color="#000000", linestyle="--", linewidth=0.9, label="C log t")
+                ax.set_ylim(0.0, top)
+            ax.set(xscale="log", yscale="log" if self.logarithmic else "linear", title=panel.title)
+            ax.set_xlim(left=min(10.0, t[-1] / 10.0))
+            if self.logarithmic:
+                ax.set_ylim(bottom=1.0)
+            ax.get_legend().remove()
+            ax.spines[["top", "right"]].set_visible(False)
+        for ax in axes.flat[len(panels) :]:
+            ax.set_visible(False)
+        handles, labels = axes.flat[0].get_legend_handles_labels()
+        seeds = max(len(trials.seeds) for trials in next(iter(report.results.values())).trials.values())
+        title = f"{seeds:,} seeds"
+        figure.legend(handles, labels, title=title, fontsize="small", frameon=False, loc="outside right center")
+        return figure
+
+
+@dataclasses.dataclass(frozen=True)
+class AgainstGap:
+    """Mean final regret of each learner against the gap, on linear axes, with t-intervals; `Panel.bound` dashed.
+
+    Attributes:
+      bound: what the dashed line is; "": none is drawn.
+      name: see `Drawing`.
+    """
+
+    bound: str = ""
+    name: str = "gaps"
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Draw the figure, without its title."""
+        figure, ax = plt.subplots(figsize=(7.4, 4.4), layout="constrained")
+        panels = report.panels
+        gaps = np.array([panel.x for panel in panels.values()])
+        rows = [{row.label: row for row in report.results[name].summary("regret")} for name in panels]
+        for i, label in enumerate(report.labels):
+            mean, low, high = (np.array([getattr(row[label], end) for row in rows]) for end in ("mean", "low", "high"))
+            look = curves.look(i)
+            ax.errorbar(gaps, mean, [mean - low, high - mean], label=label, markersize=4, capsize=2, **look)
+        if self.bound:
+            bound = [panel.bound for panel in panels.values()]
+            ax.plot(gaps, bound, color="#000000", linestyle="--", label=self.bound)
+        ax.set(xlabel="gap D between the means", ylabel="mean regret", xlim=(0.0, None), ylim=(0.0, None))
+        figure.legend(fontsize="small", frameon=False, loc="outside right center")
+        ax.spines[["top", "right"]].set_visible(False)
+        return figure
+
+
+# Garivier & Cappe -----------------------------------------------------------------------------------------------------
+
+_FEW = 2_000  # seeds of Bayes-UCB, whose quantile costs ten times an index of KL-UCB
+KL = Study(
+    "classics",
+    "Garivier & Cappe, COLT 2011",
+    seeds=50_000,
+    presets=PRESETS,
+    slow={"Bayes-UCB": _FEW},
+    record_points=("log", 40),
+    notes=(
+        "50,000 runs as in the paper, if no other number is asked for; Bayes-UCB, which the paper does not have, "
+        f"{_FEW:,}, on which comparisons with it are paired.",
+        "UCB-Tuned and DMED, which the paper compares, are not in the library; Bayes-UCB and Thompson sampling are "
+        "added. UCB1 is run with its constant 2 and with 1/2, which Pinsker's inequality puts above KL-UCB's bound.",
+        "MOSS has the constant of rewards in [0, 1]: sqrt(log(n / (K T_i)) / T_i).",
+    ),
+)
+
+
+def kl_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Make the learners of both figures."""
+    del preset
+    n_arms = panel.environment.n_arms
+    return {
+        "UCB1": UCB1(n_arms=n_arms),
+        "UCB1 with 1/2": UCB1(n_arms=n_arms, exploration=0.5),
+        "MOSS": MOSS(n_arms=n_arms, horizon=horizon, noise_scale=0.5),
+        "UCB-V": UCBV(n_arms=n_arms),
+        "KL-UCB": KLUCB(n_arms=n_arms),
+        "Bayes-UCB": BayesUCB(n_arms=n_arms),
+        "Thompson": ThompsonBeta(n_arms=n_arms),
+    }
+
+
+def coins(title: str, means: list[float]) -> Panel:
+    """Make a panel of Bernoulli arms with given means."""
+    return Panel(title, BernoulliArms.from_means(means))
+
+
+# Lattimore & Szepesvari -----------------------------------------------------------------------------------------------
+
+GAPS = tuple(round(0.05 * i, 2) for i in range(1, 21))
+GAP_NAMES = {gap: f"gap{gap:g}" for gap in GAPS}
+
+
+def gap_panels(horizon: int, bound: Callable[[float, int], float]) -> Mapping[str, Panel]:
+    """Make a panel of two Gaussian arms with means 0 and -D for each gap D, and the bound on regret there."""
+    return {
+        name: Panel(f"D = {gap:g}", NoisyArms.from_means([0.0, -gap]), x=gap, bound=bound(gap, horizon))
+        for gap, name in GAP_NAMES.items()
+    }
+
+
+def titles(gaps: Any) -> dict[str, str]:
+    """Return panel to title of some gaps."""
+    return {GAP_NAMES[gap]: f"D = {gap:g}" for gap in gaps}
+
+
+# Russac, Vernade & Cappe ----------------------------------------------------------------------------------------------
+
+RUSSAC = Study(
+    "classics",
+    "Russac, Vernade & Cappe, NeurIPS 2019",
+    horizon=6000,
+    seeds=512,
+    presets=PRESETS,
+    notes=(
+        "Settings of the authors' notebooks: d = 2, 50 new arms a round, sigma = 1, lambda = 0.1, delta = 0.01, S = 1; "
+        "gamma and the window from the variation of theta. LinUCB is D-LinUCB with gamma = 1.",
+        "dLinUCB, which detects changes, and LinUCB restarted at the true changes are not in the library.",
+        "'as coded' has the recursion of the authors' code for W (see errata).",
+    ),
+)
+
+
+def forgetting(variation: float) -> Callable[[str, int, Panel], Mapping[str, Any]]:
+    """Return a maker of the learners for a theta of this variation."""
+
+    def learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+        del preset, panel
+        common: dict[str, Any] = {"dim": 2, "ridge": 0.1, "delta": 0.01}
+        moving = {"horizon": horizon, "variation": variation}
+        return {
+            "LinUCB": DLinUCB(discount=1.0, **common),
+            "SW-LinUCB": SWLinUCB.theory(**moving, **common),
+            "D-LinUCB": DLinUCB.theory(**moving, **common),
+            "D-LinUCB as coded": DLinUCB.theory(**moving, **common, authors_code=True),
+        }
+
+    return learners
+
+
+def moving_arms(path: np.ndarray) -> Any:
+    """Make the environment whose theta is row t of a path `[T, 2]` in round t."""
+    return with_drift(BallArms(dim=2, n_arms=50, theta=path[0]), Given(path=path))

@@ -1,0 +1,437 @@
+"""Setting of the figures on matrix completion, and of the study on small synthetic problems: learners and tuning.
+
+Wang, Wan & Zhang, "Revisiting Projection-Free Online Learning with Time-Varying Constraints" (AAAI 2025), Experiments.
+"""
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.algorithms.coco import multipliers as table
+from jaxbandits.algorithms.coco.bfw_tvc import BFWTVC
+from jaxbandits.algorithms.coco.lbpm import LBPM
+from jaxbandits.algorithms.coco.lpm import LPM
+from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
+from jaxbandits.algorithms.coco.opdp import OPDP
+from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
+from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.diagnostics.coco import diagnosed, oracle_residual
+from jaxbandits.domains import points
+from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
+from jaxbandits.environments.datasets.movielens import load_movielens
+from jaxbandits.environments.datasets.ratings import low_rank_ratings, most_rated
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.figures import Curves
+from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.reproduction.engine.tuning import Multipliers, MultiplierTable, TunedLearner, Tuning
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import Meter
+from jaxbandits.theory import coco as theory
+
+PAPER = "Wang, Wan & Zhang, AAAI 2025"
+EPS = 0.018  # of LPM's projections, over R^2 T^(-1/2): the theory has 60, with which it does not move
+MOST_CALLS = 100  # of the oracle at the end of a block: that many rounds of the learners with one a round
+RECONSTRUCTED = {  # label to the mark of claims that name it
+    "LPM": "LPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
+    "LBPM": "LBPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
+    "OPDP": "OPDP reconstructed",
+}
+UNKNOWN = (
+    "what the paper leaves open (horizon, batch, x_1, tuning, the baselines' constants); its constraints cannot be "
+    "learned, so that whoever plays smaller matrices violates less"
+)
+DATA_SHAPE = (256, 256)  # most active users and most rated films of MovieLens-100k
+DATA_BATCH = 32  # ratings a round there: each once, in some 1,000 rounds
+# In the score by which learners are tuned. The figure's constraints cannot be learned: weighed like the loss they would
+# make 0 the best decision of some learners, which then stay there.
+VIOLATION_WEIGHT = {"figure": 0.1, "budget": 1.0}
+DELTA = 0.3  # length of a perturbation, of the inner radius
+PRESETS = {
+    "tuned": "two multipliers a learner, tuned alike by loss and violation, on other seeds (jaxbandits tune coco)",
+    "theory": "every constant as the papers state it, g normalised; LPM and LBPM damped, without effective multipliers",
+}
+
+
+def full_information(
+    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
+) -> dict[str, Any]:
+    """Make the learners of Figure 1 with multipliers by label."""
+    common, scale, bound = _common_constants(environment, horizon, start)
+    domain, share = common["domain"], environment.batch / len(environment.observed)
+    ofw, scofw, lpm, opdp = (multipliers[label] for label in FULL)
+    gamma, weight = 0.5 * horizon**-0.75, opdp["dual"]
+    curvature = scofw["curvature"] * share  # the mean curvature of the observed entries
+    return {
+        "OFW-TVC": OFWTVC.practical(
+            **common, constraint_scale=scale, eta_scale=10.0 * ofw["eta"], gamma=gamma * ofw["gamma"]
+        ),
+        "SCOFW-TVC": SCOFWTVC.theory(
+            **common,
+            constraint_scale=scale,
+            curvature=curvature,
+            gamma=scofw["gamma"] * bound / (bound + curvature * domain.diameter),
+        ),
+        "LPM": LPM.queue(
+            **common,
+            eta=lpm["eta"] * environment.radius / bound * horizon**-0.75,
+            eps=EPS * environment.radius**2 * horizon**-0.5,
+            dual_step=lpm["dual"] * horizon**-0.75 / (bound * environment.radius),
+            most_calls=MOST_CALLS,
+        ),
+        "OPDP": OPDP(  # its multiplier ends near g / damping: its step alone would not scale it
+            **common,
+            hard=True,
+            eta_scale=opdp["eta"],
+            dual_step=weight * horizon ** (-5 / 6) / (bound * domain.diameter),
+            damping=bound * domain.diameter * horizon ** (-1 / 6) / weight,
+        ),
+    }
+
+
+def full_information_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
+    """Make the same learners with the constants of their theory."""
+    common, scale, _ = _common_constants(environment, horizon, start)
+    share = environment.batch / len(environment.observed)
+    return {
+        "OFW-TVC": OFWTVC.theory(**common, constraint_scale=scale),
+        "SCOFW-TVC": SCOFWTVC.theory(**common, constraint_scale=scale, curvature=share),
+        "LPM": LPM.theory(**common),
+        "OPDP": OPDP.theory(**common),
+    }
+
+
+def bandit(
+    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
+) -> dict[str, Any]:
+    """Make the learners of Figure 2 with multipliers by label; delta = 0.3 r."""
+    common, scale, bound = _common_constants(environment, horizon, start)
+    domain, size = common["domain"], math.prod(environment.dim)
+    inner, values = float(domain.inner_radius(environment.dim)), float(environment.value_bound)
+    common |= {"delta": DELTA * inner}
+    share = environment.batch / len(environment.observed)
+    bfw, scbfw, lbpm = (multipliers[label] for label in BANDIT)
+    return {
+        "BFW-TVC": BFWTVC.practical(
+            **common,
+            constraint_scale=scale,
+            value_bound=values,
+            eta_scale=bfw["eta"],
+            gamma=0.5 * horizon**-0.75 * bfw["gamma"],
+        ),
+        "SCBFW-TVC": SCBFWTVC.practical(
+            **common,
+            constraint_scale=scale,
+            curvature=scbfw["curvature"] * share,
+            gamma=2.0 * horizon**0.5 * scbfw["gamma"],
+        ),
+        "LBPM": LBPM(
+            **common,
+            value_bound=values,
+            eta=lbpm["eta"] * environment.radius * (size * values) ** -0.5 * horizon**-0.75,
+            dual_step=lbpm["dual"] * horizon**-0.75 / (bound * environment.radius),
+            damping=0.0,
+            most_calls=MOST_CALLS,
+        ),
+    }
+
+
+def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
+    """Make the same learners with the constants of their theory."""
+    common, scale, _ = _common_constants(environment, horizon, start)
+    common |= {"delta": DELTA * float(common["domain"].inner_radius(environment.dim))}
+    values, share = float(environment.value_bound), environment.batch / len(environment.observed)
+    return {
+        "BFW-TVC": BFWTVC.theory(**common, constraint_scale=scale, value_bound=values),
+        "SCBFW-TVC": SCBFWTVC.theory(**common, constraint_scale=scale, curvature=share),
+        "LBPM": LBPM.theory(**common, value_bound=values),
+    }
+
+
+def _common_constants(environment: MatrixCompletion, horizon: int, start: Any) -> tuple[dict[str, Any], float, float]:
+    """Return the common constants, the factor that gives g the Lipschitz constant of f, and that constant G."""
+    bound, steep = float(environment.lipschitz), environment.constraint_lipschitz
+    domain = NuclearBall(radius=float(environment.radius))
+    common = {"dim": environment.dim, "horizon": horizon, "domain": domain, "lipschitz": bound}
+    common |= {} if start is None else {"start": start}
+    return common, bound / steep if steep else 1.0, bound
+
+
+def score(played: Any) -> Any:
+    """Return the round's loss over that of the decision 0, plus its weighted violation over that of ratings everywhere.
+
+    Either share is about 1 for one of two decisions that do not learn: 0 loses most, a full matrix violates most.
+    """
+    outcome, environment = played.outcome, played.environment
+    violation = outcome.violation / environment.full_violation
+    return outcome.loss / environment.mean_zero_loss + VIOLATION_WEIGHT[environment.constraint] * violation
+
+
+METERS = (
+    Meter("score", score),
+    Meter("oracle_calls", diagnosed("oracle_calls")),
+    Meter("norm", lambda played: points.norm(played.decision.play), unit="||X||"),
+    Meter("oracle_residual", oracle_residual, "max", unit="||C'u - s v|| / s"),
+)
+
+
+TABULATED = ("violation", "relative_loss", "violation_share", "oracle_calls", "oracle_residual")
+
+# With "figure" hardly a point but 0 satisfies all constraints of a whole run: regret is against the whole ball.
+_COMPARATOR = {"figure": "domain", "budget": "feasible"}
+
+FULL, BANDIT = ("OFW-TVC", "SCOFW-TVC", "LPM", "OPDP"), ("BFW-TVC", "SCBFW-TVC", "LBPM")
+
+
+def stand_in(constraint: str) -> MatrixCompletion:
+    """Make the problem of Figure 1 in small: 20 x 26 of rank 3, 40 % observed, ten entries a round."""
+    return MatrixCompletion.stand_in(constraint=constraint, comparator=_COMPARATOR[constraint])
+
+
+def bandit_stand_in(constraint: str) -> MatrixCompletion:
+    """Make the problem of Figure 2 in small: 5 x 6 of rank 2, 40 % observed, four entries a round."""
+    ratings = low_rank_ratings((5, 6), 12, rank=2, scale=(0.5, 4.0), step=0.5)
+    radius = 2.27 * math.sqrt(30.0 * float(np.mean(ratings.ratings**2)))
+    return MatrixCompletion.from_ratings(
+        ratings,
+        batch=4,
+        order="fresh",
+        radius=radius,
+        constraint=constraint,
+        comparator=_COMPARATOR[constraint],
+    )
+
+
+def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
+    """Return a maker, from the constraint, of problems on the densest part of the user's MovieLens-100k.
+
+    tau is the share of a full matrix of ratings that 10^4 is of the whole matrix, as in small.
+    """
+    ratings = most_rated(load_movielens(path), *DATA_SHAPE)
+    radius = 2.27 * math.sqrt(float(np.mean(ratings.ratings**2)) * math.prod(DATA_SHAPE))
+    settings = {"batch": DATA_BATCH, "radius": radius}
+    return lambda constraint: MatrixCompletion.from_ratings(ratings, constraint=constraint, **settings)
+
+
+def problem(figure: str, panel: str, on_data: bool) -> str:
+    """Return the name of a problem in the table of multipliers."""
+    return figure + ("-data" if on_data else "") + ("" if panel == "figure" else f"-{panel}")
+
+
+CONSTRAINTS = {"figure": "figure", "vertex": "figure", "budget": "budget"}  # of the panels
+TITLES = {
+    "figure": "P_t uniform on [-1, 1], as in the figure; from 0",
+    "vertex": "the same from a random vertex",
+    "budget": "a budget that can be learned (ours); from 0",
+}
+
+
+def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel]:
+    """Make panels of the figure's constraints, from x_1 = 0 and from a vertex, and of the budget."""
+    return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in CONSTRAINTS.items()}
+
+
+def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Make the learners of Figure 1 or 2 in a preset, in one of the panels above."""
+    environment, full = panel.environment, figure == "fig1"
+    name = next(name for name, title in TITLES.items() if title == panel.title)
+    start = _start(figure, name, environment)
+    if preset == "theory":
+        return (full_information_theory if full else bandit_theory)(environment, horizon, start)
+    name = problem(figure, name, on_data)
+    multipliers = {label: table.MULTIPLIERS[f"{name}/{label}"] for label in (FULL if full else BANDIT)}
+    return (full_information if full else bandit)(environment, horizon, multipliers, start)
+
+
+def _start(figure: str, panel: str, environment: MatrixCompletion) -> np.ndarray | None:
+    """Return x_1 of a panel, None for 0; with bandit feedback inside the ball by the length of a perturbation."""
+    if panel != "vertex":
+        return None
+    return random_vertex(environment) * (1.0 if figure == "fig1" else 1.0 - DELTA)
+
+
+def random_vertex(environment: MatrixCompletion) -> np.ndarray:
+    """Return `[m, n]` tau u v' for uniform unit vectors u and v: one for all learners and trials."""
+    rng = np.random.default_rng(0)
+    left, right = (side / np.linalg.norm(side) for side in map(rng.standard_normal, environment.dim))
+    return float(environment.radius) * np.outer(left, right)
+
+
+NOTES = (
+    "Not stated in the paper, hence ours: order, horizon, x_1 (0, and a random vertex that is one for all trials), G "
+    "(a bound that holds), the curvature (share of the observed entries that a round sees: f_t itself is not strongly "
+    "convex). The text has one entry (i, j) a round, and a loss that is summed over all of O: here a round's loss is "
+    "the sum over a batch of entries.",
+    "tau is 2.27 times the norm of a full matrix of ratings, the share that the paper's 10^4 is of all MovieLens-100k.",
+    "g is scaled to the Lipschitz constant of f for the TVC learners; violation is in the units of g.",
+    "Two multipliers a learner take the paper's values, 1e-5 to 1e5 by tens, in each panel and over all rounds, for "
+    "real data on the data themselves (jaxbandits tune coco): every other one on one seed, then the neighbours of the "
+    "best three, then the best three on 4 seeds, which judge nothing. The least score counts: loss over that of the "
+    "decision 0, plus violation over that of a matrix with ratings everywhere, times 0.1 for the figure's constraints "
+    "(times 1 some learners would do best to stay at 0) and 1 for the budget. The table, "
+    "algorithms/coco/multipliers.py, says on what each choice rests, and which are at an edge of the range.",
+    "Regret, in small, is against the best point of the ball, under the budget against the best that keeps it. With "
+    "this tau some point of the ball fits every observed entry, and one within the budget does up to 0.2 % of the loss "
+    "of the decision 0: regret is the loss, up to that. So it is on the data, where it is not drawn: the ball holds "
+    "a point that loses less than 0.1 % of what 0 does on a pass over MovieLens. Practically nothing but 0 satisfies "
+    "all constraints of the figure in small (T > 2 m n): loss less zero_loss is the regret against it.",
+    "zero_loss is what the decision X = 0 loses; its violation is 0.",
+    "The constraints of the figure are symmetric and independent of X_t: violation is 0.23 ||X_t|| a round whatever a "
+    "learner does, and only smaller decisions violate less.",
+)
+
+
+def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    """Divide the loss by that of the decision 0, and the violation by ||X_t||, both summed; 0 where nothing moved.
+
+    Under the budget, `regret` is against the best point that keeps it.
+    """
+    del algorithm, panel
+    norm = trials.get("norm")
+    further = {
+        "relative_loss": trials.get("loss") / trials.get("zero_loss"),
+        "violation_share": trials.get("violation") / np.where(norm > 0.0, norm, 1.0),
+    }
+    return further | ({"regret": trials.get("feasible_regret")} if "feasible_regret" in trials.metrics else {})
+
+
+def figures(regret: bool) -> tuple[Curves, ...]:
+    """Make figures of loss, violation, and regret if there is a comparator, against rounds and against oracle calls."""
+    drawn = ("loss", "violation", "regret") if regret else ("loss", "violation")
+    zero = {"loss": ("zero_loss", "X = 0")}
+    by_round = (
+        Curves(metric=metric, reference=zero.get(metric), name="curves" if metric == "loss" else metric)
+        for metric in drawn
+    )
+    return (*by_round, *(Curves(metric=metric, x="oracle_calls", name=f"{metric}-calls") for metric in drawn))
+
+
+def from_file(
+    figure: str, title: str, problem_of: Callable[[Path], Callable[[str], MatrixCompletion]]
+) -> Callable[[Path], Mapping[str, Any]]:
+    """Return a function from a data file to the fields of a figure on these data, which has no comparator or regret."""
+
+    def fields(path: Path) -> Mapping[str, Any]:
+        on_data = panels(problem_of(path))
+        return {
+            "title": title,
+            "algorithms": functools.partial(learners, figure, True),
+            "panels": lambda horizon: on_data,
+            "horizon": on_data["figure"].environment.rounds_of_a_pass,
+            "tabulated": TABULATED,
+            "figures": figures(regret=False),
+        }
+
+    return fields
+
+
+FIGURES = Study(
+    "coco",
+    PAPER,
+    presets=PRESETS,
+    reconstructed=RECONSTRUCTED,
+    guessed="data in part; horizon, batch, x_1 and G guessed",
+    metric="loss",
+    tabulated=("regret", *TABULATED),
+    meters=METERS,
+    derive=shares,
+    record_points=25,
+    figures=figures(regret=True),
+    notes=NOTES,
+)
+
+# Small synthetic problems -------------------------------------------------------------------------------------------
+
+_OURS = "Instances, sizes and thresholds are ours: the paper's experiments are its Figures 1 and 2."
+STUDY = Study("coco", PAPER, float64=True, reconstructed=RECONSTRUCTED, notes=(_OURS,))
+OWN_STUDY = Study("coco", f"ours, on {PAPER}", reconstructed=RECONSTRUCTED, notes=(_OURS,))
+
+
+def constants(environment: Any, horizon: int, scaled: bool = True) -> dict[str, Any]:
+    """Return shape, horizon, domain and G; `scaled` adds the factor that gives the constraints the constant G too."""
+    bound, steep = float(environment.lipschitz), float(environment.slope * (1.0 + environment.slope_noise))
+    fields = {"dim": environment.dim, "horizon": horizon, "domain": environment.domain, "lipschitz": bound}
+    return fields | ({"constraint_scale": bound / steep} if scaled else {})
+
+
+def shares_of_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, np.ndarray]:
+    """Return `regret_share`, `violation_share`: of the bounds for the whole run; of Theorem 1 but for SCOFW-TVC."""
+    del panel
+    G, D = float(algorithm.lipschitz), float(algorithm.domain.diameter)
+    if isinstance(algorithm, SCOFWTVC):
+        bounds = theory.theorem_2(G, D, trials.horizon, float(algorithm.curvature))
+    else:
+        bounds = theory.theorem_1(G, D, trials.horizon)
+    scaled = float(getattr(algorithm, "constraint_scale", 1.0)) * trials.get("violation")
+    return {
+        "regret_share": trials.get("feasible_regret") / bounds.regret,
+        "violation_share": scaled / bounds.violation,
+    }
+
+
+# Tuning --------------------------------------------------------------------------------------------------------------
+
+SCALED = {  # class to the constants that have multipliers, in `full_information` and `bandit`
+    OFWTVC: ("eta", "gamma"),
+    SCOFWTVC: ("curvature", "gamma"),
+    LPM: ("eta", "dual"),
+    OPDP: ("eta", "dual"),
+    BFWTVC: ("eta", "gamma"),
+    SCBFWTVC: ("curvature", "gamma"),
+    LBPM: ("eta", "dual"),
+}
+DECADES = tuple(10.0**k for k in range(-5, 6))  # the paper's range
+_ONES = dict.fromkeys(itertools.chain(*SCALED.values()), 1.0)
+_ROUNDS = {"fig1": 1500, "fig2": 4096}  # in small
+
+
+def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:
+    """Return multipliers of 1 for every label."""
+    return dict.fromkeys(labels, _ONES)
+
+
+def _tuned_learners(figure: str, path: Path | None = None) -> dict[str, TunedLearner]:
+    """Return the learners of a figure, each in every panel, on data or in small."""
+    make, labels = (full_information, FULL) if figure == "fig1" else (bandit, BANDIT)
+
+    @functools.cache
+    def problem_of(name: str) -> tuple[dict[str, Panel], int]:
+        if path is None:
+            environment = (stand_in if figure == "fig1" else bandit_stand_in)(CONSTRAINTS[name])
+            return {name: Panel(figure, dataclasses.replace(environment, comparator="none"))}, _ROUNDS[figure]
+        environment = on_movielens(path)(CONSTRAINTS[name])
+        return {name: Panel(figure, environment)}, environment.rounds_of_a_pass
+
+    def learner(name: str, label: str) -> TunedLearner:
+        def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+            own = {label: {**_ONES, **multipliers}}
+            start = _start(figure, name, panel.environment)
+            return make(panel.environment, horizon, plain_multipliers(labels) | own, start)[label]
+
+        named = label if path is None else f"{label} on data"
+        return TunedLearner(named, build, functools.partial(problem_of, name))
+
+    pairs = itertools.product(CONSTRAINTS, labels)
+    return {f"{problem(figure, name, path is not None)}/{label}": learner(name, label) for name, label in pairs}
+
+
+TABLE = MultiplierTable(
+    table,
+    Tuning(
+        presets=(),
+        grid=lambda learner: dict.fromkeys(SCALED[type(learner)], DECADES),
+        metric="score",
+        seeds=4,
+        screening=1,
+    ),
+    _tuned_learners("fig1") | _tuned_learners("fig2"),
+    from_file=lambda path: _tuned_learners("fig1", path),
+    options={"meters": METERS[:1]},
+    preset="tuned",
+)

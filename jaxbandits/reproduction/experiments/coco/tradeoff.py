@@ -1,0 +1,174 @@
+"""Loss against violation: one sweep of each learner over the weight of the constraint."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from jaxbandits.algorithms.coco.lpm import LPM
+from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
+from jaxbandits.algorithms.coco.opdp import OPDP
+from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
+from jaxbandits.domains.l1_ball import L1Ball
+from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
+from jaxbandits.reproduction.engine.claim import Claim, Measured
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.statistic import as_statistic, paired_mean
+from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
+from jaxbandits.results import curves
+from jaxbandits.results.intervals import Estimate, unbounded
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation.grid import Grid
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from jaxbandits.reproduction.engine.run import Report
+
+MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # of the weight of the constraint
+_PANEL = "half-space"
+
+
+def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Sweep the weight of the constraint, 1 in the middle, by the loss's weight gamma or the step of the multiplier."""
+    del preset
+    setting, plain = constants(panel.environment, horizon), constants(panel.environment, horizon, scaled=False)
+    G, D, T = setting["lipschitz"], float(setting["domain"].diameter), float(horizon)
+
+    def lighter_loss(algorithm: Any, middle: float) -> Grid:
+        return Grid(algorithm, {"gamma": [middle / m for m in MULTIPLIERS]})
+
+    step, damping = T ** (-5.0 / 6.0) / (G * D), G * D * T ** (-1.0 / 6.0)  # the multiplier ends near g / damping
+    return {
+        "OFW-TVC": lighter_loss(OFWTVC.practical(**setting), 0.5 * T**-0.75),
+        "SCOFW-TVC": lighter_loss(SCOFWTVC.theory(**setting, curvature=1.0), G / (G + D)),
+        "OPDP": Grid(
+            OPDP(**plain, hard=True, eta_scale=10.0),
+            [{"dual_step": step * m, "damping": damping / m} for m in MULTIPLIERS],
+        ),
+        "LPM": Grid(
+            LPM.queue(**plain, eta=10.0 * D / G * T**-0.75, eps=1e-3 * D**2 * T**-0.5),
+            {"dual_step": [10.0 * T**-0.75 / (G * D) * m for m in MULTIPLIERS]},
+        ),
+        "Sinha-Vaze": lighter_loss(SinhaVaze(**plain), 0.5 * T**-0.5),
+    }
+
+
+def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
+    """Return `[H]` mean regret against the best feasible point, and mean violation, per round, at the end."""
+    rounds = trials.horizon
+    means = (trials.final(metric).mean(axis=1) / rounds for metric in ("feasible_regret", "violation"))
+    return next(means), next(means)
+
+
+@as_statistic
+def heavier(measured: Measured, label: str, metric: str) -> Estimate:
+    """Estimate the final mean at the heaviest weight less that at the lightest, per round, over paired seeds."""
+    trials = measured.results[_PANEL][label]
+    good = trials.usable(metric)[[0, -1]].all(axis=0)
+    light, heavy = trials.final(metric)[[0, -1]][:, good] / trials.horizon
+    return paired_mean(heavy - light)._replace(failed=int((~good).sum()))
+
+
+@as_statistic
+def frontier_difference(measured: Measured, first: str, second: str, allowed: float) -> Estimate:
+    """Estimate the least regret a round at points that violate at most `allowed` a round: first less second.
+
+    Points are chosen by their means; the interval is over paired seeds at the chosen points.
+    """
+    chosen = []
+    for label in (first, second):
+        trials = measured.results[_PANEL][label]
+        regret, violation = mean_points(trials)
+        admitted = np.where(violation <= allowed, regret, np.inf)
+        if not np.isfinite(admitted).any():
+            return unbounded(len(trials.seeds))
+        chosen.append(trials.final("feasible_regret")[int(np.argmin(admitted))] / trials.horizon)
+    return paired_mean(chosen[0] - chosen[1])
+
+
+@dataclasses.dataclass(frozen=True)
+class Frontier:
+    """Mean regret against mean violation, both per round: a curve for each learner, a point for each weight.
+
+    Attributes:
+      marked: violation a round at which learners are compared.
+      name: see `jaxbandits.reproduction.engine.figures.Drawing`.
+    """
+
+    swept: ClassVar[bool] = True
+    marked: float
+    name: str = "frontier"
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Draw one frame; the heaviest weight of each sweep has the larger mark."""
+        figure, ax = plt.subplots(figsize=(7.6, 4.8), layout="constrained")
+        order, least, most = report.order(), np.inf, 0.0
+        for label, trials in report.results[_PANEL].trials.items():
+            regret, violation = mean_points(trials)
+            shown, look = np.maximum(violation, 1e-6), curves.look(order.index(label))
+            least, most = min(least, shown.min()), max(most, shown.max())
+            n = len(trials.seeds)
+            half = 2.0 * trials.final("feasible_regret").std(axis=1) / trials.horizon / np.sqrt(n)
+            ax.errorbar(shown, regret, half, label=label, markersize=4, capsize=2, **look)
+            ax.plot(shown[-1], regret[-1], marker=look["marker"], color=look["color"], markersize=9)
+        ax.axvline(self.marked, color="#888888", linewidth=0.8, linestyle="--")
+        ax.axhline(0.0, color="#000000", linewidth=0.8)
+        ax.set(xscale="log", xlim=(0.6 * least, 1.6 * most), xlabel="mean violation per round")
+        ax.set_ylabel("mean regret per round against the best feasible point")
+        ax.spines[["top", "right"]].set_visible(False)
+        text = {"fontsize": 7, "va": "bottom", "ha": "center", "color": "#666666"}
+        ax.annotate("compared here", (self.marked, 1.0), xycoords=("data", "axes fraction"), **text)
+        figure.legend(title="large: heaviest weight", loc="outside right center", frameon=False)
+        return figure
+
+
+_ALLOWED = 0.01
+_LABELS = ("OFW-TVC", "SCOFW-TVC", "OPDP", "LPM", "Sinha-Vaze")
+
+
+def _less_regret(first: str, second: str) -> Claim:
+    text = f"at {_ALLOWED:g} violation a round {first} has less regret than {second}, each at its best weight"
+    return Claim(text, "ours, on Figure 1", frontier_difference(first, second, _ALLOWED), high=0.0)
+
+
+def _heavier(label: str) -> tuple[Claim, Claim]:
+    return (
+        Claim(f"10^6 times the weight buys less violation: {label}", "ours", heavier(label, "violation"), high=0.0),
+        Claim(f"10^6 times the weight costs more loss: {label}", "ours", heavier(label, "feasible_regret"), low=0.0),
+    )
+
+
+TRADEOFF = OWN_STUDY.experiment(
+    "tradeoff",
+    "Figure 1",
+    title="loss against violation over the weight of the constraint, l1 ball of R^10",
+    horizon=10_000,
+    seeds=64,
+    presets={"practical": "weights from 1e-3 to 1e3 times the one in the middle, the rest as in the presets"},
+    algorithms=_learners,
+    panels=lambda horizon: {
+        _PANEL: Panel(
+            "one half-space, its slope and offset vary",
+            QuadraticConstraints(dim=10, domain=L1Ball(), margin_spread=0.05, slope_noise=0.2),
+        )
+    },
+    metric="feasible_regret",
+    tabulated=("violation",),
+    record_points=4,
+    claims=(
+        *(claim for pair in zip(*map(_heavier, _LABELS), strict=True) for claim in pair),
+        *(_less_regret("SCOFW-TVC", other) for other in ("OFW-TVC", "OPDP", "Sinha-Vaze")),
+        _less_regret("OFW-TVC", "OPDP"),
+    ),
+    notes=(
+        "Swept: gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, Sinha-Vaze); for OPDP (eta "
+        "times 10, a reconstruction) the multiplier's step up and its damping down, for LPM (likewise) the step of its "
+        "queue. One sweep each, 13 weights.",
+        "Negative regret is bought with violation. The comparator satisfies every constraint and is known exactly.",
+    ),
+    figures=(Frontier(_ALLOWED),),
+    float64=True,
+)

@@ -1,0 +1,163 @@
+"""Theorems 9 and 10: risks of single groups on unequal budgets, beside their bounds and against the budgets."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.algorithms.dro.smd_r import SMDr
+from jaxbandits.algorithms.dro.smpa import SMPA
+from jaxbandits.algorithms.dro.steps import budget_weights
+from jaxbandits.domains.box import Box
+from jaxbandits.environments.dro.example_groups import ExampleGroups
+from jaxbandits.reproduction.engine.claim import Claim
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.figures import Against
+from jaxbandits.reproduction.engine.statements import growth_over_panels, mostly_below
+from jaxbandits.reproduction.engine.thresholds import FLAT
+from jaxbandits.reproduction.experiments.dro import setting
+from jaxbandits.reproduction.experiments.dro.bounds import DELTA, DIAMETER_SQ, LIPSCHITZ, PRODUCT, TRIALS
+from jaxbandits.results.trials import Trials
+from jaxbandits.theory import dro as theory
+
+HORIZON = 400_000  # n_1
+_SMOOTHNESS = 2.0  # of w^2 - 2 mu w + mu
+_PARTS = (64, 16, 4, 1)  # of n_1
+_ROUNDS = {f"n-over-{part}": 1.0 / part for part in _PARTS}  # panel to share of n_1
+_LAST = f"n-over-{_PARTS[-1]}"
+_FEW = 8  # groups with half of the rows of the others: those of the smallest means
+
+
+class _Theorem(NamedTuple):
+    """A learner, its theorem, the weights b_i of the risks in its problem, and the bounds on single groups."""
+
+    learner: type
+    source: str
+    factors: Callable[[Sequence[int]], np.ndarray]
+    bounds: Callable[[Sequence[int]], np.ndarray]
+
+
+def _shares(budgets: Sequence[int]) -> np.ndarray:
+    """Return b_i = n_i / n_1 of the problem that SMD_r solves."""
+    return np.asarray(budgets) / max(budgets)
+
+
+THEOREMS: Mapping[str, _Theorem] = {
+    "SMD_r": _Theorem(
+        SMDr, "Theorem 9", _shares, lambda budgets: theory.theorem_9(budgets, product=PRODUCT, delta=DELTA)
+    ),
+    "SMPA_m": _Theorem(
+        SMPA,
+        "Theorem 10 (with 1 for the constant c, which it leaves open)",
+        lambda budgets: budget_weights(tuple(budgets)),
+        lambda budgets: theory.theorem_10(
+            budgets,
+            budget_weights(tuple(budgets)),
+            diameter_sq=DIAMETER_SQ,
+            lipschitz=LIPSCHITZ,
+            smoothness=_SMOOTHNESS,
+            delta=DELTA,
+        ),
+    ),
+}
+
+
+def weighted_optimum(means: Sequence[float] | np.ndarray, factors: Sequence[float] | np.ndarray) -> float:
+    """Return p* of (36) on Bernoulli groups: the least of max_i b_i (w^2 - 2 mu_i w + mu_i), w in [0, 1].
+
+    Args:
+      means: `[m]` mu_i.
+      factors: `[m]` b_i > 0.
+    """
+    mu, b = np.asarray(means), np.asarray(factors)
+
+    def worst(w: float) -> float:
+        return float(np.max(b * (w * w - 2.0 * mu * w + mu)))
+
+    low, high, inner = 0.0, 1.0, (math.sqrt(5.0) - 1.0) / 2.0
+    for _ in range(80):  # golden sections of a strictly convex function
+        a, c = high - inner * (high - low), low + inner * (high - low)
+        low, high = (low, c) if worst(a) < worst(c) else (a, high)
+    return worst(0.5 * (low + high))
+
+
+def budgets_of(n_1: int) -> tuple[int, ...]:
+    """Return the budgets of the 16 groups: n_1, half of it for the eight of the smallest means; n_1 / 2 is even."""
+    least = 2 * max(1, n_1 // 4)
+    return (*(least for _ in range(_FEW)), *(2 * least for _ in range(ExampleGroups().n_groups - _FEW)))
+
+
+def _panels(horizon: int) -> Mapping[str, Panel]:
+    largest = {name: max(budgets_of(round(share * horizon))) for name, share in _ROUNDS.items()}
+    return {name: Panel(f"n_1 = {n:,}", ExampleGroups(), x=float(n)) for name, n in largest.items()}
+
+
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    del preset, horizon
+    common: dict[str, Any] = {"dim": 1, "budgets": budgets_of(int(panel.x)), "domain": Box(dim=1, low=0.0, high=1.0)}
+    common |= {"lipschitz": LIPSCHITZ, "diameter_sq": DIAMETER_SQ}
+    return {"SMD_r": SMDr(**common), "SMPA_m": SMPA(**common, smoothness=_SMOOTHNESS)}
+
+
+def _horizons(horizon: int, panel: Panel, labels: Mapping[str, Any]) -> Mapping[str, int]:
+    del horizon, panel
+    return {label: learner.rounds for label, learner in labels.items()}
+
+
+def _with_excess(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    """Compute the largest b_i R_i - p*, and that of R_i - p* / b_i over its bound."""
+    (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
+    factors, risk = theorem.factors(algorithm.budgets), trials.get("risk")
+    optimum = weighted_optimum(np.asarray(panel.environment.means), factors)
+    share = (risk - optimum / factors) / theorem.bounds(algorithm.budgets)
+    return {"excess": np.max(factors * risk, axis=-1) - optimum, "share_of_bound": share.max(axis=-1)}
+
+
+def _claims() -> Iterable[Claim]:
+    for label, theorem in THEOREMS.items():
+        says = (
+            f"{label}: the risks of all groups are within their bounds with probability at least 1 - delta = "
+            f"{1.0 - DELTA:g}"
+        )
+        at: dict[str, Any] = {"on": _LAST, "place": theorem.source, "trials": TRIALS}
+        yield from mostly_below(label, "share_of_bound", says=says, share=1.0 - DELTA, **at)
+    over_n = {name: share * HORIZON for name, share in _ROUNDS.items()}
+    for label, theorem in THEOREMS.items():
+        yield growth_over_panels(
+            label,
+            over_n,
+            f"n_1, from n_1/{_PARTS[0]} to n_1",
+            says=f"{label}: the excess of the weighted risks falls as n^(-1/2)",
+            place=f"ours, on {theorem.source} (an upper bound)",
+            high=-0.5 + FLAT,
+            metric="excess",
+            trials=100,
+        )
+
+
+BUDGETS = setting.THEOREMS.experiment(
+    "budgets",
+    "Theorems 9 and 10",
+    title="risks of single groups on unequal budgets, beside their bounds, Example 1",
+    horizon=HORIZON,
+    seeds=TRIALS,
+    presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2, L = 2, kappa = c = 1"},
+    algorithms=_algorithms,
+    panels=_panels,
+    metric="excess",
+    tabulated=("share_of_bound",),
+    horizons=_horizons,
+    record_points=2,
+    derive=_with_excess,
+    claims=tuple(_claims()),
+    notes=(
+        "Losses (w - z)^2 on [0, 1], 16 groups: n_1 rows of the eight groups of the largest means, half of them of "
+        "the others. SMD_r plays n_1 rounds, SMPA_m n_m / 2 of two batches. The optimum p* of the weighted problem is "
+        "exact.",
+        "excess: the largest b_i R_i less p*, of which the theorems say that it falls as sqrt(1 / n_1), and as 1 / n_m "
+        "plus sqrt(1 / n_i). No risk exceeds 1: at n_1 every bound on R_i - p* / b_i is below 1 - p* / b_i.",
+        "Theorem 10 leaves an absolute constant c open; steps and bounds have c = 1.",
+    ),
+    figures=(Against("n_1"),),
+)

@@ -1,0 +1,31 @@
+"""Figure 5: risks of single groups against iterations, one pass over Adult."""
+
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.experiments.dro.fig4 import FIELDS, claims, figures, learners
+from jaxbandits.reproduction.experiments.dro.setting import STAND_IN, STUDY, adult_once, adult_panels
+
+FIG5 = STUDY.experiment(
+    "fig5",
+    "Figure 5",
+    title="risks of single groups, one pass over Adult",
+    stand_ins={"adult": "Adult"},
+    horizon=26_656,
+    algorithms=lambda preset, horizon, panel: learners(
+        preset, horizon, panel, {"SMD(m)": 3.0, "SMD_r": 3.0, "SMPA_m": 60.0}, smoothness=1.5
+    ),
+    **adult_panels(lambda path: {"adult": Panel(*adult_once(path))}),
+    claims=claims(
+        "Figure 5", "adult", 6, lowest_place="ours, on Figure 5 alone (the text speaks of Figures 4 and 5 together)"
+    ),
+    notes=(
+        STAND_IN,
+        "Every learner runs as long as its budgets last: SMD_r n_1 = 26,656 iterations, SMD(m) n_m = 364, SMPA_m "
+        "n_m / 2 = 182, of two rounds each.",
+        "In every trial 364 rows of each group, drawn anew, measure the risks; the others are visited once, in an "
+        "order of the trial's own.",
+        "SMD_r draws from group i as often as a coin says: in most trials more often than some group has rows. These "
+        "rounds are counted as inadmissible.",
+    ),
+    figures=figures("adult", (0, 1, 2, 3, 4, 5)),
+    **FIELDS,
+)

@@ -1,0 +1,199 @@
+"""Rates at which duality gaps fall with the rounds, and grow with the groups at equally many samples."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
+from jaxbandits.reproduction.engine.claim import Claim, Measured
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.statements import growth_over_panels
+from jaxbandits.reproduction.engine.statistic import growth_across
+from jaxbandits.reproduction.engine.thresholds import FLAT
+from jaxbandits.reproduction.experiments.dro import setting
+from jaxbandits.reproduction.experiments.dro.bounds import THEOREMS
+from jaxbandits.results.curves import COLOURS, MARKERS, SMALL_LEGEND
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from jaxbandits.reproduction.engine.run import Report
+
+TRIALS, SEEDS = 100, 400  # that a claim needs, and that are run: with 100 three claims stayed undecided
+HORIZON = 64_000
+_RADIUS, _DIM, _GROUPS, _K = 1.0, 5, 10, 3
+_PARTS = (64, 16, 4, 1)  # of the horizon
+_MS = (4, 8, 16, 32)
+_FIXED, _ANYTIME = ("SMD(m)", "Online(1)"), ("SMD(m)_a", "Online(1)_a")
+_FIXED_TOP, _ANYTIME_TOP = ("ATkRO(m)", "ATkRO(k)"), ("ATkRO(m)_a", "ATkRO(1)_a")
+
+_ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # panel to share of the horizon
+_TOP_ROUNDS = {f"top-3-T-over-{part}": 1.0 / part for part in _PARTS}
+_SAMPLES = {f"m-{m}": float(m) for m in _MS}
+
+
+def _groups(n_groups: int, top_k: int = 1) -> SyntheticGroups:
+    return SyntheticGroups.heterogeneous(dim=_DIM, n_groups=n_groups, radius=_RADIUS, top_k=top_k)
+
+
+def _panels(horizon: int) -> Mapping[str, Panel]:
+    panels = {}
+    for k, named in ((1, _ROUNDS), (_K, _TOP_ROUNDS)):
+        for name, share in named.items():
+            rounds = max(1, round(horizon * share))
+            panels[name] = Panel(f"T = {rounds}, k = {k}", _groups(_GROUPS, k), x=float(rounds))
+    for name, m in _SAMPLES.items():
+        panels[name] = Panel(f"m = {m:g}, {horizon} samples", _groups(int(m)), x=m)
+    return panels
+
+
+def _rounds(horizon: int, panel: Panel, label: str) -> int:
+    """Return T of a panel of rounds; in those of samples, as many rounds as these last."""
+    if panel.title.startswith("T"):
+        return int(panel.x)
+    return max(1, horizon // panel.environment.n_groups) if "(m)" in label else horizon
+
+
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    del preset
+    common = {"dim": _DIM, "n_groups": panel.environment.n_groups, "domain": L2Ball(radius=_RADIUS)}
+    fixed, anytime = _FIXED, _ANYTIME
+    if panel.environment.top_k > 1:
+        common["k"] = _K
+        fixed, anytime = _FIXED_TOP, _ANYTIME_TOP
+    own = {label: {"horizon": _rounds(horizon, panel, label)} for label in fixed} | {label: {} for label in anytime}
+    return {label: THEOREMS[label].learner(**common, **fields) for label, fields in own.items()}
+
+
+def _horizons(horizon: int, panel: Panel, labels: Mapping[str, Any]) -> Mapping[str, int]:
+    return {label: _rounds(horizon, panel, label) for label in labels}
+
+
+def _anytime_exponent(horizon: int) -> float:
+    """Return the exponent of log(t) / sqrt(t) between the shortest and the longest run."""
+    first, last = horizon / _PARTS[0], float(horizon)
+    return -0.5 + math.log(math.log(last) / math.log(first)) / math.log(last / first)
+
+
+def _groups_exponent() -> float:
+    """Return the exponent of sqrt(m log m) between the fewest groups and the most."""
+    first, last = _MS[0], _MS[-1]
+    return 0.5 + 0.5 * math.log(math.log(last) / math.log(first)) / math.log(last / first)
+
+
+def _growth(label: str, panels: Mapping[str, float], axis: str, says: str, high: float) -> Claim:
+    """Claim that the gap grows by an exponent below `high`: the paper has upper bounds, and no table of growths."""
+    place = f"ours, on {THEOREMS[label].source} (an upper bound)"
+    return growth_over_panels(
+        label, panels, axis, says=f"{label}: {says}", place=place, high=high, metric="duality_gap", trials=TRIALS
+    )
+
+
+def _claims() -> Iterable[Claim]:
+    over_t, over_m = f"T, from T/{_PARTS[0]} to T", f"m, from {_MS[0]} to {_MS[-1]}"
+    for fixed, anytime, panels in ((_FIXED, _ANYTIME, _ROUNDS), (_FIXED_TOP, _ANYTIME_TOP, _TOP_ROUNDS)):
+        for label in fixed:
+            yield _growth(label, panels, over_t, "the gap falls as T^(-1/2)", -0.5 + FLAT)
+        for label in anytime:
+            says = "the gap falls at least as log(t) t^(-1/2)"
+            yield _growth(label, panels, over_t, says, _anytime_exponent(HORIZON))
+    for label in (*_FIXED, *_ANYTIME):
+        says = "at equally many samples the gap grows at most as sqrt(m log m)"
+        yield _growth(label, _SAMPLES, over_m, says, _groups_exponent())
+
+
+@dataclasses.dataclass(frozen=True)
+class Rates:
+    """Mean final gaps with their intervals against T, and against m at equally many samples; fitted exponents."""
+
+    name: str = "rates"
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Draw the figure, without its title."""
+        from matplotlib.ticker import LogLocator
+
+        figure, axes = plt.subplots(1, 3, figsize=(13.0, 5.6), layout="constrained")
+        rounds, samples = (_inverse_root, "$T^{-1/2}$"), (_root_log, r"$(m \log m)^{1/2}$")
+        top = f"mean of the {_K} largest risks, m = {_GROUPS}"
+        parts = (
+            (f"maximal risk, m = {_GROUPS}", "rounds T", _ROUNDS, (*_FIXED, *_ANYTIME), rounds),
+            (top, "rounds T", _TOP_ROUNDS, (*_FIXED_TOP, *_ANYTIME_TOP), rounds),
+            (f"maximal risk, {report.horizon:,} samples", "groups m", _SAMPLES, (*_FIXED, *_ANYTIME), samples),
+        )
+        for ax, (title, axis, panels, labels, law) in zip(axes, parts, strict=True):
+            _draw(ax, report, panels, labels, *law)
+            ax.set(xscale="log", yscale="log", title=title, xlabel=axis, ylabel="mean duality gap")
+            at = [report.panels[name].x for name in panels]
+            ax.set_xticks(at, [f"{x:,.0f}" for x in at])
+            ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.minorticks_off()
+            ax.spines[["top", "right"]].set_visible(False)
+            seeds = max(len(trials.seeds) for trials in report.results[next(iter(panels))].trials.values())
+            title = f"exponent, 95 %; {seeds} seeds"
+            ax.legend(title=title, loc="upper center", bbox_to_anchor=(0.5, -0.14), **SMALL_LEGEND)
+        return figure
+
+
+def _inverse_root(rounds: np.ndarray) -> np.ndarray:
+    return rounds**-0.5
+
+
+def _root_log(groups: np.ndarray) -> np.ndarray:
+    return np.sqrt(groups * np.log(groups))
+
+
+def _draw(
+    ax: "Axes",
+    report: "Report",
+    panels: Mapping[str, float],
+    labels: Sequence[str],
+    law: Callable[[np.ndarray], np.ndarray],
+    statement: str,
+) -> None:
+    """Draw one axes; a dotted line has the shape of the theory."""
+    at = np.array([report.panels[name].x for name in panels])
+    measured, means = Measured(report.results, {}), []
+    for j, label in enumerate(labels):
+        if any(label not in report.results[name] for name in panels):
+            continue  # left out of this run
+        rows = [row for name in panels for row in report.results[name].summary("duality_gap") if row.label == label]
+        mean, low, high = (np.array([getattr(row, key) for row in rows]) for key in ("mean", "low", "high"))
+        found = growth_across(dict(zip(panels, at, strict=True)), label, "duality_gap")(measured)
+        text = f"{label}: {float(found.mean):.2f} [{float(found.low):.2f}, {float(found.high):.2f}]"
+        style: dict[str, Any] = {"color": COLOURS[j], "marker": MARKERS[j], "markersize": 5, "capsize": 2}
+        ax.errorbar(at, mean, [mean - low, high - mean], label=text if np.isfinite(found.mean) else label, **style)
+        means.append(mean)
+    if means:
+        shape = law(at)
+        ax.plot(at, 0.7 * np.min(means) / shape.min() * shape, color="0.4", linestyle=":", label=statement)
+
+
+RATES = setting.THEOREMS.experiment(
+    "rates",
+    "Theorems 1-16",
+    title="duality gaps against rounds, and against groups at equally many samples",
+    horizon=HORIZON,
+    seeds=SEEDS,
+    presets={"theory": "the step sizes of the theorems, G = sqrt(d), a ball of radius 1"},
+    algorithms=_algorithms,
+    panels=_panels,
+    metric="duality_gap",
+    horizons=_horizons,
+    record_points=2,
+    claims=tuple(_claims()),
+    notes=(
+        f"Heterogeneous synthetic groups, d = {_DIM}, every trial its own: gaps are exact. m = {_GROUPS} where T "
+        "varies. Logistic losses exceed 1, so that the theorems' constants bound nothing here; rates are looked at.",
+        "The theorems bound gaps from above, by more than is seen here (dro/bounds): exponents over a stretch may be "
+        "steeper or flatter. With more groups the problem is another one, whose gap need not grow like the bound.",
+        "Where an exponent lies within 0.005 of the law's, as that of SMD(m)_a in m did on 100 seeds (0.723, the law "
+        "has 0.720), about 6000 seeds would decide: it may stay undecided here.",
+    ),
+    figures=(Rates(),),
+)

@@ -1,0 +1,175 @@
+"""Confidence regions of one trace in the plane (v2 Figure 3)."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.algorithms.glm.glb_omd import GLBOMD
+from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
+from jaxbandits.algorithms.glm.ofuglb import OFUGLB
+from jaxbandits.diagnostics import confidence_regions as plane
+from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.statements import difference_of_metrics, mean_within
+from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
+from jaxbandits.results import curves
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import Meter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from jaxbandits.reproduction.engine.run import Report
+
+_MARKS = (50, 500, 3000)
+_NORM, _ARMS = 3.0, 20
+_NAMES = ("GLB-OMD", "OFUGLB", "GLM-UCB")
+_FIGURE: dict[str, Any] = {"on": "S3", "place": "ours, on v2 Figure 3 (its text was not at hand)", "trials": 32}
+
+
+def _player(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    del preset, horizon
+    return {"GLB-OMD": GLBOMD.experiments(dim=2, norm_bound=float(panel.environment.norm_bound), delta=DELTA)}
+
+
+_TRACE = (
+    Meter("arm", lambda r: r.decision.x, "last", axes=("coordinate",)),
+    Meter("reward", lambda r: r.feedback.reward, "last"),
+    Meter("theta", lambda r: r.env_state.theta, "last", axes=("coordinate",)),
+)
+
+
+def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Region], np.ndarray, float]:
+    """Compute the three regions after `rounds` rounds of one trial, not cut by the ball.
+
+    Returns:
+      The regions, theta* and the radius of the ball.
+    """
+    xs, rs, theta = (trials.get(name)[0, seed] for name in ("arm", "reward", "theta"))
+    xs, rs = xs[:rounds], rs[:rounds]
+    common: dict[str, Any] = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
+    learners = {
+        "GLB-OMD": GLBOMD.experiments(**common),
+        "OFUGLB": OFUGLB.theory(**common, n_arms=_ARMS),
+        "GLM-UCB": GLMUCB.theory(**common, n_arms=_ARMS, horizon=trials.horizon),
+    }
+    regions = [plane.confidence_set(name, learner, xs, rs) for name, learner in learners.items()]
+    return regions, theta[-1], _NORM
+
+
+def marks(horizon: int) -> tuple[int, ...]:
+    """Return the rounds at which regions are drawn and measured."""
+    return (*(mark for mark in _MARKS if mark < horizon), horizon)
+
+
+def _areas(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    """Measure the area of each region within the ball as a share of it, and whether theta* is inside.
+
+    Rounds between two marks have the values of the later one. `ellipses` is the area of GLB-OMD's ellipse over
+    GLM-UCB's, neither cut by the ball.
+    """
+    del algorithm, panel
+    shape = (1, len(trials.seeds), len(trials.record_points))
+    names = [f"{what} {name}" for what in ("area", "inside") for name in _NAMES]
+    values = {name: np.full(shape, np.nan) for name in (*names, "ellipses")}
+    for seed in range(len(trials.seeds)):
+        since = 0
+        for mark in marks(trials.horizon):
+            found, theta, _ = regions_of(trials, seed, mark)
+            at, since = (0, seed, slice(since, mark)), mark
+            for region in found:
+                cut = plane.within_ball(region, _NORM)
+                share = plane.area(plane.boundary(cut, 180)) / (np.pi * _NORM**2)
+                values[f"area {region.name}"][at] = share
+                values[f"inside {region.name}"][at] = region.contains(theta[None])[0]
+            whole = {region.name: plane.area(plane.boundary(region, 180)) for region in (found[0], found[2])}
+            values["ellipses"][at] = whole["GLB-OMD"] / whole["GLM-UCB"]
+    return values
+
+
+@dataclasses.dataclass(frozen=True)
+class Regions:
+    """The three confidence regions of the first trial in the plane, after 50, 500 and all rounds.
+
+    Attributes:
+      name: of its files.
+    """
+
+    name: str = "regions"
+
+    def draw(self, plt: Any, report: "Report") -> "Figure":
+        """Draw one column per mark, each with the ball, the regions and theta*."""
+        (result,) = report.results.values()
+        trials, at = result["GLB-OMD"], marks(report.horizon)
+        size = (3.7 * len(at) + 1.7, 4.8)
+        figure, axes = plt.subplots(1, len(at), figsize=size, layout="constrained", squeeze=False)
+        for ax, mark in zip(axes[0], at, strict=True):
+            found, theta, norm = regions_of(trials, 0, mark)
+            circle = norm * np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 200))
+            ax.plot(circle.real, circle.imag, color="#000000", linewidth=0.8, label=f"ball of radius {norm:g}")
+            for i, region in enumerate(found):
+                colour, style = curves.COLOURS[i], curves.STYLES[i]
+                line = plane.boundary(plane.within_ball(region, norm))
+                ax.fill(*line.T, color=colour, alpha=0.12, linewidth=0)
+                ax.plot(*np.vstack([line, line[:1]]).T, color=colour, linestyle=style, label=region.name)
+                ax.plot(*region.center, color=colour, marker="+", linestyle="")
+            ax.plot([], [], color="0.4", marker="+", linestyle="", label="centre of a region")
+            ax.plot(*theta, color="#000000", marker="*", markersize=9, linestyle="", label="theta*")
+            ax.set(aspect="equal", title=f"after {mark:,} rounds", xlabel="theta, first coordinate")
+            ax.spines[["top", "right"]].set_visible(False)
+        axes[0][0].set_ylabel("second coordinate")
+        figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right center", frameon=False)
+        return figure
+
+
+REGIONS = THEOREMS.experiment(
+    "regions",
+    "v2 Figure 3",
+    title="confidence regions of one trace in the plane, logistic bandits",
+    seeds=32,
+    presets={"experiments": "GLB-OMD with lambda = d plays; every region is computed from its plays and rewards"},
+    algorithms=_player,
+    panels=lambda horizon: {"S3": Panel("S = 3", GeneralizedLinear.fixed(norm_bound=_NORM, n_arms=_ARMS))},
+    metric="area GLB-OMD",
+    tabulated=("area OFUGLB", "area GLM-UCB", "ellipses"),
+    meters=_TRACE,
+    derive=_areas,
+    record_points=3000,
+    claims=(
+        *mean_within(
+            "GLB-OMD", "ellipses", says="the ellipse of GLB-OMD is far smaller than GLM-UCB's", high=0.1, **_FIGURE
+        ),
+        *mean_within(
+            "GLB-OMD",
+            "area GLB-OMD",
+            says="within the ball, which GLM-UCB's covers, the region of GLB-OMD has at most half of the ball's area",
+            high=0.5,
+            **_FIGURE,
+        ),
+        *mean_within(
+            "GLB-OMD",
+            "area OFUGLB",
+            says="within the ball the region of OFUGLB has at most half of its area too",
+            high=0.5,
+            **_FIGURE,
+        ),
+        *difference_of_metrics(
+            "GLB-OMD",
+            "area GLB-OMD",
+            "area OFUGLB",
+            says="the region of GLB-OMD is comparable to OFUGLB's within the ball",
+            factor=2.0,
+            high=0.0,
+            **_FIGURE,
+        ),
+    ),
+    notes=(
+        "Areas are those within the ball of radius S = 3, as shares of it; the picture shows the trial of the first "
+        "seed. GLM-UCB's region is the set of parameters behind its bonus. ellipses: the area of GLB-OMD's ellipse "
+        "over that of GLM-UCB's, neither cut by the ball.",
+    ),
+    figures=(Regions(),),
+    float64=True,
+)

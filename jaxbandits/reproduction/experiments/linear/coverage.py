@@ -1,0 +1,75 @@
+"""Lemma 1: estimation error over the confidence radius, over thousands of trials."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+
+from jaxbandits.diagnostics import linear as meters
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.figures import Shares
+from jaxbandits.reproduction.engine.statements import mostly_below
+from jaxbandits.reproduction.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, scaled
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import Meter, Round
+
+
+def _weights(r: Round) -> Any:
+    return r.algorithm.estimator.weigh(r.t, r.state, r.decision.x, r.feedback.reward, r.feedback.noise_scale)
+
+
+def _clipped(r: Round) -> Any:
+    """Return 1 where the Huber loss clips the residual."""
+    weights = _weights(r)
+    return jnp.where(jnp.abs(weights.residual) >= weights.threshold, 1.0, 0.0)
+
+
+def _leverage(r: Round) -> Any:
+    """Return 1 where sigma_t is neither nu_t nor its floor, but the term that grows with the width of the arm."""
+    return jnp.where(_weights(r).scale > r.feedback.noise_scale, 1.0, 0.0)
+
+
+def _shares_of_rounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    del algorithm, panel
+    return {f"{name}_share": trials.get(name) / trials.record_points for name in ("clipped", "leverage")}
+
+
+COVERAGE = THEOREMS.experiment(
+    "coverage",
+    "Lemma 1",
+    title="estimation error over the confidence radius",
+    presets={**THEORY, "practical": f"tuned: {scaled('hvt_ucb')}, which no theorem covers"},
+    metric="error_ratio",
+    tabulated=("clipped_share", "leverage_share"),
+    meters=(meters.coverage(), Meter("clipped", _clipped), Meter("leverage", _leverage)),
+    derive=_shares_of_rounds,
+    claims=(
+        *mostly_below(
+            "Hvt-UCB",
+            "error_ratio",
+            on=LAWS.keys(),
+            says="theta* lies in all confidence sets with probability at least 1 - 4 delta",
+            place="Lemma 1",
+            trials=1000,
+            presets=("theory",),
+        ),
+        *mostly_below(
+            "Hvt-UCB",
+            "error_ratio",
+            on=LAWS.keys(),
+            threshold=0.01,
+            says="the radius is loose: the error stays below a hundredth of it",
+            place="ours, on Lemma 1",
+            trials=1000,
+            presets=("theory",),
+        ),
+    ),
+    notes=(
+        "error_ratio: the largest ||theta_{t+1} - theta*||_{V_t} / beta_t so far. 4 delta = 1/(2T) is 2.8e-5 here, far "
+        "below what these trials resolve.",
+        "clipped_share: rounds whose residual the Huber loss clips; leverage_share: rounds in which sigma_t is its "
+        "third term, which grows with the arm's width, and nu_t plays no part.",
+    ),
+    interpretations={"extra-sigma": EXTRA_SIGMA},
+    figures=(Shares(),),
+)

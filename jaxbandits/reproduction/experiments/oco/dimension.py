@@ -1,0 +1,89 @@
+"""OONS against the dimension, and against the rank of what its hints get wrong."""
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.figures import Against
+from jaxbandits.reproduction.engine.statements import growth_over_panels, panel_ratio
+from jaxbandits.reproduction.engine.thresholds import COMPARABLE, FLAT
+from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
+
+_SIZES = (1, 2, 4, 8, 16)
+_MOST = _SIZES[-1]
+_DIMENSIONS = {f"d-{d}": float(d) for d in _SIZES}
+_RANKS = (1, 4)  # in R^16
+_OONS = ("OONS", "OONS, practical")
+_against_d = functools.partial(growth_over_panels, panels=_DIMENSIONS, axis="d")
+
+
+def _panels(horizon: int) -> Mapping[str, Panel]:
+    del horizon
+
+    def losses(dim: int, rank: int | None) -> LinearLosses:
+        return LinearLosses(dim=dim, mean=0.1, noise_scale=0.9, noise_rank=rank)
+
+    full = {f"d-{d}": Panel(f"d = {d}, noise on all axes", losses(d, None), x=float(d)) for d in _SIZES}
+    low = {f"r-{r}": Panel(f"d = {_MOST}, noise of rank {r}", losses(_MOST, r), x=math.nan) for r in _RANKS}
+    return full | low
+
+
+def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    del preset, horizon
+    learners = on_the_ball(panel.environment.dim)
+    return {label: learners[label] for label in ("OONS", "OONS, practical", "optimistic OMD", "OGD")}
+
+
+DIMENSION = STUDY.experiment(
+    "dimension",
+    "Theorem 3.1",
+    title="regret against the dimension d, and against the rank r of the hints' errors",
+    horizon=2**14,
+    seeds=64,
+    algorithms=_learners,
+    panels=_panels,
+    record_points=("log", 20),
+    claims=(
+        *(
+            _against_d(
+                name,
+                says=f"regret grows at most in proportion to the rank, r = d from 1 to {_MOST}",
+                place="ours, on Theorem 3.1",
+                high=1.0,
+            )
+            for name in _OONS
+        ),
+        *(
+            panel_ratio(
+                name,
+                f"r-{r}",
+                f"d-{r}",
+                says=f"the rank r <= d counts, not d: regret on noise of rank {r} in R^{_MOST} is comparable to R^{r}",
+                place="ours, on Theorem 3.1",
+                low=1.0 / COMPARABLE,
+                high=COMPARABLE,
+            )
+            for name in _OONS
+            for r in _RANKS
+        ),
+        _against_d(
+            "optimistic OMD",
+            says="bounds of optimistic OMD have no factor r or d, and its regret does not grow with d",
+            place="ours, on Table 1",
+            high=FLAT,
+        ),
+        _against_d("OONS", says="the price of the rank shows: regret of OONS grows with d = r", place="ours", low=FLAT),
+        _against_d("OONS, practical", says="it grows with small constants too", place="ours", low=FLAT),
+    ),
+    notes=(
+        "Linear losses on the unit ball, m = 0.1, s = 0.9: the noise has the same length in every d, and sigma^2 "
+        "does not change. With noise on the first r axes of R^16 the errors e_t of the hints have rank r.",
+        "Nothing moves a learner off the span of its gradients: on noise of rank r it plays in R^16 what it plays in "
+        "R^r, draw by draw, and the ratio is 1.",
+        "Theorem 3.1 has r before a logarithm; bounds of optimistic OMD and FTRL have no r.",
+    ),
+    figures=(Against("d"),),
+)

@@ -1,0 +1,90 @@
+"""E5: pseudo-regret against the noise."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
+from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
+from jaxbandits.domains.ball import L2Ball
+from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.figures import Against
+from jaxbandits.reproduction.engine.statements import panel_ratio
+from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
+from jaxbandits.results.trials import Trials
+
+_SIGMAS = (0.05, 0.1, 0.2, 0.4, 0.8)
+
+
+def _means(sigma: float, horizon: int) -> Sequence[float]:
+    return (*(k * sigma / math.sqrt(horizon) for k in (1.0, 4.0, 16.0)), 0.15)
+
+
+def _e5_panels(horizon: int) -> Mapping[str, Panel]:
+    """Make a panel for each of four means and every noise; G = 1 is at least m + s from T = 4096 on."""
+    return {
+        f"s{sigma:g}-m{i}": Panel(
+            f"s = {sigma:g}, m = {mean:.3g}",
+            LinearLosses(dim=2, mean=mean, noise_scale=sigma, comparator=-1.0),
+            x=sigma,
+        )
+        for sigma in _SIGMAS
+        for i, mean in enumerate(_means(sigma, horizon))
+    }
+
+
+def _of_sigma(sigma: float) -> tuple[str, ...]:
+    return tuple(f"s{sigma:g}-m{i}" for i in range(4))
+
+
+def _e5_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    del preset, horizon
+    dim = panel.environment.dim
+    return {
+        **on_the_ball(dim),
+        "AdaGrad-norm": AdaGradNorm(dim=dim),
+        "optax AdaGrad": OptaxLearner.adagrad(dim=dim, learning_rate=1.0, domain=L2Ball()),
+        "optax COCOB": OptaxLearner.cocob(dim=dim, domain=L2Ball()),
+        "optax Prodigy": OptaxLearner.prodigy(dim=dim, domain=L2Ball()),
+    }
+
+
+def _over_noise(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    del algorithm
+    return {"scaled_regret": trials.get("pseudo_regret") / (panel.x * np.sqrt(trials.record_points))}
+
+
+_WITHIN = 3.0
+
+E5 = STUDY.experiment(
+    "e5",
+    "Theorem 3.2",
+    title="pseudo-regret over R s sqrt(T) against the noise s, worst of four means",
+    horizon=2**17,
+    algorithms=_e5_learners,
+    panels=_e5_panels,
+    metric="scaled_regret",
+    derive=_over_noise,
+    record_points=("log", 40),
+    claims=tuple(
+        panel_ratio(
+            name,
+            {"s = 0.05": _of_sigma(0.05)},
+            {"s = 0.8": _of_sigma(0.8)},
+            says=f"{name} scales with the noise",
+            place="ours, on Theorem 3.2",
+            metric="scaled_regret",
+            low=1.0 / _WITHIN,
+            high=_WITHIN,
+        )
+        for name in ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
+    ),
+    notes=(
+        "Linear losses on the unit ball of R^2 against u = -e_1; G = 1 is given. Means m: s/sqrt(T) times 1, 4, 16, "
+        "and 0.15. OONS leaves its step size's cap only when V_t > 16384 G^2.",
+    ),
+    figures=(Against("s"),),
+)

@@ -1,0 +1,58 @@
+"""E6: two measures of the same noise (Proposition A.1)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.environments.oco.cell_noise import CellNoise
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.figures import Against
+from jaxbandits.reproduction.engine.statements import mostly_below
+from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
+from jaxbandits.results.trials import Trials
+
+_CELLS, _ERROR = (2, 8, 64), 0.02
+
+
+def _per_round(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    del algorithm
+    uniform, pointwise = (trials.get(name) / trials.record_points for name in ("uniform", "pointwise"))
+    return {
+        "pointwise_variance": pointwise,
+        "uniform_variance": uniform,
+        "uniform_error": np.abs(uniform - panel.bound),
+        "pointwise_error": np.abs(pointwise - 1.0 / panel.x),
+    }
+
+
+E6 = THEOREMS.experiment(
+    "e6",
+    "Proposition A.1",
+    title="sup E against E sup: two measures of the same noise",
+    horizon=2**14,
+    algorithms=lambda preset, horizon, panel: {"any learner": OGD(dim=1)},
+    panels=lambda horizon: {
+        f"n-{n}": Panel(f"n = {n}", CellNoise(n_cells=n), x=float(n), bound=1.0 - (1.0 - 1.0 / n) ** n) for n in _CELLS
+    },
+    metric="uniform_variance",
+    tabulated=("pointwise_variance",),
+    derive=_per_round,
+    claims=tuple(
+        claim
+        for name, variance in (("uniform", "sigma~^2 is 1 - (1 - 1/n)^n"), ("pointwise", "sigma^2 is 1/n"))
+        for claim in mostly_below(
+            "any learner",
+            f"{name}_error",
+            on={f"n-{n}": f"n = {n}" for n in _CELLS},
+            says=f"the {name} variance {variance} to within {_ERROR:g}",
+            place="Proposition A.1",
+            share=0.95,
+            threshold=_ERROR,
+            trials=200,
+        )
+    ),
+    notes=("An identity about noise, not about learners: nobody's play matters here.",),
+    figures=(Against("cells n"),),
+)

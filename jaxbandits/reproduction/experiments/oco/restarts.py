@@ -1,0 +1,105 @@
+"""Restarts of CLA-OONS, and the growth of its ball."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.oco.cla_oons import CLAOONS
+from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
+from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine.figures import Curves
+from jaxbandits.reproduction.engine.statements import mostly_below
+from jaxbandits.reproduction.engine.thresholds import always
+from jaxbandits.reproduction.experiments.oco.setting import THEOREMS, THEORY
+from jaxbandits.results.trials import Trials
+from jaxbandits.simulation import Meter, Round
+
+
+def restarted(played: Round) -> jax.Array:
+    """Return 1 where D_{t+1} is above D_t, else 0 `[]`; a meter that is summed."""
+    return jnp.where(played.next_state.bound > played.state.bound, 1.0, 0.0)
+
+
+def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    """Divide restarts and the radius D_t by their claimed orders, with t for T at every record point."""
+    del algorithm, panel
+    rounds = np.maximum(trials.record_points, 2).astype(float)
+    restarts, radius = trials.get("restarts"), trials.get("radius")
+    return {
+        "restarts_over_log": restarts / np.log2(rounds),
+        "restarts_over_half_log": restarts / (0.5 * np.log2(rounds) + 2.0),
+        "radius_over_root": radius / np.sqrt(rounds),
+        "log2_of_rounds": np.broadcast_to(np.log2(trials.record_points), restarts.shape),
+    }
+
+
+def _panels(horizon: int) -> Mapping[str, Panel]:
+    del horizon
+
+    def linear(scale: float) -> LinearLosses:
+        return LinearLosses(dim=2, mean=0.2, noise_scale=0.8, loss_scale=scale, comparator=-2.0)
+
+    return {
+        "linear": Panel("linear, i.i.d., G = 1", linear(1.0)),
+        "small": Panel("linear, i.i.d., G = 0.01", linear(0.01)),
+        "large": Panel("linear, i.i.d., G = 100", linear(100.0)),
+        "curved": Panel("pseudo-Huber, ||u|| = 4, s = 0.2", PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2)),
+    }
+
+
+def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    del preset, horizon
+    dim = panel.environment.dim
+    return {"CLA-OONS": CLAOONS(dim=dim), "CLA-OONS, practical": CLAOONS.practical(dim=dim)}
+
+
+_CLAIMED = (  # metric, its largest value, place, statement
+    ("restarts_over_log", 1.0, "Section 4.2", "D_t is updated at most O(log T) times, constant 1: log2(T)"),
+    ("restarts_over_half_log", 1.0, "ours, on Appendix E", "D_t is updated at most log2(T) / 2 + 2 times"),
+    ("radius_over_root", 1.0, "Appendix E", "as printed, max D_t < sqrt(T)"),
+    ("radius_over_root", 2.0, "ours, on Appendix E", "what follows from the update: max D_t <= 2 sqrt(T)"),
+)
+
+RESTARTS = THEOREMS.experiment(
+    "restarts",
+    "Section 4.2 and Appendix E",
+    title="CLA-OONS: restarts, and the radius of its ball",
+    horizon=2**15,
+    seeds=704,
+    presets=THEORY,
+    algorithms=_learners,
+    panels=_panels,
+    metric="restarts",
+    tabulated=("radius_over_root",),
+    record_points=("log", 60),
+    meters=(Meter("restarts", restarted, "sum"), Meter("radius", lambda r: r.state.bound, "last")),
+    derive=shares,
+    claims=tuple(
+        claim
+        for metric, limit, place, says in _CLAIMED
+        for claim in mostly_below(
+            "CLA-OONS",
+            metric,
+            on=("linear", "small", "large", "curved"),
+            says=says,
+            place=place,
+            threshold=limit,
+            share=always(200),
+            trials=200,
+        )
+    ),
+    notes=(
+        "D doubles at least at every restart, and no restart leaves D_t^2 below the sum of gradients' norms (each over "
+        "the largest so far, or over 1): with gradients of one length that sum is T, and D_T is at least sqrt(T - 1).",
+        "Radii are those of the round just played. Gradients below 1 count as they are: with G = 0.01 the ball grows "
+        "a hundred times later.",
+    ),
+    figures=(
+        Curves(x="log2_of_rounds"),
+        Curves(metric="radius_over_root", x="log2_of_rounds", limit=2.0, name="radius"),
+    ),
+)

@@ -1,0 +1,128 @@
+"""Setting of the numerical study of the SEA model: its source, presets, learners on the ball, share of the bound.
+
+Wang, Barik, Zhao & Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model" (NeurIPS 2025).
+The paper has no experiments: instances, sizes and thresholds are ours, its theorems say what to look for.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from jaxbandits.algorithms.oco import multipliers
+from jaxbandits.algorithms.oco.ca_oons import CAOONS
+from jaxbandits.algorithms.oco.cla_oons import CLAOONS
+from jaxbandits.algorithms.oco.constants import scaled_constants
+from jaxbandits.algorithms.oco.ogd import OGD
+from jaxbandits.algorithms.oco.oons import OONS
+from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
+from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
+from jaxbandits.environments.oco.linear_losses import LinearLosses
+from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
+from jaxbandits.reproduction.engine.experiment import Interpretation, Panel
+from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.reproduction.engine.tuning import (
+    TOLERANCE,
+    Multipliers,
+    MultiplierTable,
+    TunedLearner,
+    Tuning,
+    with_multipliers,
+)
+from jaxbandits.results.trials import Trials
+from jaxbandits.theory.oco import visible_bound
+
+PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
+OURS = "The paper has no experiments: instances, sizes and thresholds are ours."
+THEORY = {
+    "theory": "every constant as the papers state it; 'practical', ours: c_eta = 1, c_A = 1/4, c_corr = 1/2, c_meta = 1"
+}
+AS_PRINTED = {"theory": "every constant as the papers state it"}
+STUDY = Study("oco", f"ours, on {PAPER}", seeds=256, presets=THEORY, notes=(OURS,))
+THEOREMS = Study("oco", PAPER, seeds=256, presets=AS_PRINTED)  # statements of the paper that need no reading of ours
+RADIUS_FOR_D = Interpretation(
+    "D is the diameter of X in Assumption 2.2 and bounds ||x|| in the proofs: the radius, 1 here, in the step size",
+    {key: {"diameter": 1.0} for key in ("OONS", "OONS, practical")},
+)
+VALUES = Interpretation(
+    "(5) fails for losses that are not linear; it can be repaired by played gradients (as usual) or by the values "
+    "f(x) - f(0): by values",
+    {"CA-OONS": {"meta_loss": "value"}},
+)
+
+
+def on_the_ball(dim: int, lipschitz: float = 1.0) -> dict[str, Any]:
+    """Make OONS and the learners that know D and G too, on the unit ball of R^d, given G."""
+    common: dict[str, Any] = {"dim": dim, "lipschitz": lipschitz}
+    return {
+        "OONS": OONS.theory(**common),
+        "OONS, practical": OONS.practical(**common),
+        "optimistic OMD": OptimisticOMD(**common),
+        "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
+        "OGD": OGD(**common),
+    }
+
+
+def panels_beside_bounds(
+    environments: Mapping[str, tuple[str, Any]], horizon: int, moving: Collection[str]
+) -> dict[str, Panel]:
+    """Make panels with the bound of Theorem 3.2, against which figures draw regret.
+
+    Args:
+      environments: name to title and environment.
+      horizon: rounds of a trial.
+      moving: names that figures of bounds leave out: regret against a fixed point is negative there.
+    """
+    panels = {}
+    for name, (title, environment) in environments.items():
+        bound = visible_bound(environment, horizon)
+        panels[name] = Panel(title, environment, x=math.nan if name in moving else bound, bound=bound)
+    return panels
+
+
+def share_of_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+    """Divide regret by the bound of the panel."""
+    del algorithm
+    return {"share_of_bound": trials.get("regret") / panel.bound}
+
+
+# Tuning --------------------------------------------------------------------------------------------------------------
+
+_CONSTANTS = ("c_eta", "c_A", "c_corr", "c_meta")
+_MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the constants of the paper
+
+
+def linear_losses() -> Panel:
+    """Make the problem on which OONS is tried with other constants: linear losses on the unit ball, in [-1, 1]."""
+    return Panel("i.i.d. linear losses, m = 0.1, s = 0.9", LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
+
+
+def smooth_losses() -> Panel:
+    """Make that of learners on R^d: the best point has norm 4."""
+    return Panel("pseudo-Huber losses, ||u|| = 4", PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
+
+
+def _tuned_learner(make: Callable[[int, int], Any], panel: Panel, rounds: int) -> TunedLearner:
+    def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+        learner = make(panel.environment.dim, horizon)
+        return with_multipliers(learner, scaled_constants(type(learner), multipliers))
+
+    return TunedLearner(type(make(2, rounds)).__name__, build, lambda: ({panel.title: panel}, rounds))
+
+
+TABLE = MultiplierTable(
+    multipliers,
+    Tuning(
+        presets=(),
+        grid=lambda learner: {name: _MULTIPLIERS for name in _CONSTANTS if hasattr(learner, name)},
+        metric="regret",
+        seeds=64,
+        slow={"CAOONS": (16, 1)},
+        tolerance=TOLERANCE,
+    ),
+    {
+        "oons": _tuned_learner(lambda dim, horizon: OONS.theory(dim=dim), linear_losses(), 2**13),
+        "ca_oons": _tuned_learner(lambda dim, horizon: CAOONS.theory(dim=dim, horizon=horizon), smooth_losses(), 2**11),
+        "cla_oons": _tuned_learner(lambda dim, horizon: CLAOONS.theory(dim=dim), smooth_losses(), 2**11),
+    },
+    preset="tuned",
+)

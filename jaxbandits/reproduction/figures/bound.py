@@ -1,0 +1,34 @@
+"""Draws `Bound`: a metric beside its bound."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.reproduction.engine.figures import Bound
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
+    """Draw the figure, without its title."""
+    metric, panels = drawing.metric or report.experiment.metric, report.panels
+    size = (3.8 * len(panels), 3.8)
+    figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False)
+    for ax, (name, panel) in zip(axes[0], panels.items(), strict=True):
+        result = report.results[name]
+        for label, trials in result.measured(metric)[1].items():
+            good, colour = trials.usable(metric)[0], style.of_label(report.order().index(label))["color"]
+            values = np.maximum(trials.get(metric)[0, good], 1e-3)
+            ax.plot(trials.record_points, np.median(values, axis=0), color=colour, label=f"{label}, median")
+            ax.plot(trials.record_points, values.max(axis=0), color=colour, linestyle=":", label=f"{label}, largest")
+            limit = np.median(trials.get(drawing.bound)[0, good], axis=0)
+            ax.plot(trials.record_points, limit, color="#000000", linestyle="--", label="bound")
+        seeds = max(len(trials.seeds) for trials in result.trials.values())
+        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{seeds} seeds")
+    style.open_frame(*axes[0])
+    axes[0][0].set_ylabel(metric.replace("_", " "))
+    axes[0][0].legend(fontsize="small", frameon=False)
+    return figure

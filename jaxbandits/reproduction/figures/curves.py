@@ -1,0 +1,110 @@
+"""Draws `Curves`: panels side by side, means above medians, measured times beside them."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.reproduction.engine.figures import Curves
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.figures import cost
+from jaxbandits.results import curves
+from jaxbandits.results.curves import BANDS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ACROSS = 4  # panels in a row at most; five and six stand in two rows of three
+_BLANK = "."
+_ONE_LINE = 22  # letters of a metric and its unit that leave room for the words of a band beside them
+
+
+def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
+    """Draw the figure, without its title."""
+    panels = report.panels
+    bands = _bands(drawing, report)
+    mosaic = _mosaic(list(panels), bands)
+    timed = list(report.times.values())[: len(mosaic)] if drawing.times else []
+    for i, row in enumerate(mosaic if timed else []):
+        row.append(f"time:{i}" if i < len(timed) else _BLANK)
+    if len(panels) == 1 and len(bands) > 1:
+        mosaic = [list(column) for column in zip(*mosaic, strict=True)]
+    size = (4.2 * len(mosaic[0]) + 2.0, max(3.9, 3.2 * len(mosaic)))
+    figure, axes = plt.subplot_mosaic(mosaic, figsize=size, layout="constrained", empty_sentinel=_BLANK)
+    for name, panel in panels.items():
+        for band in bands:
+            ax = axes[f"{band}:{name}"]
+            _panel(drawing, report, name, band, ax)
+            ax.set_title(panel.title if band == bands[0] else "")
+    for i, times in enumerate(timed):
+        cost.per_round(axes[f"time:{i}"], times, report.order(drawing.not_drawn))
+    first = next(iter(panels))
+    seeds = max(len(trials.seeds) for trials in report.results[first].trials.values())
+    shown = [axes[f"{bands[0]}:{first}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
+    figure.legend(*_distinct(shown), title=f"{seeds} seeds", loc="outside right center", frameon=False)
+    return figure
+
+
+def _bands(drawing: Curves, report: Report) -> list[str]:
+    """Return both kinds of band, or one where the other would show the same."""
+    if drawing.limit is not None:
+        return ["quantile"]
+    for result in report.results.values():
+        metric, measured = result.measured(drawing.metric or report.experiment.metric)
+        for label in drawn_of(list(measured), drawing.not_drawn):
+            trials = measured[label]
+            for values, usable in zip(trials.get(metric), trials.usable(metric), strict=True):
+                if usable.any() and np.ptp(values[usable], axis=0).any():
+                    return list(BANDS)
+    return list(BANDS)[:1]
+
+
+def _mosaic(names: Sequence[str], bands: Sequence[str]) -> list[list[str]]:
+    across = math.ceil(len(names) / math.ceil(len(names) / _ACROSS))
+    mosaic = []
+    for first in range(0, len(names), across):
+        row = names[first : first + across]
+        blank = [_BLANK] * (across - len(row))
+        mosaic += [[f"{band}:{name}" for name in row] + blank for band in bands]
+    return mosaic
+
+
+def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") -> None:
+    metric, measured = report.results[name].measured(drawing.metric or report.experiment.metric)
+    drawn = drawn_of(list(measured), drawing.not_drawn)
+    order = report.order(drawing.not_drawn)
+    curves.draw(report.results[name], metric, x=drawing.x, algorithms=drawn, ax=ax, band=band, order=order)
+    if drawing.reference is not None:
+        shared, label = drawing.reference
+        trials = report.results[name][drawn[0]]
+        ax.plot(trials.record_points, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
+    if ax.get_xscale() == "linear":
+        ax.locator_params(axis="x", nbins=5)  # six digits a tick run into each other with more
+    gap = "\n" if len(ax.get_ylabel()) > _ONE_LINE else " "
+    ax.set_ylabel(f"{ax.get_ylabel()}:{gap}{BANDS[band]}")
+    if (legend := ax.get_legend()) is not None:  # one for all panels stands beside them
+        legend.remove()
+    if drawing.logarithmic:
+        ax.set_yscale("symlog", linthresh=1.0)
+    if drawing.limit is not None:
+        ax.axhline(
+            drawing.limit, color="#000000", linestyle="--", linewidth=0.8, label=f"claimed: below {drawing.limit:g}"
+        )
+        ax.set_yscale("symlog", linthresh=0.1 * drawing.limit)
+
+
+def drawn_of(labels: Sequence[str], not_drawn: Sequence[str]) -> list[str]:
+    """Return the labels that are drawn; all of them where none would be left."""
+    return [label for label in labels if label not in not_drawn] or list(labels)
+
+
+def _distinct(axes: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
+    """Return handles and labels of all axes, each algorithm once; some are timed but not drawn."""
+    found: dict[str, tuple[Any, str]] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label.partition(" [")[0], (handle, label))  # with its number of seeds where it differs
+    handles, labels = zip(*found.values(), strict=True)
+    return list(handles), list(labels)

@@ -1,0 +1,39 @@
+"""Draws `Exponents`: how fast a mean grows, against what the panels differ in."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.reproduction.engine.figures import Exponents
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.engine.statistic import exponent
+from jaxbandits.reproduction.figures import style
+from jaxbandits.results.curves import COLOURS, STYLES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(drawing: Exponents, plt: Any, report: Report) -> "Figure":
+    """Draw the figure, without its title."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained")
+    panels, metric = report.panels, drawing.metric or report.experiment.metric
+    at = [panel.x for panel in panels.values()]
+    for label in report.labels:
+        found = [exponent(report.results[name][label], metric) for name in panels]
+        centre, low, high = (np.asarray([getattr(e, field) for e in found], float) for field in ("mean", "low", "high"))
+        reach = [centre - low, high - centre]
+        colour = style.of_label(report.order().index(label))["color"]
+        left.errorbar(at, centre, reach, color=colour, marker="o", linestyle="", capsize=3, label=label)
+        for j, (name, panel) in enumerate(panels.items()):
+            trials = report.results[name][label]
+            mean = np.maximum(trials.get(metric)[0, trials.usable(metric)[0]].mean(axis=0), 1e-3)
+            right.plot(trials.record_points, mean, color=COLOURS[j % 8], linestyle=STYLES[j % 8], label=panel.title)
+    grid = np.linspace(min(at), max(at), 100)
+    left.plot(grid, [drawing.theory(x) for x in grid], color="#000000", label=drawing.statement)
+    left.set(xlabel=drawing.axis, ylabel=f"growth exponent of mean {metric}")
+    right.set(xscale="log", yscale="log", xlabel="round", ylabel=f"mean {metric}")
+    style.open_frame(left, right)
+    for ax in (left, right):
+        ax.legend(fontsize="small", frameon=False)
+    return figure

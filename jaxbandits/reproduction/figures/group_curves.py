@@ -1,0 +1,36 @@
+"""Draws `GroupCurves`: the risk of single groups along a run, one axes a group."""
+
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from jaxbandits.reproduction.engine.figures import GroupCurves
+from jaxbandits.reproduction.engine.run import Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(drawing: GroupCurves, plt: Any, report: Report) -> "Figure":
+    """Draw the figure, without its title."""
+    result, across = report.results[drawing.panel], 3
+    down = math.ceil(len(drawing.groups) / across)
+    figure, axes = plt.subplots(down, across, figsize=(4.0 * across, 3.1 * down), layout="constrained")
+    names = getattr(report.panels[drawing.panel].environment, "names", None)
+    for ax, group in zip(axes.flat, drawing.groups, strict=False):
+        result.plot("risk", x=drawing.x, group=group, ax=ax)
+        ax.set_title(f"group {group + 1}" + (f": {names[group]}" if names else ""))
+        ax.set_ylabel("risk")
+        if drawing.logarithmic:
+            ax.set_xscale("log")
+        handles, labels = ax.get_legend_handles_labels()
+        ax.get_legend().remove()
+    for ax in axes.flat[len(drawing.groups) :]:
+        ax.set_axis_off()
+    seeds = max(len(trials.seeds) for trials in result.trials.values())
+    shown = [label.partition(" (group")[0] for label in labels]
+    title = report.panels[drawing.panel].title.replace(" = ", "\u00a0=\u00a0")  # no line ends inside an equation
+    about = textwrap.fill(title, 24)
+    title = f"{about}\nmean, 95 % t-interval\n{seeds} seeds"
+    figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)
+    return figure

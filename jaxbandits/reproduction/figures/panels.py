@@ -1,0 +1,59 @@
+"""One panel of an experiment that was reproduced, as the experiment's figure has it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.reproduction.engine.experiment import Experiment
+from jaxbandits.reproduction.engine.figures import Curves
+from jaxbandits.reproduction.figures.curves import drawn_of
+from jaxbandits.reproduction.ledger.manifest import MANIFEST, is_of_a_sweep, load, read
+from jaxbandits.results.result import Result
+
+_FORM = {"experiment": str, "preset": str, "horizon": int, "panels": dict}
+
+
+def of_directory(
+    directory: Path, panel: str | None, experiments: Mapping[str, Experiment]
+) -> tuple[Path, Result, dict[str, Any]]:
+    """Return the result file of a panel, what it holds, and how it is drawn (settings of `render.single`).
+
+    Args:
+      directory: where `reproduce` wrote.
+      panel: its name; None where there is one.
+      experiments: name to experiment.
+
+    Raises:
+      InputError: when the directory holds no finished experiment, or for a panel that it has not.
+    """
+    path = directory / MANIFEST
+    try:
+        if is_of_a_sweep(load(path)):
+            what = "which `jaxbandits analyse` shows and `export` writes for other tools"
+            raise InputError(f"{directory} holds a sweep, {what}")
+        manifest = read(path, form=_FORM)
+    except FileNotFoundError:
+        raise InputError(f"{directory} holds no finished experiment: name a result file (.npz)") from None
+    name, preset, horizon = manifest["experiment"], manifest["preset"], manifest["horizon"]
+    names = list(manifest["panels"])
+    if name not in experiments:
+        raise InputError(f"{directory} holds {name}, which is not registered here; --plugin FILE registers your own")
+    experiment = experiments[name]
+    if panel is None and len(names) > 1:
+        raise InputError(f"{directory} has several panels: choose one with --panel, of {', '.join(names)}")
+    panel = names[0] if panel is None else panel
+    if panel not in names:
+        raise unknown_name("panel", panel, names)
+    file = directory / f"{name.rpartition('/')[2]}-{panel}.npz"
+    result = Result.load(file)
+    drawing = next((each for each in experiment.figures if isinstance(each, Curves)), Curves())
+    panels = experiment.panels(horizon).values()
+    declared = dict.fromkeys(label for each in panels for label in experiment.algorithms(preset, horizon, each))
+    metric, measured = result.measured(drawing.metric or experiment.metric)
+    last = [label for label in declared if label in drawing.not_drawn]
+    return file, result, {
+        "metric": metric, "x": drawing.x, "logarithmic": drawing.logarithmic,
+        "algorithms": drawn_of(list(measured), drawing.not_drawn),
+        "order": [*(label for label in declared if label not in last), *last],
+    }  # fmt: skip

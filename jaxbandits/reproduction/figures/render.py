@@ -1,0 +1,147 @@
+"""Figures of experiments with matplotlib, written byte for byte the same for the same results."""
+
+import io
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from jaxbandits.base.files import make_directory, write_atomically
+from jaxbandits.reproduction.engine import figures as drawings
+from jaxbandits.reproduction.engine.figures import Drawing
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.figures import (
+    against,
+    bound,
+    cost,
+    curves,
+    exponents,
+    group_curves,
+    heatmap,
+    panel_curves,
+    shares,
+)
+from jaxbandits.reproduction.figures.style import PAPER, SETTINGS, mathtext
+from jaxbandits.results import curves as curves_lib
+from jaxbandits.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@runtime_checkable
+class DrawsItself(Drawing, Protocol):
+    """Figure of one experiment; `needs` names the metrics it draws besides the experiment's, where there are any."""
+
+    def draw(self, plt: Any, report: Report) -> "Figure":
+        """Make the figure, without its title.
+
+        Args:
+          plt: `matplotlib.pyplot`.
+          report: the experiment and its results.
+        """
+        ...
+
+
+_DRAW: dict[type, Callable[[Any, Any, Report], "Figure"]] = {
+    drawings.Curves: curves.draw,
+    drawings.Against: against.draw,
+    drawings.Cost: cost.draw,
+    drawings.Heatmap: heatmap.draw,
+    drawings.Bound: bound.draw,
+    drawings.Shares: shares.draw,
+    drawings.Exponents: exponents.draw,
+    drawings.PanelCurves: panel_curves.draw,
+    drawings.GroupCurves: group_curves.draw,
+}
+_COLUMN = (3.3, 2.5)  # inches: a column of a page of two
+_METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def draw(report: Report, drawing: Drawing) -> "Figure":
+    """Return one of the figures that an experiment declares, with its title and its tuning."""
+    plt, experiment = _pyplot(), report.experiment
+    with plt.rc_context(SETTINGS):
+        figure = (
+            drawing.draw(plt, report)
+            if isinstance(drawing, DrawsItself)
+            else _DRAW[type(drawing)](drawing, plt, report)
+        )
+        read = f", reading {experiment.interpretation}" if experiment.interpretation else ""
+        title = f"{experiment.title}, T = {report.horizon:,}", f"{experiment.source}; {report.preset} preset{read}"
+        inches = figure.get_size_inches()[0]
+        figure.suptitle(
+            "\n".join(line for part in title for line in textwrap.wrap(part, int(12 * inches))), fontsize=10
+        )
+        constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
+        figure.supxlabel("\n".join(textwrap.wrap(constants, int(14 * inches))), fontsize=7)
+        _formulas(figure, plt)
+    return figure
+
+
+def single(
+    result: Result,
+    metric: str | None = None,
+    *,
+    paper: bool = False,
+    logarithmic: bool = False,
+    order: Sequence[str] = (),
+    **settings: Any,
+) -> "Figure":
+    """Draw the curves of one result.
+
+    Args:
+      result: what to draw.
+      metric: which metric; the first by default.
+      paper: as a paper prints it: the width of a column, small type, nothing above the curves.
+      logarithmic: on an axis that is logarithmic above 1.
+      order: labels in the order of their colours.
+      **settings: as for `Result.plot`.
+
+    Raises:
+      InputError: as for `Result.plot`.
+    """
+    plt = _pyplot()
+    with plt.rc_context(SETTINGS | (PAPER if paper else {})):
+        figure, ax = plt.subplots(figsize=_COLUMN if paper else (5.4, 3.9), layout="constrained")
+        curves_lib.draw(result, metric, ax=ax, order=order, **settings)
+        if logarithmic:
+            ax.set_yscale("symlog", linthresh=1.0)
+        if paper:
+            ax.legend(fontsize="small", frameon=False, handlelength=2.4, labelspacing=0.3)
+        _formulas(figure, plt)
+    return figure
+
+
+def _formulas(figure: "Figure", plt: Any) -> None:
+    """Set the mathematics in all texts of a figure."""
+    texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
+    for text in texts:
+        if (formula := mathtext(text.get_text())) != text.get_text():
+            text.set_text(formula)
+
+
+def _pyplot() -> Any:
+    """Return `matplotlib.pyplot` for figures that go to files, so that no display is needed."""
+    import matplotlib
+
+    matplotlib.use("Agg", force=False)
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def save(figure: "Figure", stem: Path) -> list[Path]:
+    """Write `stem`.png, .svg and .pdf atomically, without dates: equal results give equal bytes."""
+    plt = _pyplot()
+    make_directory(stem.parent)
+    written = []
+    with plt.rc_context(SETTINGS):  # the salt of SVG identifiers must be active while saving
+        for suffix, metadata in _METADATA.items():
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix, metadata=metadata)
+            path = stem.with_name(f"{stem.name}.{suffix}")
+            write_atomically(path, buffer.getvalue())
+            written.append(path)
+    plt.close(figure)
+    return written

@@ -1,0 +1,32 @@
+"""Draws `Shares`: distribution functions of the final metric over seeds."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.reproduction.engine.figures import Shares
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(drawing: Shares, plt: Any, report: Report) -> "Figure":
+    """Draw the figure, without its title."""
+    figure, ax = plt.subplots(figsize=(8.6, 4.4), layout="constrained")
+    metric, panels = drawing.metric or report.experiment.metric, report.panels
+    pairs = [(panel, label) for panel in panels for label in report.results[panel].measured(metric)[1]]
+    order = list(dict.fromkeys([*((p, label) for p in panels for label in report.declared.get(p, ())), *pairs]))
+    for panel, label in pairs:
+        trials = report.results[panel][label]
+        values = np.sort(trials.final(metric)[0, trials.usable(metric)[0]])
+        share = np.arange(1, len(values) + 1) / len(values)
+        look = style.of_label(order.index((panel, label))) | {"marker": ""}
+        ax.step(values, share, where="post", label=f"{label}, {panels[panel].title}", **look)
+    if drawing.mark is not None:
+        ax.axvline(drawing.mark, color="#000000", linewidth=0.8)
+    ax.set(xscale="log", xlabel=metric.replace("_", " "), ylabel="share of trials at or below", ylim=(0.0, 1.02))
+    figure.legend(fontsize="small", frameon=False, loc="outside right center")
+    style.open_frame(ax)
+    return figure

@@ -1,0 +1,1 @@
+"""The ledger: what runs leave on disk, and the pages that are made of it."""

@@ -1,0 +1,249 @@
+"""Files that `reproduce` writes: figures, result files, tables and a manifest, each replaced atomically."""
+
+import json
+import math
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from jaxbandits.base.files import write_atomically
+from jaxbandits.base.versions import versions
+from jaxbandits.reproduction.engine.claim import METHOD, Claim, Decision, Verdict, adjusted
+from jaxbandits.reproduction.engine.experiment import Experiment
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.figures import render
+from jaxbandits.reproduction.ledger import tables
+from jaxbandits.results import table
+from jaxbandits.results.result import Result
+
+_MOST_ROWS = 20  # of a table
+
+
+class Start(NamedTuple):
+    """Description of a run before anything is computed."""
+
+    commit: str | None  # of the source, where it is a checkout of git; with a + where files were changed since
+    at: float  # seconds of `time.perf_counter`
+
+    @classmethod
+    def now(cls) -> "Start":
+        """Return Now."""
+        return cls(commit(), time.perf_counter())
+
+
+def text(report: Report) -> str:
+    """Return the tables of every panel, the claims with verdicts, and the notes."""
+    experiment = report.experiment
+    lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
+    lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
+    lines += [f"reading {experiment.interpretation}: {reading}"] if (reading := _reading(experiment)) else []
+    lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
+    lines += [f"real data: {name}" for name in experiment.data_sets(report.panels)]
+    for panel, result in report.results.items():
+        rounds = _rounds({label: trials.horizon for label, trials in result.trials.items()})
+        for metric in (experiment.metric, *experiment.tabulated):
+            header = f"panel {panel}: {metric.replace('_', ' ')} after {rounds}"
+            rows = result.summary(metric)
+            if len(rows) > _MOST_ROWS:
+                header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
+                rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
+            lines += ["", header, table.summary(rows, metric)]
+    unit = experiment.timed.unit if experiment.timed else ""
+    for (panel, _), times in report.times.items():
+        lines += ["", f"panel {panel}: {tables.times(times, unit)}"]
+    for panel, points in report.chosen.items():
+        lines += ["", f"panel {panel}: chosen on {experiment.tuning.seeds if experiment.tuning else 0} other seeds"]
+        lines += [_point(label, point, label in report.edges.get(panel, ())) for label, point in points.items()]
+    if report.judged:
+        lines += ["", "claims", tables.ledger(report.judged)]
+    if report.horizon != experiment.horizon:
+        lines += [
+            "",
+            f"Declared for {experiment.horizon:,} rounds: numbers at {report.horizon:,} are about this run only.",
+        ]
+    lines += ["", *(f"note: {note}" for note in experiment.notes)]
+    return "\n".join(lines)
+
+
+def _rounds(horizons: Mapping[str, int]) -> str:
+    """Describe how many rounds the learners of a panel played: one number, or one each."""
+    if len(set(horizons.values())) == 1:
+        return f"{next(iter(horizons.values())):,} rounds"
+    return "rounds of its own: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
+
+
+def _reading(experiment: Experiment) -> str:
+    """Describe the interpretation; "" for the usual one."""
+    return experiment.interpretations[experiment.interpretation].text if experiment.interpretation else ""
+
+
+def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
+    return f"{label}: {', '.join(f'{k} = {v:.4g}' for k, v in point.items())}{' (edge)' if at_edge else ''}"
+
+
+def effort(report: Report, wall_s: float) -> str:
+    """Describe the cost of a run in one sentence."""
+    every = [trials for result in report.results.values() for trials in result.trials.values()]
+    played = sum(trials.timing["rounds"] for trials in every)
+    total = sum(len(trials.points) * len(trials.seeds) * trials.horizon for trials in every)
+    before = f" (of {total:,}; the others were done before)" if played < total else ""
+    timing = ", timing" if report.times else ""
+    return f"{played:,} rounds{before} in {wall_s:.1f} s, compilation{timing} and figures included"
+
+
+def text_name(experiment: Experiment) -> str:
+    """Return the name of the file that holds the text of a report."""
+    return f"{experiment.name.rpartition('/')[2]}.txt"
+
+
+def write(
+    report: Report,
+    directory: Path,
+    request: Mapping[str, Any] | None = None,
+    start: Start | None = None,
+    before: str = "",
+) -> list[Path]:
+    """Write all files of a run into `directory` and return their paths.
+
+    Args:
+      report: what to write.
+      directory: where; it exists.
+      request: what was asked for (`finished.request`), by which a later run finds this one.
+      start: of the run; None: not known, neither its commit nor how long it took.
+      before: seeds on which a run that this one replaces was judged (`finished.judged_before`).
+
+    Raises:
+      InputError: naming the path that cannot be written.
+    """
+    stem = directory / report.experiment.name.rpartition("/")[2]
+    written = [result.save(directory / f"{stem.name}-{panel}.npz") for panel, result in report.results.items()]
+    path = directory / text_name(report.experiment)
+    write_atomically(path, (text(report) + "\n").encode())
+    for i, drawing in enumerate(report.experiment.figures):
+        if getattr(drawing, "timed", False) and not report.times:
+            continue
+        name = stem.with_name(f"{stem.name}-{drawing.name}") if i else stem
+        written += render.save(render.draw(report, drawing), name)
+    unit = report.experiment.timed.unit if report.experiment.timed else ""
+    manifest = {
+        "experiment": report.experiment.name,
+        "title": report.experiment.title,
+        "source": report.experiment.source,
+        "preset": report.preset,
+        "presets": dict(report.experiment.presets),
+        "headline": report.experiment.headline,
+        "reading": _reading(report.experiment),
+        "notes": report.experiment.notes,
+        "stand_ins": report.experiment.standing_in(report.panels),
+        "real_data": report.experiment.data_sets(report.panels),
+        "declared": {
+            "horizon": report.experiment.horizon, "seeds": report.experiment.seeds, "float64": report.experiment.float64
+        },
+        "horizon": report.horizon,
+        "request": request,
+        "command": shlex.join(["jaxbandits", *sys.argv[1:]]),
+        "versions": versions(),
+        **({"judged before": before} if before else {}),
+        "commit": None if start is None else start.commit,
+        "wall_s": None if start is None else time.perf_counter() - start.at,
+        "times": [
+            {"panel": panel, "text": tables.times(times, unit)}
+            for (panel, _), times in report.times.items()
+        ],
+        "chosen": report.chosen,
+        "edges": report.edges,
+        "panels": {panel: _ran(result) for panel, result in report.results.items()},
+        "method": METHOD,
+        "claims": [row(judged) for judged in report.judged],
+        "files": [p.name for p in (*written, path)],
+    }  # fmt: skip
+    body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
+    write_atomically(directory / "manifest.json", body.encode())
+    return [*written, path, directory / "manifest.json"]
+
+
+def row(judged: Verdict) -> dict[str, Any]:
+    """Return a claim as a JSON object of a manifest."""
+    j = judged
+    found = {
+        "claim": j.claim.text, **declared(j.claim), "source": j.source, "verdict": j.decision, "value": j.value,
+        "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p,
+        "fixed": j.deterministic, "missing": j.missing, "applies": j.applies, "beside": j.companions,
+        "panels": j.panels, "stand_ins": j.stand_ins, "why": j.reason,
+    }  # fmt: skip
+    return _strict(found)
+
+
+def declared(claim: Claim) -> dict[str, str]:
+    """Return what a claim's declaration says besides its text: kind, sentence, and the notes that there are."""
+    notes = {"cannot fail": claim.cannot_fail, "remark": claim.remark}
+    sentence = {"sentence": claim.sentence} if claim.sentence else {}
+    return {"kind": claim.kind, **sentence, **{name: note for name, note in notes.items() if note}}
+
+
+def commit() -> str | None:
+    """Return the commit of a checkout, with a + where files were changed since; None elsewhere."""
+    here = Path(__file__).parent
+    try:
+        asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(here.parent)]]
+        head, changed = (
+            subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True, timeout=20).stdout
+            for words in asked
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head.strip() + ("+" if changed.strip() else "")
+
+
+def _ran(result: Result) -> dict[str, Any]:
+    """Return versions, devices and wall time of a result, and per label what ran and how long it took."""
+    return result.info | {
+        "labels": {label: {"spec": trials.spec, "timing": trials.timing} for label, trials in result.trials.items()}
+    }
+
+
+def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
+    """Write every claim of several experiments with its verdict, as one text file."""
+    judged = [item for report in reports for item in report.judged]
+    together = _by_paper(reports)
+    counts = {verdict: sum(item.decision == verdict for item in judged) for verdict in get_args(Decision)}
+    lines = ["claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())]
+    lines += ["in brackets: by Holm's procedure over all claims of a paper that were tested here"]
+    for report in reports:
+        if report.judged:
+            header = f"{report.experiment.name}, {report.preset} preset, {report.horizon:,} rounds"
+            lines += [
+                "",
+                header,
+                "-" * len(header),
+                tables.ledger(report.judged, together=together[report.experiment.name]),
+            ]
+    path = directory / "ledger.txt"
+    write_atomically(path, ("\n".join(lines) + "\n").encode())
+    return path
+
+
+def _by_paper(reports: Sequence[Report]) -> dict[str, list[Decision]]:
+    """Return per experiment the verdicts of its claims, adjusted over all experiments of its family."""
+    families: dict[str, list[Report]] = {}
+    for report in reports:
+        families.setdefault(report.experiment.name.partition("/")[0], []).append(report)
+    found = {}
+    for family in families.values():
+        verdicts = iter(adjusted([item for report in family for item in report.judged]))
+        for report in family:
+            found[report.experiment.name] = [next(verdicts) for _ in report.judged]
+    return found
+
+
+def _strict(value: Any) -> Any:
+    """Replace NaN and infinities, which JSON has not, by None."""
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

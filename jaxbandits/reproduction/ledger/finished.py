@@ -1,0 +1,186 @@
+"""A finished `reproduce` found again by what was asked for: nothing is computed twice, and nothing is lost unasked."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.reproduction.engine.claim import Verdict
+from jaxbandits.reproduction.engine.experiment import Experiment
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.ledger import manifest as manifests
+from jaxbandits.reproduction.ledger.ledger import overlap, seeds_asked
+from jaxbandits.reproduction.ledger.manifest import MANIFEST
+from jaxbandits.simulation.identity import guard
+
+
+def request(
+    experiment: Experiment,
+    *,
+    seeds: int | None,
+    horizon: int | None,
+    preset: str | None,
+    without: Sequence[str],
+    seed: int,
+    data: Path | None,
+    first_seed: int = 0,
+    timing: bool = True,
+    host_code: Sequence[str] = (),
+    identity: str | None = None,
+    compile: str = "full",
+) -> dict[str, Any]:
+    """Return the request of a run as JSON, with all that determines its numbers and a digest of the data.
+
+    Args:
+      experiment: what is run.
+      seeds: of `reproduce`, and so are the next seven.
+      horizon: rounds per trial.
+      preset: constants.
+      without: labels of the learners that are left out.
+      seed: base seed.
+      data: the user's own data.
+      first_seed: index of the first seed.
+      timing: whether times are measured.
+      host_code: code of the user on which the run depends, in words; no digest covers all that it reads.
+      identity: a name for the version of that code.
+      compile: how rounds are compiled, as in `Options`.
+
+    Raises:
+      InputError: for an unknown preset.
+    """
+    asked = {
+        "experiment": experiment.name,
+        "preset": experiment.preset(preset),
+        "seeds": experiment.seeds if seeds is None else seeds,
+        "horizon": experiment.horizon if horizon is None else horizon,
+        "seed": seed,
+        "first seed": first_seed,
+        "timing": timing,
+        "without": sorted(set(without)),
+        "reading": experiment.interpretation,
+        "data": None if data is None else _digest(data),
+    }
+    if compile != "full":
+        asked["compile"] = compile
+    if identity is not None:
+        asked["identity"] = identity
+    elif host_code:
+        asked["host code"] = list(host_code)
+    return asked | guard(asked, 0, jax.local_devices())
+
+
+def _digest(data: Path) -> str:
+    """Return the digest of a file; of a directory, that of all files in it, with their names."""
+    if not data.is_dir():
+        return hashlib.sha256(data.read_bytes()).hexdigest()
+    found = hashlib.sha256()
+    for path in sorted(path for path in data.rglob("*") if path.is_file()):
+        found.update(f"{path.relative_to(data)}\0".encode())
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
+
+
+def refuse_a_sweep(directory: Path) -> None:
+    """Raise `InputError` for the directory of a sweep, which a run would make unreadable."""
+    try:
+        manifest = manifests.load(directory / MANIFEST)
+    except (FileNotFoundError, InputError):
+        return
+    if manifests.is_of_a_sweep(manifest):
+        raise InputError(f"{directory} holds a sweep: --out DIR gives the run a directory of its own")
+
+
+def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> Report | None:
+    """Return the finished run in a directory, with its claims but without its results; None if there is none.
+
+    Raises:
+      InputError: when the directory holds another run, in one line that says what differs.
+    """
+    refuse_a_sweep(directory)
+    path = directory / MANIFEST
+    try:
+        manifest = manifests.read(path, "--overwrite replaces the run beside it")
+    except FileNotFoundError:
+        return None
+    before, files = manifest["request"] or {}, [directory / name for name in manifest.get("files", ())]
+    if before != asked:
+        raise InputError(
+            f"{directory} holds a finished run that differs in {_difference(before, asked)}: --out DIR keeps both, "
+            "--overwrite replaces it"
+        )
+    if found := ", ".join(asked.get("host code", ())):
+        raise InputError(
+            f"{directory} holds a finished run, perhaps of other code ({found}; no digest covers that): --overwrite "
+            "replaces it, --out DIR keeps both, --identity NAME (of the version of that code) lets equal runs be found"
+        )
+    if not all(file.exists() for file in files):
+        return None
+    judged, claims = ([*texts] for texts in ((row["claim"] for row in manifest["claims"]), _texts(experiment)))
+    if judged != claims:
+        first = next((text for text in (*claims, *judged) if (text in claims) != (text in judged)), "their order")
+        raise InputError(
+            f"{directory} holds a finished run with other claims than {experiment.name} has ({format_value(first)}): "
+            "--out DIR keeps both, --overwrite replaces it"
+        )
+    try:
+        known = _judged(experiment, manifest["claims"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{path} is damaged (claims, {error}): --overwrite replaces the run beside it") from None
+    return Report(experiment, asked["preset"], asked["horizon"], {}, {}, known)
+
+
+def _texts(experiment: Experiment) -> list[str]:
+    return [claim.text for claim in experiment.claims]
+
+
+def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
+    """Return the seeds of a finished run in a directory that shares some with this request, not all; "" for none.
+
+    What replaces a run on more seeds, or fewer, after its verdicts were seen has to say so.
+    """
+    try:
+        before = manifests.load(directory / MANIFEST)["request"] or {}
+        alike = all(before[name] == asked[name] for name in ("experiment", "preset", "reading", "horizon"))
+        return seeds_asked(before) if alike and overlap(before, asked) else ""
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return ""
+
+
+def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Return the fields that differ, with short values."""
+    names = [name for name in asked if before.get(name) != asked[name] and name != "spec"]
+    shown = []
+    for name in names:
+        old, new = (json.dumps(value.get(name)) for value in (before, asked))
+        name = _WORDS.get(name, name)
+        shown.append(f"{name} ({old}, now {new})" if len(old) + len(new) < 40 else name)
+    return ", ".join(shown)
+
+
+_WORDS = {"without": "learners left out", "reading": "interpretation"}
+
+
+def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+    """Return the claims of a manifest, where null stands for what JSON cannot hold."""
+
+    def number(value: float | None, otherwise: float) -> float:
+        return otherwise if value is None else value
+
+    found = []
+    for claim, kept in zip(experiment.claims, claims, strict=True):
+        low, high = kept["interval"]
+        found.append(
+            Verdict(
+                claim, kept["verdict"], number(kept["value"], math.nan), number(low, -math.inf),
+                number(high, math.inf), kept["seeds"], kept["failed"], kept["enough_rounds"],
+                number(kept["p"], math.nan), kept["fixed"], kept["missing"], kept["applies"],
+                tuple((name, number(aside, math.nan)) for name, aside in kept["beside"]), tuple(kept["panels"]),
+                tuple(kept["stand_ins"]),
+            )
+        )  # fmt: skip
+    return tuple(found)

@@ -1,0 +1,114 @@
+"""Budgets leave slow learners out, and never all learners of a panel."""
+
+import subprocess
+import sys
+
+import pytest
+
+from jaxbandits import cli
+from jaxbandits.commands import reproduce
+from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.budget import parts
+
+SHIPPED = [name for name in EXPERIMENTS if not name.startswith("mine/")]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The labels that runs of the command leave out, by directory."""
+    seen = {}
+
+    def note(experiment, data, out, arguments):
+        seen[out.name] = arguments.exclude
+
+    monkeypatch.setattr(reproduce, "_reproduce_one", note)
+    monkeypatch.setattr(reproduce.report_lib, "write", lambda *_: None)
+    return seen
+
+
+@pytest.mark.parametrize("name", ["glm/fig1", "linear/fig1", "coco/fig1"])
+def test_the_command_leaves_slow_learners_out(name, asked, tmp_path):
+    assert cli.main(["reproduce", name, "--budget", "quick", "--out", str(tmp_path)]) == 0
+    assert list(asked.values()) == [list(EXPERIMENTS[name].slow)]
+
+
+def test_learners_that_the_user_leaves_out_stay_out(asked, tmp_path):
+    cli.main(["reproduce", "linear/fig1", "--budget", "quick", "--exclude", "OFUL", "--out", str(tmp_path)])
+    assert list(asked.values()) == [["OFUL", "HEAVY-OFUL"]]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_panel_keeps_a_learner(name):
+    experiment = EXPERIMENTS[name]
+    for part in parts(experiment, "quick") + parts(experiment, "standard"):
+        horizon = part.settings["horizon"] or experiment.horizon
+        for panel in experiment.panels(horizon).values():
+            labels = experiment.algorithms(experiment.preset(part.settings["preset"]), horizon, panel)
+            assert set(labels) - set(part.settings.get("without", ())), (part.suffix, panel.title)
+
+
+_TWO = """
+from jaxbandits import InputError
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.reproduction import Experiment, Panel, register_experiment
+from jaxbandits.linear import OFUL
+
+def learners(preset, horizon, panel):
+    return {"OFUL": OFUL(dim=2)}
+
+def refuse(preset, horizon, panel):
+    raise InputError("not today")
+
+for name, of in (("mine/works", learners), ("mine/refuses", refuse)):
+    register_experiment(Experiment(
+        name=name, title="a race", source="ours", horizon=100, seeds=4, presets={"plain": "by hand"}, metric="regret",
+        algorithms=of, panels=lambda horizon: {"p": Panel("two", HeavyTailed(dim=2, n_arms=3))},
+    ))
+"""
+
+
+def test_experiments_side_by_side(tmp_path):
+    """Each in a process that has the plug-in; one that fails is named, and what it said is printed."""
+    plugin, out = tmp_path / "two_of_mine.py", tmp_path / "out"
+    plugin.write_text(_TWO, encoding="utf-8")
+    command = ["reproduce", "mine/all", "--plugin", plugin, "--budget", "quick", "--out", out]
+    done = subprocess.run([sys.executable, "-m", "jaxbandits", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "1 of 2 runs failed: mine-refuses" in done.stderr, done.stderr
+    assert "jaxbandits: mine-refuses: not today" in done.stderr and "[2/2] mine-" in done.stderr
+    assert "panel p: regret after 100 rounds" in done.stdout and "mine/works" in (out / "ledger.md").read_text()
+
+
+_DIES = """
+import os
+from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
+from jaxbandits.reproduction import Experiment, Panel, register_experiment
+
+for name in ("mine/one", "mine/two"):
+    register_experiment(Experiment(
+        name=name, title="a race", source="ours", horizon=100, seeds=4, presets={"plain": "by hand"}, metric="regret",
+        panels=lambda horizon: {"p": Panel("two", HeavyTailed(dim=2, n_arms=3))},
+        algorithms=lambda *_: os.kill(os.getpid(), 9),
+    ))
+"""
+
+
+def test_a_process_that_is_killed_ends_the_command(tmp_path):
+    """One line, and no wait for an answer that never comes."""
+    plugin = tmp_path / "dies.py"
+    plugin.write_text(_DIES, encoding="utf-8")
+    command = ["reproduce", "mine/all", "--plugin", plugin, "--budget", "quick", "--processes", "2", "--out", tmp_path]
+    command = [sys.executable, "-m", "jaxbandits", *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 2 and "jaxbandits: a process was killed" in done.stderr, done.stderr
+
+
+def test_what_is_about_times_has_no_quick_run(tmp_path, capsys):
+    assert cli.main(["reproduce", "oco/cost", "--budget", "quick", "--out", str(tmp_path)]) == 2
+    assert "oco/cost is about times, which the budget quick does not take" in capsys.readouterr().err
+
+
+def test_processes_are_of_a_budget(capsys):
+    assert cli.main(["reproduce", "linear/fig1", "--processes", "2"]) == 2
+    assert cli.main(["reproduce", "linear/fig1", "--budget", "quick", "--processes", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "--processes goes with --budget" in said and "--processes must be a whole number in [1, inf), got 0" in said

@@ -1,0 +1,238 @@
+"""Verdicts at every edge: of single claims, of several together, and of miniature experiments with known regret."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.reproduction.engine import statistic
+from jaxbandits.reproduction.engine.claim import Claim, Measured, Verdict, adjusted, holm
+from jaxbandits.results.intervals import Estimate
+from jaxbandits.results.result import Result
+from tests.results import made
+
+INF = math.inf
+NOTHING = Measured({}, {})
+
+
+def estimate(value, low, high, n=100, failed=0, **more):
+    return Estimate(*map(np.asarray, (value, low, high)), n=n, failed=failed, **more)
+
+
+def judge(found, low=-INF, high=INF, trials=50, **settings):
+    return Claim("text", "source", lambda measured: found, low, high, trials).judge(NOTHING, **settings)
+
+
+@pytest.mark.parametrize(
+    ("interval", "region", "verdict"),
+    [
+        ((2.0, 3.0), (1.0, 4.0), "holds"),  # inside
+        ((0.0, 0.5), (1.0, 4.0), "does not hold"),  # below
+        ((5.0, 6.0), (1.0, 4.0), "does not hold"),  # above
+        ((0.5, 2.0), (1.0, 4.0), "not decided"),  # across the lower end
+        ((2.0, 5.0), (1.0, 4.0), "not decided"),  # across the upper end
+        ((0.5, 5.0), (1.0, 4.0), "not decided"),  # around both
+        ((1.0, 2.0), (1.0, 4.0), "not decided"),  # the region is open: touching from inside does not hold ...
+        ((2.0, 4.0), (1.0, 4.0), "not decided"),
+        ((0.5, 1.0), (1.0, 4.0), "does not hold"),  # ... from outside it is outside
+        ((4.0, 5.0), (1.0, 4.0), "does not hold"),
+        ((1.0, 4.0), (1.0, 4.0), "not decided"),
+        ((-9.0, -1.0), (-INF, 0.0), "holds"),  # open ends
+        ((1.0, 9.0), (-INF, 0.0), "does not hold"),
+        ((-1.0, 1.0), (-INF, 0.0), "not decided"),
+        ((1.0, 9.0), (0.0, INF), "holds"),
+        ((-9.0, -1.0), (0.0, INF), "does not hold"),
+        ((-INF, INF), (0.0, INF), "not decided"),  # nothing known
+        ((-INF, -1.0), (-INF, 0.0), "not decided"),  # an unbounded interval is not inside an unbounded region
+        ((2.0, 2.0), (1.0, 4.0), "holds"),  # no spread
+        ((1.0, 1.0), (1.0, 4.0), "does not hold"),
+    ],
+)
+def test_verdicts_at_every_edge(interval, region, verdict):
+    low, high = interval
+    middle = 0.5 * (low + high) if math.isfinite(low) else min(high, 0.0)
+    assert judge(estimate(middle, low, high), *region).decision == verdict
+
+
+def test_nothing_is_decided_without_what_it_needs():
+    good = estimate(2.0, 1.5, 2.5, n=50)
+    assert judge(good, 1.0).decision == "holds" and judge(good, 3.0).decision == "does not hold"
+    for changed, why in (
+        ({"n": 49}, "needs 50 seeds, has 49"), ({"failed": 1}, "1 trials are not finite"),
+        ({"mean": np.asarray(np.nan)}, "the statistic is not a number on these 50 seeds, claimed > 1"),
+    ):  # fmt: skip
+        for low in (1.0, 3.0):
+            judged = judge(good._replace(**changed), low)
+            assert judged.decision == "not decided" and math.isnan(judged.p)
+        assert judge(good._replace(**changed), 1.0).reason == why
+    for low in (1.0, 3.0):
+        judged = judge(good, low, enough_rounds=False)
+        assert judged.decision == "not decided" and judged.reason.endswith("at fewer rounds than the paper's")
+    assert judge(good, 1.0).reason == "2 in [1.5, 2.5], claimed > 1"
+
+
+def test_a_claim_is_about_its_presets():
+    found = estimate(2.0, 1.5, 2.5)
+    claim = Claim("text", "source", lambda measured: found, low=1.0, presets=("theory", "printed"))
+    assert claim.judge(NOTHING, preset="theory").decision == claim.judge(NOTHING).decision == "holds"
+    judged = claim.judge(NOTHING, preset="practical")
+    assert judged.decision == "not decided" and judged.reason == "is about the preset theory or printed"
+
+
+def test_what_was_left_out_and_what_is_no_number_are_told_apart():
+    def left_out(measured):
+        raise InputError("unknown label")
+
+    assert Claim("text", "source", left_out).judge(NOTHING).reason == "not measured in this run"
+    assert "not a number" in judge(estimate(np.nan, -INF, INF)).reason
+
+
+def test_what_no_seed_can_change_needs_none():
+    judged = judge(estimate(2.0, 2.0, 2.0, n=0, deterministic=True), 1.0, 3.0)
+    assert judged.decision == "holds" and judged.p == 0.0
+    assert judged.reason == "2, the same in every trial, claimed in (1, 3)"
+    assert adjusted([judged]) == ["holds"]
+
+
+def test_panels_that_a_claim_looked_at_are_noted():
+    results = {name: Result({"a": made.trials({"regret": np.ones((1, 60, 1))})}) for name in ("one", "two")}
+    judged = Claim("text", "source", statistic.final_mean("two", "a"), high=2.0).judge(Measured(results, {}))
+    assert judged.panels == ("two",) and judged.decision == "holds" and judged.deterministic
+
+
+def normal(value, error, n=100):
+    """An estimate whose interval at any level is the normal one."""
+
+    def at(level):
+        half = special.ndtri(0.5 + level / 2.0) * error
+        return value - half, value + half
+
+    return estimate(value, *at(0.95), n=n, interval_at=at)
+
+
+@pytest.mark.parametrize("region", [(-INF, 0.0), (0.0, INF), (-5.0, 0.0), (-5.0, 50.0)])
+@pytest.mark.parametrize("value", [-3.0, -2.0, -0.5, 1.0, 2.5])
+def test_p_follows_from_the_interval(region, value):
+    """Two-sided, of the nearest end in reaches of the interval: both tails of Student's law with 6 degrees there."""
+    distance = min(abs(value - end) for end in region if math.isfinite(end))
+    judged = judge(normal(value, 1.0), *region)
+    assert judged.p == pytest.approx(2.0 * stats.t.sf(distance / 1.959964 * stats.t.ppf(0.975, 6), 6), rel=1e-5)
+    assert (judged.decision != "not decided") == (judged.p < 0.05)
+
+
+def test_p_at_hand_checked_distances():
+    """Reaches of the end's side; of two scales the one on which the end is nearer; t_6(0.975) = 2.4469."""
+    uneven = estimate(2.0, 1.0, 10.0)  # reaches 1 down and 8 up
+    assert judge(uneven, low=0.0).p == pytest.approx(2.0 * stats.t.sf(2.0 * 2.446912, 6), rel=1e-5)
+    assert judge(uneven, high=10.0).p == pytest.approx(0.05, rel=1e-6)
+    assert judge(uneven, low=0.0, high=10.0).p == pytest.approx(0.05, rel=1e-6)
+    ratio = estimate(1.0, 0.8, 1.25)  # 2 is log 2 / log 1.25 = 3.106 reaches up, not 4
+    assert judge(ratio, high=2.0).p == pytest.approx(2.0 * stats.t.sf(2.446912 * 3.106284, 6), rel=1e-5)
+    assert judge(ratio, low=0.5).p == pytest.approx(2.0 * stats.t.sf(2.446912 * 2.5, 6), rel=1e-5)  # not 3.106
+    assert judge(estimate(1.0, -INF, INF), 0.0).p == 1.0
+    assert judge(estimate(2.0, 2.0, 3.0), low=1.0).p == 0.0 and judge(estimate(2.0, 2.0, 3.0), high=4.0).p < 0.05
+
+
+def test_how_many_more_seeds_would_decide():
+    """Half width 1.96 at n = 100, 1 from the end: (1.96)^2 as many seeds; between two ends the nearer one counts."""
+    assert judge(normal(1.0, 1.0), 0.0).needed() == 385
+    assert judge(normal(1.0, 1.0), 0.0).reason.endswith("about 285 more seeds would decide")
+    assert judge(normal(1.0, 1.0), 0.0, 10.0).needed() == judge(normal(-1.0, 1.0), 0.0, 10.0).needed() == 385
+    assert judge(normal(9.5, 1.0), 0.0, 10.0).needed() == math.ceil(100 * (1.959964 / 0.5) ** 2)
+    uneven = estimate(1.0, 0.5, 4.0)  # reaches 0.5 down and 3 up
+    assert judge(uneven, high=2.0).needed() == 900 and judge(uneven, low=0.6).needed() == math.ceil(100 / 0.64)
+    assert math.isinf(judge(normal(0.0, 1.0), 0.0).needed())
+    assert judge(normal(0.0, 1.0), 0.0).reason.endswith("the statistic is where the claim ends")
+
+
+def test_holm_by_hand():
+    """0.01 <= 0.05/4, 0.015 <= 0.05/3, 0.03 > 0.05/2: the step-down stops there, whatever follows."""
+    assert holm([0.03, 0.01, 0.04, 0.015]) == [False, True, False, True]
+    assert holm([0.05]) == [True] and holm([0.051]) == [False] and holm([]) == []
+    assert holm([0.02, 0.02, math.nan]) == [True, True, False]  # 0.05/2, then 0.05/1; NaN is no test
+    assert holm([0.02, 0.02, 0.9]) == [False, False, False]  # 0.05/3
+
+
+def test_adjusted_verdicts_are_raw_ones_or_none():
+    raw = [judge(normal(value, 1.0), 0.0) for value in (2.0, 4.0, -4.0, 0.1)]
+    assert [item.decision for item in raw] == ["holds", "holds", "does not hold", "not decided"]
+    assert adjusted(raw) == ["not decided", "holds", "does not hold", "not decided"]
+    untested = dataclasses.replace(raw[0], p=math.nan, decision="not decided")
+    assert adjusted([untested, raw[0]]) == ["not decided", "holds"]
+
+
+def test_equivalence_is_two_one_sided_tests():
+    """At 2.5 % each: the interval of 95 % inside the margins."""
+    claim = Claim("close", "source", lambda measured: normal(0.0, 0.5), -1.0, 1.0)
+    assert claim.equivalence and claim.judge(NOTHING).decision == "holds"
+    assert judge(normal(0.0, 0.52), -1.0, 1.0).decision == "not decided"
+    assert not Claim("below", "source", lambda measured: normal(0.0, 0.5), high=1.0).equivalence
+
+
+# Miniature experiments ------------------------------------------------------------------------------------------------
+
+
+def learners(seeds=400, **levels):
+    """One panel: a gamma-distributed regret of mean `level` for each label, over shared instances."""
+    rng = np.random.default_rng(5)
+    shared = rng.gamma(4.0, 0.25, seeds)
+    values = {k: level * shared * rng.gamma(16.0, 1 / 16.0, seeds) for k, level in levels.items()}
+    return Measured({"p": Result({k: made.trials({"regret": v[None, :, None]}) for k, v in values.items()})}, {})
+
+
+MINIATURE = (
+    Claim("better", "toy", statistic.mean_difference("p", "new", "old"), high=0.0),
+    Claim("worse", "toy", statistic.mean_difference("p", "new", "old"), low=0.0),
+    Claim("less than half", "toy", statistic.mean_difference("p", "new", "old", factor=0.5), high=0.0),
+    Claim("within a factor of 1.25", "toy", statistic.mean_ratio("p", "new", "old"), 0.8, 1.25),
+    Claim("wins", "toy", statistic.win_share("p", "new", "old"), low=0.5),
+    Claim("median", "toy", statistic.median_difference("p", "new", "old"), high=0.0),
+)
+YES, NO, OPEN = "holds", "does not hold", "not decided"
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ({"new": 1.0, "old": 4.0}, (YES, NO, YES, NO, YES, YES)),  # clearly better
+        ({"new": 4.0, "old": 1.0}, (NO, YES, NO, NO, NO, NO)),  # clearly worse
+        ({"new": 1.0, "old": 1.0}, (OPEN, OPEN, NO, YES, OPEN, OPEN)),  # equal
+        ({"new": 1.5, "old": 2.0}, (YES, NO, NO, NO, YES, YES)),  # better, by less than half
+    ],
+)
+def test_verdicts_on_learners_of_known_regret(levels, expected):
+    measured = learners(**levels)
+    assert tuple(claim.judge(measured).decision for claim in MINIATURE) == expected
+    few = learners(seeds=40, **levels)
+    assert {claim.judge(few).decision for claim in MINIATURE} == {OPEN}
+
+
+def test_a_ratio_is_of_the_first_over_the_second():
+    found = statistic.mean_ratio("p", "new", "old")(learners(new=1.0, old=4.0))
+    assert float(found.mean) == pytest.approx(0.25, rel=0.05) and found.low < 0.25 < found.high
+
+
+def test_a_trial_that_failed_leaves_everything_undecided():
+    measured = learners(new=1.0, old=4.0)
+    measured.results["p"]["new"].values["regret"][0, 7, -1] = np.nan
+    judged = [claim.judge(measured) for claim in MINIATURE]
+    assert {item.decision for item in judged} == {OPEN} and {item.failed for item in judged} == {1}
+
+
+def test_a_mean_is_not_shown_alone():
+    judged = MINIATURE[0].judge(learners(new=1.0, old=4.0))
+    assert isinstance(judged, Verdict) and [name for name, _ in judged.companions] == [
+        "median difference",
+        "share below 0",
+    ]
+    assert judged.companions[1][1] > 0.95 and "share below 0" in judged.reason
+
+
+def test_a_difference_from_a_multiple_is_shown_as_a_ratio_too():
+    measured = learners(new=1.0, old=4.0)
+    (name, ratio), *_ = statistic.mean_difference("p", "new", "old", 0.5)(measured).companions
+    means = {label: measured.results["p"][label].final("regret")[0].mean() for label in ("new", "old")}
+    assert name == "ratio of means" and ratio == pytest.approx(means["new"] / means["old"])

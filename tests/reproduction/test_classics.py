@@ -1,0 +1,125 @@
+"""Experiments on classical bandits: what is compared, and verdicts on told stories."""
+
+import math
+
+import numpy as np
+import pytest
+
+from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.statistic import log_slope
+from jaxbandits.reproduction.experiments.classics import bietti_wins, garivier_table1, ucb_fig7_1
+from jaxbandits.results.result import Result
+from jaxbandits.theory.classics import etc_regret, least_stopping_time
+from tests.reproduction.test_declared_claims import told, verdicts
+from tests.results import made
+
+NAMES = [name for name in EXPERIMENTS if name.startswith("classics/")]
+
+
+def test_the_figures_there_are():
+    assert [
+        f"classics/{name}"
+        for name in ("kl-fig1", "kl-fig2", "chapelle-fig1", "chapelle-table1", "etc-fig6-1", "ucb-fig7-1",
+                     "tsallis-fig3",
+                     "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins")
+    ] == NAMES  # fmt: skip
+    assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
+    assert EXPERIMENTS["classics/etc-fig6-1"].seeds == 100_000
+    for name in NAMES:
+        for claim in EXPERIMENTS[name].claims:
+            assert claim.trials >= 32 or claim.kind == "time", claim.text
+
+
+def curves(slopes, horizon=1000, seeds=64):
+    """Return measured regret: slope log t for each label, seeds 2 % apart."""
+    t = np.unique(np.geomspace(1, horizon, 40).astype(int))
+    spread = np.linspace(0.98, 1.02, seeds)
+    trials = {
+        label: made.trials({"regret": (spread[:, None] * slope * np.log(t))[None]}, record_points=t)
+        for label, slope in slopes.items()
+    }
+    return Measured({"arms": Result(trials)}, {})
+
+
+def test_slopes_are_against_the_logarithm_of_rounds():
+    found = log_slope("arms", "a", unit=2.0)(curves({"a": 3.0}))
+    assert float(found.mean) == pytest.approx(1.5, rel=1e-9)
+    assert float(found.low) < 1.5 < float(found.high)
+
+
+def test_figures_of_kl_ucb():
+    story = {"UCB1": 30.0, "UCB1 with 1/2": 9.0, "MOSS": 9.0, "UCB-V": 40.0, "KL-UCB": 2.2, "Bayes-UCB": 2.0,
+             "Thompson": 1.9}  # fmt: skip
+    assert set(verdicts("classics/kl-fig1", curves(story)).values()) == {"holds"}
+    for label, slope in (("UCB1", 2.0), ("UCB1 with 1/2", 2.0), ("Thompson", 2.7), ("Bayes-UCB", 2.7)):
+        found = verdicts("classics/kl-fig1", curves({**story, label: slope}))
+        assert list(found.values()).count("does not hold") == 1, label
+    twice = {label: 17.445 / 2.252 * slope for label, slope in story.items()}
+    assert set(verdicts("classics/kl-fig2", curves(twice)).values()) == {"holds"}
+    found = verdicts("classics/kl-fig2", curves({**twice, "KL-UCB": 1.3 * twice["KL-UCB"]}), "Lai and Robbins")
+    assert set(found.values()) == {"does not hold"}
+
+
+def test_bounds_of_explore_then_commit_are_those_of_each_gap():
+    experiment = EXPERIMENTS["classics/etc-fig6-1"]
+    panels = experiment.panels(1000)
+    assert panels["gap0.5"].bound == pytest.approx(41.581, abs=1e-3)
+    learner = experiment.algorithms("experiments", 1000, panels["gap0.5"])["ETC"]
+    assert learner.exploration == 67
+    trials = made.trials({"regret": np.full((1, 4, 1), 20.0)}, record_points=[1000])
+    derived = experiment.derive(trials, learner, panels["gap0.5"])
+    np.testing.assert_allclose(derived["share_of_bound"], 20.0 / panels["gap0.5"].bound)
+    np.testing.assert_allclose(derived["share_of_exact"], 20.0 / etc_regret(0.5, 1000, 67))
+    best = ucb_fig7_1.best_exploration(0.5, 1000)
+    assert all(etc_regret(0.5, 1000, best) <= etc_regret(0.5, 1000, m) for m in (best - 1, best + 1, 25, 100))
+
+
+def test_forgetting_is_by_the_variation_of_each_figure():
+    for name, discount, window in (("russac-fig1", 0.99412, 170), ("russac-fig2", 0.99742, 388)):
+        experiment = EXPERIMENTS[f"classics/{name}"]
+        (panel,) = experiment.panels(6000).values()
+        learners = experiment.algorithms("experiments", 6000, panel)
+        assert float(learners["D-LinUCB"].discount) == pytest.approx(discount, abs=1e-5)
+        assert learners["SW-LinUCB"].window == window and learners["LinUCB"].discount == 1.0
+        assert learners["D-LinUCB as coded"].authors_code and not learners["D-LinUCB"].authors_code
+    path = EXPERIMENTS["classics/russac-fig1"].panels(6000)["jumps"].environment.drift.path
+    np.testing.assert_array_equal(path[[0, 1000, 1001, 2001, 3000, 3001]],
+                                  [[1, 0], [1, 0], [-1, 0], [0, 1], [0, 1], [0, -1]])  # fmt: skip
+    length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
+    assert length == pytest.approx(2 + math.sqrt(2) + 2)
+
+
+def test_learners_that_identify_the_best_arm():
+    for name, means in garivier_table1._MEANS.items():
+        assert garivier_table1._LEAST[name] == pytest.approx(least_stopping_time(means, 0.1), rel=1e-12)
+    story = {"Track-and-Stop": 4052.0, "KL-LUCB": 8437.0, "top-two Thompson": 4100.0}
+    other = {"Track-and-Stop": 1406.0, "KL-LUCB": 2716.0, "top-two Thompson": 1500.0}
+    measured = told({"mu1": story, "mu2": other}, metric="stopping_time")
+    for words in ("takes", "fewer", "kl(delta"):
+        assert set(verdicts("classics/garivier-table1", measured, words).values()) == {"holds"}
+    fast = {label: 0.35 * plays for label, plays in story.items()}
+    found = verdicts("classics/garivier-table1", told({"mu1": fast, "mu2": other}, metric="stopping_time"), "kl(delta")
+    assert sorted(found.values()) == ["does not hold", "holds", "holds", "holds"]
+
+
+def test_wins_and_losses_take_the_files_that_are_there(tmp_path):
+    lines = [" ".join(map(str, [*((i * j) % 7 for j in range(36)), i % 6 + 1])) for i in range(120)]
+    (tmp_path / "sat.trn").write_text("\n".join(lines))
+    experiment = EXPERIMENTS["classics/bietti-wins"].with_data(tmp_path)
+    panels = experiment.panels(100)
+    assert panels["satimage"].title == "satimage" and panels["letter"].title == "stand-in for letter"
+    assert set(experiment.stand_ins) == {"letter", "penbased", "covertype"}
+    assert (panels["satimage"].environment.n_arms, panels["satimage"].environment.dim) == (6, 37)
+    assert bietti_wins._bandit.cache_info().currsize <= 8
+
+
+def test_delays_of_chapelle_and_li():
+    thompson = {1: 9105, 3: 9199, 10: 9049, 32: 9451, 100: 11_550, 316: 21_594, 1000: 59_256}
+    ucb = {1: 24_145, 3: 24_695, 10: 25_662, 32: 28_148, 100: 37_141, 316: 77_687, 1000: 226_220}
+    paper = {f"delay{d}": {"UCB": float(ucb[d]), "Thompson": float(thompson[d])} for d in ucb}
+    found = verdicts("classics/chapelle-table1", told(paper))
+    assert set(found.values()) == {"holds"} and len(found) == 11
+    equal = {panel: {"UCB": story["Thompson"], "Thompson": story["Thompson"]} for panel, story in paper.items()}
+    found = verdicts("classics/chapelle-table1", told(equal), "over that of Thompson")
+    assert set(found.values()) == {"does not hold"}

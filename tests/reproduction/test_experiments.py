@@ -1,0 +1,219 @@
+"""Every declared experiment runs, draws and judges; verdicts follow from the results alone."""
+
+import dataclasses
+import importlib
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.catalogue import to_spec
+from jaxbandits.environments.linear.noise import StudentT
+from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.claim import Claim
+from jaxbandits.reproduction.engine.experiment import Experiment, Interpretation, Panel, chosen
+from jaxbandits.reproduction.engine.figures import Against, Cost, Exponents, Heatmap
+from jaxbandits.reproduction.engine.run import run
+from jaxbandits.reproduction.engine.statistic import final_mean
+from jaxbandits.reproduction.ledger import files, finished
+from jaxbandits.simulation.grid import Grid, list_points
+from tests.toys import Noisy, Shrink
+
+FAST = ("linear/sysid",)
+TINY = {"seeds": 50, "horizon": 120, "progress": False}
+
+
+def check(experiment, directory, **settings):
+    """Runs an experiment far below its size and writes everything it would write."""
+    report = run(experiment, **TINY, **settings)
+    names = {path.name for path in files.write(report, directory)}
+    stem = experiment.name.rpartition("/")[2]
+    assert {f"{stem}.png", f"{stem}.svg", f"{stem}.pdf", f"{stem}.txt", "manifest.json"} <= names
+    assert (directory / f"{stem}.png").stat().st_size > 10_000
+    assert len(report.judged) == len(experiment.claims)
+    assert {item.decision for item in report.judged if not item.deterministic} <= {"not decided"}  # too few rounds
+    assert not [item.claim.text for item in report.judged if item.missing]  # a label or a metric that is not there
+    for result in report.results.values():
+        for trials in result.measured(experiment.metric)[1].values():
+            assert not trials.failed(experiment.metric).any()
+    return report
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_an_experiment_runs_draws_and_judges(name, tmp_path):
+    check(EXPERIMENTS[name], tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")  # of slow learners, on few seeds by design
+@pytest.mark.filterwarnings("ignore:.*as printed.* inadmissible decisions")  # shown to be so
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in FAST])
+def test_every_experiment_runs_draws_and_judges(name, tmp_path):
+    check(EXPERIMENTS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_declaration_is_complete(name):
+    experiment = EXPERIMENTS[name]
+    assert experiment.name == name and experiment.title and experiment.source
+    heatmaps = [drawing for drawing in experiment.figures if isinstance(drawing, Heatmap)]
+    undrawn = {label for drawing in experiment.figures for label in getattr(drawing, "not_drawn", ())}
+    for preset in experiment.presets:
+        for panel in experiment.panels(100).values():
+            labels = experiment.algorithms(preset, 100, panel)
+            assert set(experiment.slow) <= set(labels)
+            assert undrawn <= set(labels) or preset != next(iter(experiment.presets))  # others may play fewer
+            if experiment.tuning is not None and experiment.tuning.standard:  # a budget leaves these out by name
+                assert set(experiment.tuning.slow) <= set(labels)
+            swept = [label for label, algorithm in labels.items() if isinstance(algorithm, Grid)]
+            draws_sweeps = heatmaps or any(getattr(drawing, "swept", False) for drawing in experiment.figures)
+            assert swept == (list(labels) if draws_sweeps else [])
+            for drawing, algorithm in itertools.product(heatmaps, labels.values()):
+                assert set(drawing.nominal) == set(list_points(algorithm.points)[0])
+                for field, value in drawing.nominal.items():  # the maps pass through what the preset plays
+                    assert float(getattr(algorithm.algorithm, field)) == pytest.approx(value)
+    timed = experiment.timed
+    assert timed is None or set(timed.panels) <= set(experiment.panels(100))
+    assert timed is None or not timed.unit or timed.unit in labels
+    for drawing in experiment.figures:
+        at = [panel.x for panel in experiment.panels(100).values()]
+        assert not isinstance(drawing, (Against, Cost, Exponents)) or not all(map(math.isnan, at))
+        assert timed is not None or not (isinstance(drawing, Cost) or getattr(drawing, "times", False))
+    assert set(experiment.stand_ins) <= set(experiment.panels(100))
+    assert experiment.width in (None, 1) or experiment.width % 32 == 0
+    texts = [claim.text for claim in experiment.claims]
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if EXPERIMENTS[name].interpretations])
+def test_other_readings_change_what_they_name_and_nothing_else(name):
+    """Fields of labels that there are, to other values than those of the usual preset."""
+    experiment = EXPERIMENTS[name]
+    for reading in experiment.interpretations:
+        changed, met, other = (
+            experiment.interpretations[reading].learners,
+            set(),
+            experiment.with_interpretation(reading),
+        )
+        for preset, panel in itertools.product(experiment.presets, experiment.panels(100).values()):
+            usual, read = (one.algorithms(preset, 100, panel) for one in (experiment, other))
+            assert list(usual) == list(read)
+            for label, learner in usual.items():
+                fields = changed.get(label, {})
+                assert to_spec(read[label]) == to_spec(dataclasses.replace(learner, **fields))
+                each = [dataclasses.replace(learner, **{field: value}) for field, value in fields.items()]
+                if preset == experiment.preset(None):
+                    assert to_spec(learner) not in map(to_spec, each)
+                met |= {label} & set(changed)
+        assert met == set(changed) and experiment.claims
+        assert (other.interpretation, other.claims, other.name) == (reading, experiment.claims, name)
+    assert experiment.with_interpretation(None) is experiment and experiment.interpretation is None
+    with pytest.raises(InputError, match="unknown interpretation of"):
+        experiment.with_interpretation("another")
+
+
+def test_the_exact_moment_is_that_of_the_noise():
+    exact = EXPERIMENTS["linear/fig1"].interpretations["exact-nu"].learners["OFUL"]["noise_scale"]
+    assert exact == pytest.approx(float(StudentT(df=2.1).scale(0.99)), rel=1e-6)
+
+
+def test_groups_of_experiments():
+    family = chosen(EXPERIMENTS, "linear/all")
+    assert [e.name for e in family] == [name for name in EXPERIMENTS if name.startswith("linear/")]
+    assert len(chosen(EXPERIMENTS, "all")) == len(EXPERIMENTS)
+    assert [e.name for e in chosen(EXPERIMENTS, "linear/fig4")] == ["linear/fig4"]
+    with pytest.raises(InputError, match="did you mean"):
+        chosen(EXPERIMENTS, "linear/fig44")
+
+
+def test_an_experiment_stands_in_the_file_of_its_name():
+    for name, experiment in EXPERIMENTS.items():
+        module = importlib.import_module(f"jaxbandits.reproduction.{name.replace('/', '.').replace('-', '_')}")
+        assert any(value is experiment for value in vars(module).values())
+
+
+# A small one ----------------------------------------------------------------------------------------------------------
+
+
+def _doubled(trials, algorithm, panel):
+    """Twice the loss, and what `derive` was given."""
+    loss = trials.get("loss")
+    return {"doubled": 2.0 * loss, "rate": np.full_like(loss, algorithm.rate), "x": np.full_like(loss, panel.x)}
+
+
+def _algorithms(preset, horizon, panel):
+    """The second panel has one label more."""
+    labels = {"first": Shrink(rate=0.5), "slow": Shrink(rate=0.25)}
+    return labels | ({"third": Shrink(rate=0.0)} if panel.x == 2.0 else {})
+
+
+SMALL = Experiment(
+    name="toy/small", title="small", source="nobody", horizon=20, seeds=5, presets={"theory": "none"},
+    algorithms=_algorithms,
+    panels=lambda horizon: {name: Panel(name, Noisy(), x=x) for name, x in (("one", 1.0), ("two", 2.0))},
+    metric="loss", slow={"slow": 3}, derive=_doubled, record_points=4, stand_ins={"two": "Numbers"},
+    claims=tuple(
+        Claim(f"low ({name})", "Figure 1", final_mean(name, "first", "loss"), high=9.0, trials=5)
+        for name in ("one", "two")
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
+def test_derived_metrics_are_those_of_each_label():
+    report = run(SMALL, progress=False)
+    assert report.labels == ("first", "slow", "third")
+    for name, panel in report.panels.items():
+        for label, trials in report.results[name].trials.items():
+            np.testing.assert_array_equal(trials.get("doubled"), 2.0 * trials.get("loss"))
+            assert (trials.get("x") == panel.x).all() and len(trials.seeds) == (3 if label == "slow" else 5)
+        assert [float(report.results[name][label].final("rate")[0, 0]) for label in ("first", "slow")] == [0.5, 0.25]
+    assert [item.source for item in report.judged] == ["Figure 1", "Figure 1; on a stand-in for Numbers"]
+    assert "panel two: a stand-in for Numbers" in files.text(report)
+
+
+def test_another_reading_is_a_run_of_its_own(tmp_path):
+    """Its learners differ, its manifest and its tables say so, and it does not pass for the usual run."""
+    read = dataclasses.replace(
+        SMALL, interpretations={"fast": Interpretation("the rate is read as 1", {"first": {"rate": 1.0}})}
+    )
+    asked = {"seeds": 2, "horizon": 20, "preset": None, "without": (), "seed": 0, "data": None}
+    found = {}
+    for experiment in (read, read.with_interpretation("fast")):
+        report = run(experiment, seeds=2, progress=False)
+        found[experiment.interpretation] = float(report.results["one"]["first"].final("rate")[0, 0])
+        request = finished.request(experiment, **asked)
+    assert found == {None: 0.5, "fast": 1.0} and report.experiment.interpretations == read.interpretations
+    plain = dataclasses.replace(report.experiment, figures=())
+    with pytest.warns(UserWarning, match="skewed"):
+        files.write(dataclasses.replace(report, experiment=plain), tmp_path, request)
+    kept = json.loads((tmp_path / "manifest.json").read_text())
+    assert kept["request"]["reading"] == "fast" and kept["reading"] == "the rate is read as 1"
+    assert "reading fast: the rate is read as 1" in (tmp_path / "small.txt").read_text()
+    assert finished.find(read.with_interpretation("fast"), request, tmp_path) is not None
+    with pytest.raises(InputError, match="finished run that differs in interpretation"):
+        finished.find(read, finished.request(read, **asked), tmp_path)
+    with pytest.raises(InputError, match="one interpretation only"):
+        SMALL.with_interpretation("fast")
+
+
+def test_a_swept_learner_is_given_to_derive_as_it_is():
+    swept = dataclasses.replace(
+        SMALL, slow={}, algorithms=lambda preset, horizon, panel: {"swept": Grid(Shrink(), {"rate": (0.0, 0.5)})}
+    )
+    trials = run(swept, seeds=2, progress=False).results["one"]["swept"]
+    assert trials.points == ({"rate": 0.0}, {"rate": 0.5})
+    np.testing.assert_array_equal(trials.get("doubled"), 2.0 * trials.get("loss"))
+
+
+def test_labels_are_left_out_but_not_all_of_them():
+    """Also one that only some panels have; what leaves a panel without any is an error before anything runs."""
+    report = run(SMALL, without=("slow", "third"), progress=False)
+    assert report.labels == ("first",)
+    for without in (("first", "slow", "third"), ("first", "slow")):
+        with pytest.raises(InputError, match="every algorithm of panel one is left out: keep at least one of first, "):
+            run(SMALL, without=without, progress=False)
+    with pytest.raises(InputError, match="did you mean 'third'"):
+        run(SMALL, without=("thirt",), progress=False)
