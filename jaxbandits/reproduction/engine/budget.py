@@ -40,7 +40,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     usual = {"seeds": None, "horizon": None, "preset": None, "seed": 0}
     double = "" if experiment.float64 or not float64 else _DOUBLE
     if budget == "quick":
-        if experiment.claims and all(claim.trials <= REPEATS for claim in experiment.claims):
+        if experiment.claims and all(claim.least <= REPEATS for claim in experiment.claims):
             return []  # of times, which a short run does not take
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,6 +91,9 @@ class Experiment:
       headline: preset that the paper's sentences are about, whose verdicts head the ledger; "": the default one.
       reconstructed: learner to the mark of claims that rest on a reconstruction of it.
       guessed: mark of the paper's statements where its text leaves settings open; "": none.
+
+    Raises:
+      InputError: for two claims with one id.
     """
 
     name: str
@@ -125,9 +127,14 @@ class Experiment:
     reconstructed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     guessed: str = ""
 
+    def __post_init__(self) -> None:
+        ids = [claim.id for claim in self.claims]
+        if twice := next((id for id in ids if ids.count(id) > 1), ""):
+            raise InputError(f"{self.name} has two claims with the id {twice!r}: an id names one row")
+
     def marks(self, claim: Claim) -> tuple[str, ...]:
         """Return what a reader of the claim's row must know: reconstructed learners, and settings that are guessed."""
-        named = (mark for label, mark in self.reconstructed.items() if _names(claim.text, label))
+        named = (mark for label, mark in self.reconstructed.items() if label in claim.labels)
         return (*named, *([self.guessed] if self.guessed and claim.kind == "statement" else []))
 
     def with_interpretation(self, name: str | None) -> "Experiment":
@@ -188,11 +195,6 @@ class Experiment:
         if name not in self.presets:
             raise unknown_name(f"preset of {self.name}", name, self.presets)
         return name
-
-
-def _names(text: str, label: str) -> bool:
-    """Return whether a sentence names a learner, and not only one whose name contains that one."""
-    return re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text) is not None
 
 
 class Erratum(NamedTuple):

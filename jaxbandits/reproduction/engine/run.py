@@ -9,9 +9,10 @@ import jax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.reproduction.engine.claim import Measured, Verdict
+from jaxbandits.reproduction.engine.claim import Measured
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
 from jaxbandits.reproduction.engine.tuning import tune, with_multipliers
+from jaxbandits.reproduction.engine.verdict import Verdict, judge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
 from jaxbandits.simulation.grid import Grid
@@ -107,7 +108,7 @@ def run(
     progress = options.get("progress", True)
     times = _times(experiment, results, algorithms, panels, horizon, progress) if timing else {}
     measured = Measured(results, times)
-    judged = tuple(claim.judge(measured, horizon >= experiment.horizon, preset) for claim in experiment.claims)
+    judged = tuple(judge(claim, measured, horizon >= experiment.horizon, preset) for claim in experiment.claims)
     standing = experiment.standing_in(panels)
     judged = tuple(
         dataclasses.replace(

@@ -48,11 +48,6 @@ def as_statistic(estimate: Callable[Concatenate[Measured, _P], Estimate]) -> Cal
     return with_settings
 
 
-def is_share(statistic: Statistic) -> bool:
-    """Return whether a statistic is a share of trials, whose intervals are exact (`exact_share`)."""
-    return getattr(statistic, "__name__", "") in (win_share.__name__, share_below.__name__)
-
-
 @as_statistic
 def mean_difference(
     measured: Measured, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"

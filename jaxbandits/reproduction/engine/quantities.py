@@ -1,0 +1,387 @@
+"""Quantities that claims compare: `mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM")` is a test for each of the rivals.
+
+A quantity knows its statistic in any panel, and its words; a comparison adds the region where the statistic is said to
+lie. `engine.sentence.claims` makes the rows of a sentence from comparisons and panels.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple, Self
+
+from jaxbandits.reproduction.engine.claim import REPEATS, Unit
+from jaxbandits.reproduction.engine.statistic import (
+    Statistic,
+    final_mean,
+    growth_across,
+    growth_exponent,
+    late_rate,
+    log_slope,
+    mean_difference,
+    mean_ratio,
+    median_difference,
+    metric_difference,
+    point_difference,
+    share_below,
+    time_growth,
+    total_time,
+    total_time_ratio,
+    win_share,
+    worst_ratio,
+)
+from jaxbandits.reproduction.engine.thresholds import COMPARABLE
+
+Panels = str | Mapping[str, Sequence[str]]  # a panel; or what several have in common, in words, and their names
+
+
+class Test(NamedTuple):
+    """A comparison in a panel that is still to be named."""
+
+    words: str
+    statistic: Callable[[str], Statistic]  # of the panel
+    low: float
+    high: float
+    labels: tuple[str, ...]
+    rival: str = ""
+    kind: str = ""  # tells the tests of one sentence apart where labels do not
+    unit: Unit = "seeds"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Quantity:
+    """A number that runs estimate; one for each of several learners.
+
+    Attributes:
+      each: the words, the statistic of a panel, and the labels, for each learner.
+      unit: of what is counted.
+      template: the words of a test, of `{of}` (the quantity) and `{region}`.
+      kind: a word for the quantity.
+    """
+
+    each: tuple[tuple[str, Callable[[str], Statistic], tuple[str, ...]], ...]
+    unit: Unit = "seeds"
+    template: str = "{of} {region}"
+    kind: str = ""
+
+    def between(self, low: float = -math.inf, high: float = math.inf) -> tuple[Test, ...]:
+        """Say that the quantity lies in `(low, high)`."""
+        return tuple(
+            Test(
+                self.template.replace("{of}", words).replace("{region}", _region(low, high)), statistic, low, high,
+                labels, labels[1] if len(labels) == 2 else "", self.kind, self.unit,
+            )
+            for words, statistic, labels in self.each
+        )  # fmt: skip
+
+    def __lt__(self, high: float) -> tuple[Test, ...]:
+        return self.between(high=high)
+
+    def __gt__(self, low: float) -> tuple[Test, ...]:
+        return self.between(low=low)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Average:
+    """A mean or a median over trials of the final value of a metric, of one learner or of several.
+
+    Attributes:
+      labels: of the learners.
+      of: name of the metric.
+      factor: that it is multiplied by, > 0.
+      average: "mean" or "median".
+    """
+
+    labels: tuple[str, ...]
+    of: str
+    factor: float = 1.0
+    average: str = "mean"
+
+    def __rmul__(self, factor: float) -> Self:
+        return dataclasses.replace(self, factor=factor * self.factor)
+
+    def __lt__(self, other: "Average | float") -> tuple[Test, ...]:
+        return self._compared(other, "below")
+
+    def __gt__(self, other: "Average | float") -> tuple[Test, ...]:
+        return self._compared(other, "above")
+
+    def between(self, low: float = -math.inf, high: float = math.inf) -> tuple[Test, ...]:
+        """Say that the mean lies in `(low, high)`."""
+        return self._alone().between(low, high)
+
+    def __truediv__(self, other: "Average") -> Quantity:
+        """Return the ratio of two means, by the seeds that both learners played."""
+        return self._pairs(
+            other, "over that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.of)
+        )
+
+    def __sub__(self, other: "Average") -> Quantity:
+        """Return the difference of two means: of two learners, or of two metrics of the same one."""
+        if self.labels == other.labels:
+            words = f"{{a}} less {_times(other.factor)}its {_spelled(other.of)}"
+            both = {"first": self.of, "second": other.of, "factor": other.factor}
+            return Quantity(
+                tuple(
+                    (words.replace("{a}", self._words(a)), partial(metric_difference, name=a, **both), (a,))
+                    for a in self.labels
+                )
+            )
+        return self._pairs(
+            other,
+            f"less {_times(other.factor)}that of {{b}}",
+            lambda a, b: partial(mean_difference, first=a, second=b, factor=other.factor, metric=self.of),
+        )
+
+    def close_to(self, other: "Average", within: float = COMPARABLE) -> tuple[Test, ...]:
+        """Say that the ratio of both means lies between 1/within and within: a claim of equivalence."""
+        words = f"mean {_spelled(self.of)} within {within:g} times either way"
+        ratio = self / other
+        return tuple(test._replace(words=words) for test in ratio.between(1.0 / within, within))
+
+    def _words(self, label: str) -> str:
+        return f"{self.average} {_spelled(self.of)} of {label}"
+
+    def _alone(self) -> Quantity:
+        return Quantity(
+            tuple((self._words(a), partial(final_mean, name=a, metric=self.of), (a,)) for a in self.labels),
+            kind=self.average,
+        )
+
+    def _pairs(self, other: "Average", how: str, statistic: Callable[[str, str], Callable[..., Statistic]]) -> Quantity:
+        pairs = product(self.labels, other.labels)
+        return Quantity(
+            tuple((f"{self._words(a)} {how.replace('{b}', b)}", statistic(a, b), (a, b)) for a, b in pairs),
+            kind=self.average,
+        )
+
+    def _compared(self, other: "Average | float", how: str) -> tuple[Test, ...]:
+        if not isinstance(other, Average):
+            return self._alone().between(**{"high" if how == "below" else "low": float(other)})
+        low, high = (-math.inf, 0.0) if how == "below" else (0.0, math.inf)
+        difference = {"mean": mean_difference, "median": median_difference}[self.average]
+        settings = {"factor": other.factor, "metric": self.of}
+        return tuple(
+            Test(
+                f"{self._words(a)} {how} {_times(other.factor)}that of {b}",
+                partial(difference, first=a, second=b, **settings), low, high, (a, b), b, self.average,
+            )
+            for a, b in product(self.labels, other.labels)
+        )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Time:
+    """The time of a whole trial, of one learner or of several.
+
+    Attributes:
+      labels: of the learners.
+      factor: that it is multiplied by, > 0.
+    """
+
+    labels: tuple[str, ...]
+    factor: float = 1.0
+
+    def __rmul__(self, factor: float) -> Self:
+        return dataclasses.replace(self, factor=factor * self.factor)
+
+    def __lt__(self, other: "Time | float") -> tuple[Test, ...]:
+        if not isinstance(other, Time):
+            each = tuple((f"a trial of {a} takes", partial(total_time, name=a), (a,)) for a in self.labels)
+            seconds = Quantity(each, "repeats", "{of} less than " + f"{other:g} s").between(high=other)
+            return seconds
+        amount = "less time than" if other.factor == 1.0 else f"less than {other.factor:.3g} times as long as"
+        return self._compared(other, amount, high=other.factor)
+
+    def __gt__(self, other: "Time") -> tuple[Test, ...]:
+        return self.more_than(other)
+
+    def more_than(self, other: "Time", at_most: float = math.inf) -> tuple[Test, ...]:
+        """Say that a trial takes longer than one of another learner, but less than `at_most` times as long."""
+        times = other.factor
+        amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
+        limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
+        return self._compared(other, amount, limit, low=times, high=at_most)
+
+    def _compared(self, other: "Time", amount: str, limit: str = "", **ends: float) -> tuple[Test, ...]:
+        low, high = ends.get("low", -math.inf), ends.get("high", math.inf)
+        return tuple(
+            Test(
+                f"a trial of {a} takes {amount} one of {b}{limit}",
+                lambda panel, a=a, b=b: total_time_ratio((panel, a), (panel, b)), low, high, (a, b), b, "time",
+                "repeats",
+            )
+            for a, b in product(self.labels, other.labels)
+        )  # fmt: skip
+
+
+def mean(*labels: str, of: str = "regret") -> Average:
+    """Return the mean over trials of the final value of a metric."""
+    return Average(labels, of)
+
+
+def median(*labels: str, of: str = "regret") -> Average:
+    """Return the median over trials of the final value of a metric."""
+    return Average(labels, of, average="median")
+
+
+def time(*labels: str) -> Time:
+    """Return the time of a trial on one core, of a timed panel."""
+    return Time(labels)
+
+
+def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
+    """Return the share of trials whose final value of a metric is at most a number; claims say that it is above."""
+    each = (
+        (f"{_spelled(of)} of {a} at most {at_most:g}", partial(share_below, name=a, metric=of, threshold=at_most), (a,))
+        for a in labels
+    )
+    return Quantity(tuple(each), template="{of} in a share of trials {region}", kind="share")
+
+
+def wins(first: str, *others: str, of: str = "regret") -> Quantity:
+    """Return the share of trials in which a learner ends below another one."""
+    each = (
+        (f"{_spelled(of)} of {first} ends below that of {b}", partial(win_share, first=first, second=b, metric=of),
+         (first, b))
+        for b in others
+    )  # fmt: skip
+    return Quantity(tuple(each), template="{of} in a share of trials {region}", kind="wins")
+
+
+def growth(*labels: str, of: str = "regret") -> Quantity:
+    """Return the exponent a of a mean metric that grows as t^a over the last decade of rounds."""
+    return _slopes("log-log slope of mean {of} of {label}", labels, of, growth_exponent)
+
+
+def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quantity:
+    """Return the factor a of a mean metric that grows as a `unit` log t over the last decade.
+
+    Args:
+      *labels: of the learners.
+      unit: > 0.
+      what: what `unit` is, in words.
+      of: name of the metric.
+    """
+    words = f"slope of mean {{of}} of {{label}} in log t, over {what},"
+    return _slopes(words, labels, of, partial(log_slope, unit=unit))
+
+
+def rate(*labels: str, of: str = "regret") -> Quantity:
+    """Return the increase of a mean metric in a round, over the last half of the rounds."""
+    return _slopes("mean {of} a round in the last half ({label})", labels, of, late_rate)
+
+
+def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = "regret") -> Quantity:
+    """Return the power with which a mean final metric grows over panels.
+
+    Args:
+      panels: name to the value that differs, > 0.
+      axis: what that value is, in words.
+      *labels: of the learners.
+      of: name of the metric.
+    """
+    each = (
+        (f"log-log slope of mean {_spelled(of)} of {a} against {axis}", _anywhere(growth_across(panels, a, of)), (a,))
+        for a in labels
+    )
+    return Quantity(tuple(each), kind="slope")
+
+
+def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
+    """Return a learner's mean final metric in a panel, the largest of several, over that in others."""
+    (at, panels), (other, overs) = _side(panel), _side(over)
+    words = f"{'largest ' * (len(panels) > 1)}mean {_spelled(of)} of {label} at {at}"
+    statistic = _anywhere(worst_ratio(panels, overs, label, of))
+    return Quantity(((words, statistic, (label,)),), template=f"{{of}} {{region}} times that at {other}", kind="panels")
+
+
+def time_over_panels(label: str, panel: str, over: str) -> Quantity:
+    """Return the time of a trial in a panel over that in another."""
+    statistic = _anywhere(total_time_ratio((panel, label), (over, label)))
+    each = ((f"time of a trial of {label} at {panel}", statistic, (label,)),)
+    return Quantity(each, "repeats", f"{{of}} {{region}} times that at {over}", "time")
+
+
+def time_slope(*labels: str) -> Quantity:
+    """Return the exponent with which the time of a round grows with the round."""
+    each = ((f"log-log slope of the time of a round of {a}", partial(time_growth, name=a), (a,)) for a in labels)
+    return Quantity(tuple(each), "repeats", kind="slope")
+
+
+def at_point(
+    changes: Mapping[str, float], nominal: Mapping[str, float], factor: float = 1.0, of: str = "regret"
+) -> Quantity:
+    """Return a mean at a point of the only sweep of a panel, less `factor` times that at another point.
+
+    Args:
+      changes: fields and values in which the point differs from the other one.
+      nominal: the other point.
+      factor: > 0.
+      of: name of the metric.
+    """
+    values = ", ".join(f"{name} = {value:.4g}" for name, value in changes.items())
+    others = ", ".join(f"{nominal[name]:.4g}" for name in changes)
+    words = f"mean {_spelled(of)} at {values} less {_times(factor)}that at {others}"
+    settings = {"first": {**nominal, **changes}, "second": dict(nominal), "factor": factor, "metric": of}
+    return Quantity(((words, partial(point_difference, **settings), ()),))
+
+
+def measure(
+    words: str, statistic: Statistic | Callable[[str], Statistic], labels: Iterable[str] = (), *,
+    in_panel: bool = False, unit: Unit = "seeds", template: str = "{of} {region}",
+) -> Quantity:  # fmt: skip
+    """Return a quantity of an experiment's own.
+
+    Args:
+      words: for the statistic; "" where the sentence says all.
+      statistic: with `in_panel` a function of the panel that returns one.
+      labels: of the learners that it is about.
+      in_panel: whether it depends on the panel.
+      unit: of what is counted.
+      template: words of the test, of `{of}` and `{region}`.
+    """
+    of_panel: Any = statistic if in_panel else _anywhere(statistic)
+    return Quantity(((words, of_panel, tuple(labels)),), unit, template)
+
+
+def least_of(unit: Unit) -> dict[str, int]:
+    """Return the field `least` of claims that count in this unit, where it is not the usual one."""
+    return {"least": REPEATS} if unit == "repeats" else {}
+
+
+def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[..., Statistic]) -> Quantity:
+    each = (
+        (words.replace("{of}", _spelled(of)).replace("{label}", a), partial(statistic, name=a, metric=of), (a,))
+        for a in labels
+    )
+    return Quantity(tuple(each), kind="slope")
+
+
+def _anywhere(statistic: Any) -> Callable[[str], Statistic]:
+    """Return a statistic that names its panels itself, as a function of the panel."""
+    return lambda panel: statistic
+
+
+def _side(side: Panels) -> tuple[str, tuple[str, ...]]:
+    if isinstance(side, str):
+        return side, (side,)
+    ((title, panels),) = side.items()
+    return title, tuple(panels)
+
+
+def _spelled(metric: str) -> str:
+    return metric.replace("_", " ")
+
+
+def _times(factor: float) -> str:
+    """Return the words for a factor in front of what is multiplied."""
+    whole = factor < 1.0 and (1.0 / factor).is_integer()
+    return "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if whole else f"{factor:g} times "
+
+
+def _region(low: float, high: float) -> str:
+    if math.isinf(low):
+        return f"below {high:g}"
+    return f"above {low:g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"

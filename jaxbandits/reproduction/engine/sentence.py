@@ -1,0 +1,74 @@
+"""Sentences of a paper as claims: one entry, whose rivals and panels are its rows.
+
+    *claims("far-ahead", mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM"), on=PANELS,
+            says="Hvt-UCB is far ahead of {rival}", place="Figure 4; Appendix E.2")
+
+declares two rows in each panel: "far-ahead/oful/scale2", "far-ahead/crtm/scale2", ...
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from jaxbandits.reproduction.engine.claim import Claim, slug
+from jaxbandits.reproduction.engine.quantities import Test, least_of
+
+
+def claims(
+    id: str,
+    *tests: Iterable[Test],
+    says: str,
+    place: str,
+    on: str | Iterable[str] | Mapping[str, str] = (),
+    **fields: Any,
+) -> tuple[Claim, ...]:
+    """Declare a sentence: a row for each test in each panel.
+
+    Args:
+      id: of the sentence, unique within its experiment and stable.
+      *tests: comparisons of quantities.
+      says: the paper's words; `{rival}` and `{label}` stand for the learners of a row.
+      place: figure or section of the paper.
+      on: panel, or several; a mapping gives their titles. (): the tests name their panels themselves.
+      **fields: further fields of `Claim`. A statement about times is one of the kind "time".
+    """
+    titles, kind = _titles(on), fields.pop("kind", "statement")
+    every = [test for several in tests for test in several]
+    first = len({test.labels[:1] for test in every}) > 1
+    kinds = len({test.kind for test in every}) > 1
+    rows = []
+    for panel, title in titles.items():
+        for test in every:
+            parts = [test.kind] * kinds + [*test.labels[:1]] * first + [test.rival, panel]
+            labels: dict[str, str] = dict(zip(("label", "rival"), test.labels, strict=False))
+            words = {
+                "test": test.words, "says": _filled(says, labels), "where": title, "labels": test.labels,
+                "rival": test.rival, "kind": "time" if kind == "statement" and test.unit == "repeats" else kind,
+                "panels": (panel,) if panel else (),
+            }  # fmt: skip
+            ends = {"low": test.low, "high": test.high, "unit": test.unit, **least_of(test.unit)}
+            name = "/".join([id, *map(slug, filter(None, parts))])
+            rows.append(Claim(name, statistic=test.statistic(panel), place=place, **{**words, **ends, **fields}))
+    return tuple(rows)
+
+
+def theorems(id: str, *tests: Iterable[Test], says: str, place: str, **fields: Any) -> tuple[Claim, ...]:
+    """Declare what a theorem, lemma or certificate says, checked by running; arguments as for `claims`."""
+    return claims(id, *tests, says=says, place=place, kind="theorem", **fields)
+
+
+def observations(id: str, *tests: Iterable[Test], says: str, place: str = "", **fields: Any) -> tuple[Claim, ...]:
+    """Declare an observation of ours; arguments as for `claims`, `place` is what it is about."""
+    return claims(id, *tests, says=says, place=place, kind="observation", **fields)
+
+
+def _titles(on: str | Iterable[str] | Mapping[str, str]) -> Mapping[str, str]:
+    if isinstance(on, Mapping):
+        return on
+    panels = (on,) if isinstance(on, str) else tuple(on)
+    return {panel: panel for panel in panels} or {"": ""}
+
+
+def _filled(says: str, labels: Mapping[str, str]) -> str:
+    for name, label in labels.items():
+        says = says.replace(f"{{{name}}}", label)
+    return says

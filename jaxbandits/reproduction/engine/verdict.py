@@ -1,0 +1,257 @@
+"""Verdicts of claims, one by one: from what was measured to holds, does not hold, or open."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.reproduction.engine.claim import Claim, Kind, Measured
+from jaxbandits.results.intervals import Estimate, Intervals, unbounded
+
+Decision = Literal["holds", "does not hold", "open"]
+_KEY = TypeVar("_KEY")
+_VALUE = TypeVar("_VALUE")
+
+METHOD = (
+    "A row holds when the 95 % interval of its statistic lies inside the claimed region, does not hold when it lies "
+    "outside, and is open otherwise, on fewer seeds or rounds than it needs, or when a trial failed. Intervals of "
+    "means, ratios and slopes are those of Student widened to a bootstrap-t interval of half the tails; claims of "
+    "equivalence are two one-sided tests at 2.5 % each; shares of trials have the exact interval of Clopper and "
+    "Pearson, and twice the smaller binomial tail as p. Any other p follows from the 95 % interval, as if beyond it "
+    "the tails were those of Student's law with 6 degrees of freedom. What words such as 'comparable' mean as numbers "
+    "stands in jaxbandits/reproduction/engine/thresholds.py."
+)
+ALPHA = 0.05  # of one claim, and of all sentences of a paper together
+TAIL = 6  # degrees of freedom of the law of p beyond the 95 % interval: means of 64 lognormal values have such tails
+WORDS: Mapping[Kind, Mapping[str, str]] = {  # kind to decision to the word for it
+    "statement": {"holds": "holds", "does not hold": "does not hold"},
+    "time": {"holds": "holds here", "does not hold": "otherwise here"},
+    "theorem": {"holds": "satisfied", "does not hold": "violated"},
+    "observation": {"holds": "observed", "does not hold": "not observed"},
+}
+
+
+def word(kind: Kind, decision: str) -> str:
+    """Return the word for a decision about a claim of this kind: only a statement of a paper "does not hold"."""
+    return WORDS[kind].get(decision, decision)
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """A claim with its verdict: always computed from results, never written in.
+
+    Attributes:
+      claim: which.
+      decision: of this claim alone, at 5 %.
+      value: the statistic.
+      low: lower end of its interval of 95 %.
+      high: upper end.
+      n: seeds, or repeats of timings.
+      failed: trials that are not finite.
+      enough_rounds: whether it ran as long as the paper's.
+      p: the least alpha at which there is a verdict (`p_value`); NaN where nothing was tested.
+      deterministic: whether all seeds gave the same number.
+      missing: whether a label that it needs was left out, or nothing was timed.
+      applies: whether it speaks about the preset that was run.
+      companions: further numbers, by name.
+      panels: that the statistic looked at.
+      stand_ins: data sets that synthetic data stand for in these panels.
+      marks: reconstructed learners and guessed settings that it rests on.
+    """
+
+    claim: Claim
+    decision: Decision
+    value: float
+    low: float
+    high: float
+    n: int
+    failed: int = 0
+    enough_rounds: bool = True
+    p: float = math.nan
+    deterministic: bool = False
+    missing: bool = False
+    applies: bool = True
+    companions: tuple[tuple[str, float], ...] = ()
+    panels: tuple[str, ...] = ()
+    stand_ins: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """What it rests on besides the paper: other data, reconstructed learners, guessed settings."""
+        return (*(f"a stand-in for {name}" for name in self.stand_ins), *self.marks)
+
+    @property
+    def word(self) -> str:
+        """Word for the decision about a claim of this kind."""
+        if self.claim.cannot_be_judged:
+            return "cannot be judged"
+        return "cannot fail" if self.claim.cannot_fail else word(self.claim.kind, self.decision)
+
+    @property
+    def is_early(self) -> bool:
+        """True where there are fewer seeds than the claim needs."""
+        return self.n < self.claim.least and not self.deterministic
+
+    @property
+    def reason(self) -> str:
+        """One clause for tables: the numbers, or why there are none."""
+        if not self.applies:
+            return f"is about the preset {' or '.join(self.claim.presets)}"
+        if self.missing:
+            return "not measured in this run"
+        if self.failed:
+            return f"{self.failed} trials are not finite"
+        if self.is_early:
+            return f"needs {self.claim.least} {self.claim.unit}, has {self.n}"
+        if math.isnan(self.value):
+            return f"the statistic is not a number on these {self.n} seeds, claimed {self.claim.region}"
+        numbers = f"{self.value:.4g}, the same in every trial" if self.deterministic else self.interval
+        parts = [f"{numbers}, claimed {self.claim.region}"]
+        parts += [f"{name} {number:.4g}" for name, number in self.companions]
+        parts += [] if self.enough_rounds else ["at fewer rounds than the paper's"]
+        return ", ".join(parts)
+
+    @property
+    def interval(self) -> str:
+        """The estimate with its interval, as "0.12 in [0.1, 0.14]"."""
+        return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}]"
+
+
+def judge(claim: Claim, measured: Measured, enough_rounds: bool = True, preset: str | None = None) -> Verdict:
+    """Return the verdict: holds when the whole interval is inside `(low, high)`, does not hold when it is outside.
+
+    Nothing is decided on too few seeds, on a shorter horizon than the paper's, when a trial failed, about another
+    preset than the claim's, or when the statistic is not a number. What no seed can change (`Estimate.deterministic`)
+    needs no number of seeds.
+
+    Args:
+      claim: what is judged.
+      measured: what the experiment measured.
+      enough_rounds: whether it ran as long as the paper's.
+      preset: that was run; None: one that the claim speaks about.
+    """
+    panels: dict[str, None] = {}
+    watched = Measured(
+        _Watched(measured.results, panels, str), _Watched(measured.times, panels, lambda key: str(key[0]))
+    )
+    missing = False
+    try:
+        estimate = claim.statistic(watched)
+    except InputError:  # a label that was left out of this run
+        missing, estimate = True, unbounded(claim.least)
+    value, low, high = (float(number) for number in estimate[:3])
+    applies = preset is None or not claim.presets or preset in claim.presets
+    enough = estimate.n >= claim.least or estimate.deterministic
+    tested = enough and enough_rounds and applies and not estimate.failed and not math.isnan(value)
+    return Verdict(
+        claim,
+        decided(claim, low, high) if tested else "open",
+        value,
+        low,
+        high,
+        n=estimate.n,
+        failed=estimate.failed,
+        enough_rounds=enough_rounds,
+        p=p_value(claim, estimate) if tested else math.nan,
+        deterministic=estimate.deterministic,
+        missing=missing,
+        applies=applies,
+        companions=estimate.companions,
+        panels=tuple(panels) or claim.panels,
+    )
+
+
+def decided(claim: Claim, low: float, high: float) -> Decision:
+    """Return the verdict of an interval."""
+    if low > claim.low and high < claim.high:
+        return "holds"
+    if high <= claim.low or low >= claim.high:
+        return "does not hold"
+    return "open"
+
+
+def p_value(claim: Claim, estimate: Estimate) -> float:
+    """Return the least alpha whose interval decides; 0 without spread.
+
+    Exact intervals are asked at every level. Of any other estimate the 95 % interval alone counts, since 64 skewed
+    values do not show how far their mean may be off once in a thousand samples: the distance to the nearest end of the
+    claim, in reaches of that interval, is taken for a quantile of a law with heavy tails (`TAIL`), on the linear scale
+    or on that of logarithms, whichever is nearer.
+    """
+    value, low, high = (float(number) for number in estimate[:3])
+    if estimate.deterministic or low == high:
+        return 0.0
+    if estimate.exact and estimate.interval_at is not None:
+        return _exact_p(claim, estimate.interval_at)
+    ends = [end for end in (claim.low, claim.high) if math.isfinite(end)]
+    return _tail(min((_reaches(value, low, high, end) for end in ends), default=math.inf))
+
+
+def _exact_p(claim: Claim, interval_at: Intervals) -> float:
+    """Return the least alpha whose interval decides, by bisection."""
+    low, high = 1e-12, 1.0 - 1e-9
+
+    def decides(alpha: float) -> bool:
+        return decided(claim, *map(float, interval_at(1.0 - alpha))) != "open"
+
+    if not decides(high):
+        return 1.0
+    for _ in range(50):  # by halves of the logarithm
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if decides(middle) else (middle, high)
+    return high
+
+
+def _reaches(value: float, low: float, high: float, end: float) -> float:
+    """Return the distance from an estimate to an end of its claim, in units of the reach of its 95 % interval."""
+
+    def ratio(value: float, low: float, high: float, end: float) -> float:
+        reach = high - value if end > value else value - low
+        return abs(end - value) / reach if reach > 0.0 else math.inf
+
+    linear = ratio(value, low, high, end)
+    if min(value, low, end) <= 0.0 or math.isinf(high):
+        return linear
+    return min(linear, ratio(*map(math.log, (value, low, high, end))))
+
+
+def _tail(reaches: float) -> float:
+    """Return both tails of `TAIL` beyond so many reaches of a 95 % interval: 0.05 at 1."""
+    from scipy import special  # 0.1 to 0.2 s, which not every run needs
+
+    return min(1.0, 2.0 * float(special.stdtr(TAIL, -reaches * special.stdtrit(TAIL, 0.975))))
+
+
+class _Watched(Mapping[_KEY, _VALUE]):
+    """A mapping that notes whose entries were looked up."""
+
+    def __init__(self, of: Mapping[_KEY, _VALUE], seen: dict[str, None], name: Callable[[Any], str]) -> None:
+        self._of, self._seen, self._name = of, seen, name
+
+    def __getitem__(self, key: _KEY) -> _VALUE:
+        found = self._of[key]
+        self._seen[self._name(key)] = None
+        return found
+
+    def __iter__(self) -> Iterator[_KEY]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+
+def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
+    """Return which tests decide if all of them together are wrong with probability at most `alpha`.
+
+    Holm's step-down: the least p against alpha / m, the next against alpha / (m - 1), and so on until one is larger.
+    NaN is no test, and does not count.
+    """
+    order = sorted((i for i, p in enumerate(ps) if not math.isnan(p)), key=lambda i: ps[i])
+    decides = [False] * len(ps)
+    for rank, i in enumerate(order):
+        if ps[i] > alpha / (len(order) - rank):
+            break
+        decides[i] = True
+    return decides
