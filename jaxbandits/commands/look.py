@@ -113,7 +113,11 @@ def _show_experiment(e: "Experiment") -> None:
         names = ", ".join(dict.fromkeys(e.stand_ins.values()))
         own = ", or your own copy with --data" if e.from_file is not None else ""
         print(f"data: a stand-in for {names}{own}")
-    print("claims:", *(f"  {claim.text} [{claim.source}]" for claim in e.claims), sep="\n")
+    print(
+        "claims:",
+        *(f"  {claim.id}: {claim.text}" + (f" [{claim.place}]" if claim.place else "") for claim in e.claims),
+        sep="\n",
+    )
     print(*(f"note: {note}" for note in e.notes), sep="\n")
 
 

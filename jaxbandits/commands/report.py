@@ -1,90 +1,110 @@
-"""`report`: the ledger of finished runs."""
+"""`report`: the ledger of finished runs, as one HTML file, as pages, as a table of numbers."""
 
 import argparse
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from jaxbandits.commands.arguments import path
+
+if TYPE_CHECKING:
+    from jaxbandits.reproduction import Experiment
+    from jaxbandits.reproduction.ledger.runs import Run
 
 
 def add(commands: Any) -> None:
     """Add the parser of `report`."""
-    report = commands.add_parser("report", help="the ledger of finished runs as one HTML file")
+    report = commands.add_parser("report", help="the ledger of finished runs: which sentences of the papers hold")
     report.add_argument(
-        "directory", type=Path, nargs="?", help="where `reproduce` wrote, such as results/all; none: --kept alone"
+        "runs", type=path, help="where `reproduce` wrote, such as results/all, or a FILE that --ledger wrote"
     )
-    report.add_argument("-o", "--out", type=Path, help="the file (default: DIRECTORY/ledger.html)")
-    report.add_argument("--markdown", type=Path, metavar="FILE", help="also as a page of tables")
+    report.add_argument("-o", "--out", type=path, help="the HTML file (default: RUNS/ledger.html)")
+    report.add_argument("--ledger", type=path, metavar="FILE", help="also the numbers of all runs, as CSV")
     report.add_argument(
-        "--rejudge",
-        action="store_true",
-        help="judge the stored results anew, by the statistics of this version; runs of --kept, whose results are "
-        "gone, keep their verdicts and have the places, kinds and notes of this version",
+        "--pages", type=path, metavar="DIR", help="also as Markdown: DIR/ledger.md, DIR/papers with their figures"
     )
-    report.add_argument(
-        "--settings", type=Path, metavar="FILE", help="also what each run was asked for, and its verdicts, as JSON"
-    )
-    report.add_argument(
-        "--kept", type=Path, metavar="FILE",
-        help="in the tables and the JSON also the runs of a JSON from before, whose directories may be gone",
-    )  # fmt: skip
     report.set_defaults(run=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    if arguments.directory is None:
-        return _write_kept(arguments)
-    out = arguments.out or arguments.directory / "ledger.html"
-    further = {"rejudge": arguments.rejudge, "kept": arguments.kept}
-    write(arguments.directory, out, arguments.markdown, arguments.settings, **further)
+    out = arguments.out or (arguments.runs / "ledger.html" if arguments.runs.is_dir() else None)
+    write(arguments.runs, out, arguments.ledger, arguments.pages)
     return 0
 
 
-def _write_kept(arguments: argparse.Namespace) -> int:
-    """Write tables and JSON from a JSON alone."""
-    from jaxbandits.base.errors import InputError
-    from jaxbandits.reproduction.ledger import ledger, record
-    from jaxbandits.reproduction.papers import PAPERS
+def write(runs: Path, out: Path | None, ledger: Path | None = None, pages: Path | None = None) -> None:
+    """Write the ledger of some runs, and print what was written.
 
-    if arguments.kept is None or not (arguments.markdown or arguments.settings):
-        raise InputError("report needs a directory, or --kept FILE with --markdown FILE or --settings FILE")
-    if arguments.out is not None:
-        raise InputError("--out needs a directory: figures are those of finished runs")
-    runs = record.read_settings(arguments.kept)
-    if arguments.rejudge:
-        from jaxbandits.reproduction import EXPERIMENTS
-        from jaxbandits.reproduction.ledger import rejudged
+    Args:
+      runs: a directory where `reproduce` wrote, or a file that `--ledger` wrote.
+      out: the HTML file; None: none.
+      ledger: the table of numbers; None: none.
+      pages: directory of the Markdown pages; None: none.
 
-        runs = rejudged.described(runs, EXPERIMENTS)
-    written = [] if arguments.markdown is None else [ledger.write_markdown(runs, PAPERS, arguments.markdown)]
-    written += [] if arguments.settings is None else [record.write_settings(runs, arguments.settings)]
-    print("wrote", *written, sep="\n  ")
-    return 0
-
-
-def write(
-    directory: Path,
-    out: Path,
-    markdown: Path | None,
-    settings: Path | None = None,
-    rejudge: bool = False,
-    kept: Path | None = None,
-) -> None:
-    """Write the ledger of the runs below `directory` to `out`, to `markdown` as tables, and their settings as JSON.
-
-    The last two with the runs of `kept`, a JSON from before.
+    Raises:
+      InputError: where there is no run, or for a path that cannot be written.
     """
-    from jaxbandits.reproduction.ledger import ledger, page, record
+    from jaxbandits.base.errors import InputError
+    from jaxbandits.reproduction import EXPERIMENTS
+    from jaxbandits.reproduction.ledger import html
+    from jaxbandits.reproduction.ledger import runs as runs_lib
+    from jaxbandits.reproduction.ledger.sentences import chapters
     from jaxbandits.reproduction.papers import PAPERS
 
-    runs = ledger.read(directory)
-    earlier = [] if kept is None else record.read_settings(kept)
-    if rejudge:
-        from jaxbandits.reproduction import EXPERIMENTS
-        from jaxbandits.reproduction.ledger import files, rejudged
-
-        runs = rejudged.rejudged(runs, EXPERIMENTS, files.commit())
-        earlier = rejudged.described(earlier, EXPERIMENTS, {run.name for run in runs if run.usual})
-    written = [page.write(runs, PAPERS, out)]
-    runs = record.joined(runs, earlier)
-    written += [ledger.write_markdown(runs, PAPERS, markdown)] if markdown is not None else []
-    written += [record.write_settings(runs, settings)] if settings is not None else []
+    if out is None and ledger is None and pages is None:
+        raise InputError(f"{runs} is a file: say what to write, --out, --pages or --ledger")
+    found = runs_lib.read(runs, EXPERIMENTS)
+    parts = chapters(found, PAPERS)
+    written = [] if out is None else [html.write(parts, out)]
+    if ledger is not None:
+        adjusted = {sentence.id: sentence.standing for part in parts for sentence in part.sentences}
+        written.append(runs_lib.write(found, adjusted, ledger))
+    if pages is not None:
+        written += _write_pages(parts, pages, EXPERIMENTS)
     print("wrote", *written, sep="\n  ")
+
+
+def write_all(directory: Path) -> None:
+    """Write the pages of the runs below a directory into it, and the HTML file where its renderer is installed."""
+    import importlib.util
+
+    renders = importlib.util.find_spec("markdown_it") is not None
+    write(directory, directory / "ledger.html" if renders else None, pages=directory / "pages")
+
+
+def _write_pages(parts: Any, directory: Path, experiments: Mapping[str, "Experiment"]) -> list[Path]:
+    """Write the overview and the pages of the papers; figures of the runs are copied beside them."""
+    from jaxbandits.base.files import write_atomically
+    from jaxbandits.reproduction.ledger import pages
+
+    folder = directory / "papers"
+    texts = {directory / "ledger.md": pages.overview(parts, "papers/{}.md".format)}
+    for part in parts:
+        texts[folder / f"{part.paper.family}.md"] = pages.paper(part, lambda run: _picture(run, folder, experiments))
+    for name, text in texts.items():
+        write_atomically(name, text.encode())
+    return [*texts]
+
+
+def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) -> str:
+    """Return the figure of a run, else of an earlier one that lies there, else a preview from the gallery."""
+    name = f"{run.experiment.replace('/', '-')}.png"
+    figure, preview = folder / "figures" / name, folder.parent / "gallery" / name
+    made = next((file for file in run.files if file.endswith(".png")), None)
+    if made is not None and run.directory is not None and (run.directory / made).is_file():
+        figure.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(run.directory / made, figure)
+    if figure.exists():
+        return f"![{run.about.title}](figures/{name})"
+    if preview.exists() and run.experiment in experiments:
+        return f"![{run.about.title}](../gallery/{name})\n\n*{_preview(experiments[run.experiment])}*"
+    return ""
+
+
+def _preview(experiment: "Experiment") -> str:
+    """Return the caption of a picture that the budget `quick` drew."""
+    from jaxbandits.reproduction.engine.budget import parts
+
+    short = parts(experiment, "quick")[0]
+    return f"Preview: T = {short.settings['horizon']:,}, {short.settings['seeds']} seeds."

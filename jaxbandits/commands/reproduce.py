@@ -86,7 +86,6 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     from jaxbandits.base.errors import InputError
     from jaxbandits.reproduction import EXPERIMENTS
     from jaxbandits.reproduction.engine.experiment import chosen
-    from jaxbandits.reproduction.ledger import files
 
     _warn_once()
     experiments = chosen(EXPERIMENTS, arguments.experiment)
@@ -106,14 +105,12 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     if len(experiments) == 1:
         _reproduce_one(*_with_data(experiments[0], arguments.data), out, arguments)
         return 0
-    reports = []
     for i, experiment in enumerate(experiments, start=1):
         print(f"[{i}/{len(experiments)}] {experiment.name}", file=sys.stderr)
         directory = out / experiment.name.replace("/", "-")
-        reports.append(_reproduce_one(*_with_data(experiment, None), directory, arguments))
+        _reproduce_one(*_with_data(experiment, None), directory, arguments)
         print()
-    path = files.write_ledger(reports, out)
-    print(path.read_text(), f"wrote {path}", sep="\n")
+    report_lib.write_all(out)
     return 0
 
 
@@ -238,7 +235,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
             took, so_far = f"{outcome.seconds:.1f} s", time.perf_counter() - begin
             print(f"[{i}/{len(planned)}] {outcome.name}: {took}, {so_far:.0f} s in all", file=sys.stderr)
     if len(failed) < len(planned):
-        report_lib.write(out, out / "ledger.html", out / "ledger.md")
+        report_lib.write_all(out)
     if failed:
         print(f"jaxbandits: {len(failed)} of {len(planned)} runs failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0

@@ -91,6 +91,7 @@ class Experiment:
       headline: preset that the paper's sentences are about, whose verdicts head the ledger; "": the default one.
       reconstructed: learner to the mark of claims that rest on a reconstruction of it.
       guessed: mark of the paper's statements where its text leaves settings open; "": none.
+      shows: what the paper's figure shows, in two sentences: axes, learners, settings that it states; "": no figure.
 
     Raises:
       InputError: for two claims with one id.
@@ -126,6 +127,7 @@ class Experiment:
     headline: str = ""
     reconstructed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     guessed: str = ""
+    shows: str = ""
 
     def __post_init__(self) -> None:
         ids = [claim.id for claim in self.claims]
@@ -205,6 +207,7 @@ class Erratum(NamedTuple):
     because: str  # why it cannot stand, or what it leaves open
     instead: str  # what the library does
     command: str  # that shows the difference
+    left_open: bool = False  # nothing is wrong: the text leaves open what a program has to decide
 
 
 @dataclasses.dataclass(frozen=True)

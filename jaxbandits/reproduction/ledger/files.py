@@ -6,17 +6,17 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.versions import versions
-from jaxbandits.reproduction.engine.claim import METHOD, Claim, Decision, Verdict, adjusted
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.engine.verdict import METHOD
 from jaxbandits.reproduction.figures import render
-from jaxbandits.reproduction.ledger import tables
+from jaxbandits.reproduction.ledger import rows, tables
 from jaxbandits.results import table
 from jaxbandits.results.result import Result
 
@@ -36,30 +36,29 @@ class Start(NamedTuple):
 
 
 def text(report: Report) -> str:
-    """Return the tables of every panel, the claims with verdicts, and the notes."""
+    """Return the claims with their verdicts, the tables of every panel, and the notes."""
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
     lines += [f"reading {experiment.interpretation}: {reading}"] if (reading := _reading(experiment)) else []
     lines += [f"panel {panel}: a stand-in for {data}" for panel, data in experiment.standing_in(report.panels).items()]
     lines += [f"real data: {name}" for name in experiment.data_sets(report.panels)]
+    lines += ["", tables.claims(report.judged)] if report.judged else []
     for panel, result in report.results.items():
         rounds = _rounds({label: trials.horizon for label, trials in result.trials.items()})
         for metric in (experiment.metric, *experiment.tabulated):
             header = f"panel {panel}: {metric.replace('_', ' ')} after {rounds}"
-            rows = result.summary(metric)
-            if len(rows) > _MOST_ROWS:
-                header += f"; {len(rows):,} points, the best {_MOST_ROWS} of them"
-                rows = sorted(rows, key=lambda row: row.mean)[:_MOST_ROWS]
-            lines += ["", header, table.summary(rows, metric)]
+            summed = result.summary(metric)
+            if len(summed) > _MOST_ROWS:
+                header += f"; {len(summed):,} points, the best {_MOST_ROWS} of them"
+                summed = sorted(summed, key=lambda row: row.mean)[:_MOST_ROWS]
+            lines += ["", header, table.summary(summed, metric)]
     unit = experiment.timed.unit if experiment.timed else ""
     for (panel, _), times in report.times.items():
         lines += ["", f"panel {panel}: {tables.times(times, unit)}"]
     for panel, points in report.chosen.items():
         lines += ["", f"panel {panel}: chosen on {experiment.tuning.seeds if experiment.tuning else 0} other seeds"]
         lines += [_point(label, point, label in report.edges.get(panel, ())) for label, point in points.items()]
-    if report.judged:
-        lines += ["", "claims", tables.ledger(report.judged)]
     if report.horizon != experiment.horizon:
         lines += [
             "",
@@ -158,31 +157,12 @@ def write(
         "edges": report.edges,
         "panels": {panel: _ran(result) for panel, result in report.results.items()},
         "method": METHOD,
-        "claims": [row(judged) for judged in report.judged],
+        "claims": [rows.of_manifest(verdict) for verdict in report.judged],
         "files": [p.name for p in (*written, path)],
     }  # fmt: skip
     body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
     write_atomically(directory / "manifest.json", body.encode())
     return [*written, path, directory / "manifest.json"]
-
-
-def row(judged: Verdict) -> dict[str, Any]:
-    """Return a claim as a JSON object of a manifest."""
-    j = judged
-    found = {
-        "claim": j.claim.text, **declared(j.claim), "source": j.source, "verdict": j.decision, "value": j.value,
-        "interval": [j.low, j.high], "seeds": j.n, "failed": j.failed, "enough_rounds": j.enough_rounds, "p": j.p,
-        "fixed": j.deterministic, "missing": j.missing, "applies": j.applies, "beside": j.companions,
-        "panels": j.panels, "stand_ins": j.stand_ins, "why": j.reason,
-    }  # fmt: skip
-    return _strict(found)
-
-
-def declared(claim: Claim) -> dict[str, str]:
-    """Return what a claim's declaration says besides its text: kind, sentence, and the notes that there are."""
-    notes = {"cannot fail": claim.cannot_fail, "remark": claim.remark}
-    sentence = {"sentence": claim.sentence} if claim.sentence else {}
-    return {"kind": claim.kind, **sentence, **{name: note for name, note in notes.items() if note}}
 
 
 def commit() -> str | None:
@@ -204,40 +184,6 @@ def _ran(result: Result) -> dict[str, Any]:
     return result.info | {
         "labels": {label: {"spec": trials.spec, "timing": trials.timing} for label, trials in result.trials.items()}
     }
-
-
-def write_ledger(reports: Sequence[Report], directory: Path) -> Path:
-    """Write every claim of several experiments with its verdict, as one text file."""
-    judged = [item for report in reports for item in report.judged]
-    together = _by_paper(reports)
-    counts = {verdict: sum(item.decision == verdict for item in judged) for verdict in get_args(Decision)}
-    lines = ["claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())]
-    lines += ["in brackets: by Holm's procedure over all claims of a paper that were tested here"]
-    for report in reports:
-        if report.judged:
-            header = f"{report.experiment.name}, {report.preset} preset, {report.horizon:,} rounds"
-            lines += [
-                "",
-                header,
-                "-" * len(header),
-                tables.ledger(report.judged, together=together[report.experiment.name]),
-            ]
-    path = directory / "ledger.txt"
-    write_atomically(path, ("\n".join(lines) + "\n").encode())
-    return path
-
-
-def _by_paper(reports: Sequence[Report]) -> dict[str, list[Decision]]:
-    """Return per experiment the verdicts of its claims, adjusted over all experiments of its family."""
-    families: dict[str, list[Report]] = {}
-    for report in reports:
-        families.setdefault(report.experiment.name.partition("/")[0], []).append(report)
-    found = {}
-    for family in families.values():
-        verdicts = iter(adjusted([item for report in family for item in report.judged]))
-        for report in family:
-            found[report.experiment.name] = [next(verdicts) for _ in report.judged]
-    return found
 
 
 def _strict(value: Any) -> Any:

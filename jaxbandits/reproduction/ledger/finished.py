@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,12 @@ from typing import Any
 import jax
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.reproduction.engine.claim import Verdict
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.ledger import manifest as manifests
-from jaxbandits.reproduction.ledger.ledger import overlap, seeds_asked
+from jaxbandits.reproduction.ledger import rows
 from jaxbandits.reproduction.ledger.manifest import MANIFEST
+from jaxbandits.reproduction.ledger.runs import overlap
 from jaxbandits.simulation.identity import guard
 
 
@@ -120,22 +119,19 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
         )
     if not all(file.exists() for file in files):
         return None
-    judged, claims = ([*texts] for texts in ((row["claim"] for row in manifest["claims"]), _texts(experiment)))
-    if judged != claims:
-        first = next((text for text in (*claims, *judged) if (text in claims) != (text in judged)), "their order")
+    claims = {claim.id: claim for claim in experiment.claims}
+    judged = [row["id"] for row in manifest["claims"]]
+    if judged != [*claims]:
+        first = next((name for name in (*claims, *judged) if (name in claims) != (name in judged)), "their order")
         raise InputError(
             f"{directory} holds a finished run with other claims than {experiment.name} has ({format_value(first)}): "
             "--out DIR keeps both, --overwrite replaces it"
         )
     try:
-        known = _judged(experiment, manifest["claims"])
-    except (KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{path} is damaged (claims, {error}): --overwrite replaces the run beside it") from None
-    return Report(experiment, asked["preset"], asked["horizon"], {}, {}, known)
-
-
-def _texts(experiment: Experiment) -> list[str]:
-    return [claim.text for claim in experiment.claims]
+        verdicts = tuple(rows.from_manifest(row, claims[row["id"]]) for row in manifest["claims"])
+    except (InputError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: {error}, or --overwrite replaces the run beside it") from None
+    return Report(experiment, asked["preset"], asked["horizon"], {}, {}, verdicts)
 
 
 def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
@@ -146,9 +142,14 @@ def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
     try:
         before = manifests.load(directory / MANIFEST)["request"] or {}
         alike = all(before[name] == asked[name] for name in ("experiment", "preset", "reading", "horizon"))
-        return seeds_asked(before) if alike and overlap(before, asked) else ""
+        first = before.get("first seed", 0)
+        return f"{first} to {first + before['seeds'] - 1}" if alike and overlap(_seeds(before), _seeds(asked)) else ""
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return ""
+
+
+def _seeds(asked: Mapping[str, Any]) -> tuple[int, int, int]:
+    return asked.get("seed", 0), asked.get("first seed", 0), asked["seeds"]
 
 
 def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
@@ -163,24 +164,3 @@ def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
 
 
 _WORDS = {"without": "learners left out", "reading": "interpretation"}
-
-
-def _judged(experiment: Experiment, claims: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
-    """Return the claims of a manifest, where null stands for what JSON cannot hold."""
-
-    def number(value: float | None, otherwise: float) -> float:
-        return otherwise if value is None else value
-
-    found = []
-    for claim, kept in zip(experiment.claims, claims, strict=True):
-        low, high = kept["interval"]
-        found.append(
-            Verdict(
-                claim, kept["verdict"], number(kept["value"], math.nan), number(low, -math.inf),
-                number(high, math.inf), kept["seeds"], kept["failed"], kept["enough_rounds"],
-                number(kept["p"], math.nan), kept["fixed"], kept["missing"], kept["applies"],
-                tuple((name, number(aside, math.nan)) for name, aside in kept["beside"]), tuple(kept["panels"]),
-                tuple(kept["stand_ins"]),
-            )
-        )  # fmt: skip
-    return tuple(found)

@@ -6,23 +6,18 @@ from typing import Any
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.forms import misfit
+from jaxbandits.reproduction.ledger import rows
 
 MANIFEST = "manifest.json"
 
 _NUMBER = (float, None)
-_CLAIM = {
-    "claim": str, "verdict": str, "applies": bool, "missing": bool, "kind?": str, "sentence?": str, "source?": str,
-    "why?": str, "remark?": str, "cannot fail?": str, "value?": _NUMBER, "interval?": [_NUMBER], "p?": _NUMBER,
-    "seeds?": int, "failed?": int, "enough_rounds?": bool, "fixed?": bool, "beside?": [list], "panels?": [str],
-    "stand_ins?": [str], "at run?": dict,
-}  # fmt: skip
 _REQUEST = {"seeds?": int, "seed?": int, "first seed?": int, "horizon?": int, "preset?": str, "without?": [str]}
 FORM = {
-    "experiment": str, "preset": str, "horizon": int, "presets": dict, "claims": [_CLAIM], "stand_ins": {str: str},
-    "declared": {"horizon": int, "seeds": int, "float64?": bool}, "request": (_REQUEST, None), "title?": str,
-    "reading?": str, "source?": str, "notes?": [str], "real_data?": [str], "headline?": (str, None),
-    "method?": (str, None), "commit?": (str, None), "wall_s?": _NUMBER, "judged before?": str, "judged anew?": str,
-    "panels?": dict, "files?": [str], "times?": [{"panel": str, "text": str}], "chosen?": dict,
+    "experiment": str, "preset": str, "horizon": int, "presets": {str: str}, "claims": [rows.FORM],
+    "stand_ins": {str: str}, "declared": {"horizon": int, "seeds": int, "float64?": bool}, "request": (_REQUEST, None),
+    "title": str, "reading?": str, "source": str, "notes": [str], "real_data": [str], "headline": (str, None),
+    "method?": (str, None), "commit": (str, None), "wall_s?": _NUMBER, "judged before?": str,
+    "panels?": dict, "files": [str], "times?": [{"panel": str, "text": str}], "chosen?": dict,
     "edges?": dict, "versions?": dict,
 }  # fmt: skip
 

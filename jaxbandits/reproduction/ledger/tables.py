@@ -1,12 +1,12 @@
 """Plain text tables: times per round and the claims ledger."""
 
-import math
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from jaxbandits.reproduction.engine.claim import Decision, Verdict, adjusted
+from jaxbandits.reproduction.engine.verdict import Verdict
 from jaxbandits.results.table import aligned, number
 from jaxbandits.simulation import RoundTimes
 
@@ -35,56 +35,38 @@ def _multiple(value: float, of: float) -> str:
     return f"{value / of:.1f}x" if value > 0.0 and of > 0.0 else "-"
 
 
-def ledger(judged: Sequence[Verdict], width: int = 100, together: Sequence[Decision] | None = None) -> str:
-    """Return the claims, each with its verdict and the numbers behind it.
+def claims(judged: Sequence[Verdict], width: int = 100) -> str:
+    """Return the verdicts: how many of each, then each sentence in a line, its rows below it.
 
-    Those that nothing can be said of, since there are too few seeds or a label was left out, follow in one paragraph
-    each reason, a line a claim with the estimate so far.
-
-    Args:
-      judged: the claims.
-      width: of a line.
-      together: their verdicts by Holm's procedure over all claims that stand together; None: over these. Where such a
-        verdict is another one than that of the claim alone, it follows in brackets.
+    Those that nothing can be said of, since there are too few seeds or nothing was timed, follow in a line each reason.
     """
-    lines, waiting = [], {}
-    for item, adjusted_ in zip(judged, adjusted(judged) if together is None else together, strict=True):
-        reason = _too_early(item)
-        if reason:
-            waiting.setdefault(reason, []).append(item)
-            continue
-        verdict = item.word.upper().ljust(13)
-        also = "" if adjusted_ == item.decision else f" ({adjusted_} among all claims together)"
-        text = textwrap.wrap(f"{item.claim.text} [{item.source}]{also}", width - 15)
-        lines += [f"{verdict}  {text[0]}", *(" " * 15 + more for more in text[1:]), " " * 15 + item.reason]
-    for reason, items in waiting.items():
-        lines += [f"NOT DECIDED, {len(items)} claim{'s' * (len(items) > 1)}: {reason}"]
-        so_far = [_so_far(item) for item in items]
-        indent = max(map(len, so_far)) + 4 if any(so_far) else 2
-        for item, number_ in zip(items, so_far, strict=True):
-            text = textwrap.wrap(f"{item.claim.text} [{item.source}]", max(40, width - indent))
-            lines += [f"  {number_}".ljust(indent) + text[0], *(" " * indent + more for more in text[1:])]
+    said = [verdict for verdict in judged if not too_early(verdict)]
+    counts = Counter(verdict.word for verdict in said)
+    lines = ["claims: " + (", ".join(f"{n} {word}" for word, n in counts.items()) or "none can be judged on this run")]
+    for says, rows in _sentences(said).items():
+        lines += ["", *textwrap.wrap(says, width, subsequent_indent="    ")]
+        for verdict in rows:
+            claim = verdict.claim
+            row = ": ".join(filter(None, (claim.test, claim.where))) or claim.place
+            lines.append(f"  {verdict.word.upper():15s} {row}")
+            lines += textwrap.wrap(verdict.reason, width, initial_indent=" " * 18, subsequent_indent=" " * 18)
+    early = Counter(filter(None, map(too_early, judged)))
+    lines += [""] * bool(early)
+    lines += [f"{n} row{'s' * (n > 1)} cannot be judged on this run: {reason}" for reason, n in early.items()]
     return "\n".join(lines)
 
 
-_MISSING = "not measured in this run"
+def _sentences(judged: Sequence[Verdict]) -> dict[str, list[Verdict]]:
+    """Return sentence with its place to its rows."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in judged:
+        rests = "; ".join(filter(None, (verdict.claim.place, *verdict.rests_on)))
+        found.setdefault(verdict.claim.says + (f" [{rests}]" if rests else ""), []).append(verdict)
+    return found
 
 
-def _too_early(item: Verdict) -> str:
-    """Return why a claim cannot be judged on this run, whatever its numbers are; "" where it can."""
-    if item.decision != "not decided" or item.failed:
+def too_early(verdict: Verdict) -> str:
+    """Return why a claim cannot be judged on a run, whatever its numbers are; "" where it can."""
+    if verdict.failed or not (verdict.missing or verdict.is_early or not verdict.applies):
         return ""
-    if item.reason == _MISSING:
-        return _MISSING
-    if item.reason.startswith("needs"):
-        return f"{item.reason}; so far (claimed):"
-    return ""
-
-
-def _so_far(item: Verdict) -> str:
-    if item.reason == _MISSING or math.isnan(item.value):
-        return ""
-    claim = item.claim
-    ends = f"{claim.low:g} to {claim.high:g}"
-    region = f"< {claim.high:g}" if math.isinf(claim.low) else f"> {claim.low:g}" if math.isinf(claim.high) else ends
-    return f"{item.value:.4g} [{item.low:.4g}, {item.high:.4g}] ({region})"
+    return verdict.reason

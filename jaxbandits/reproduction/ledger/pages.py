@@ -1,0 +1,250 @@
+"""Pages of the ledger in Markdown: one that counts, and one a paper. `ledger.html` makes one HTML file of them."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from jaxbandits.reproduction.engine.claim import KINDS
+from jaxbandits.reproduction.engine.experiment import Erratum
+from jaxbandits.reproduction.engine.verdict import METHOD, Verdict
+from jaxbandits.reproduction.ledger.markdown import cell, line, plain
+from jaxbandits.reproduction.ledger.runs import Run
+from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Chapter, Row, Sentence
+
+Picture = Callable[[Run], str]  # from the run that heads an experiment to its figure in Markdown or HTML; "": none
+
+_COUNTED = STANDINGS[:-1]  # what can fail
+_COLUMNS = ("paper", "sentences", *_COUNTED, "its theorems, by running")
+_ERRATA = ("place", "printed", "why", "here", "shown by")
+_LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
+
+
+def overview(chapters: Sequence[Chapter], page: Callable[[str], str] = "#{}".format) -> str:
+    """Return the page that counts: a row for each paper, what did not come out, what is open, how to read it.
+
+    Args:
+      chapters: the papers.
+      page: from a family to the address of its page.
+    """
+    every = [sentence for chapter in chapters for sentence in chapter.sentences]
+    statements = [sentence for sentence in every if sentence.kind == "statement"]
+    blocks = [
+        "# Do the figures reproduce?",
+        "Each sentence that a paper writes about its experiments became a test, and the experiments were run again.",
+        _table(_COLUMNS, (_counts(chapter, page) for chapter in chapters)),
+        _rests(statements),
+        "**What did not come out, in a line each**",
+        _bullets([_short(s) for s in statements if s.standing in ("no", "in part")]) or "Nothing.",
+        "**Still open**",
+        _bullets([_short(s) for s in statements if s.standing == "open"]) or "Nothing.",
+        "**How to read a verdict**",
+        f"{HOW_COUNTED} Below a paper's figures each sentence says whether it stands so under every choice of "
+        "constants that was run.",
+        "## Theorems that are violated as printed",
+        _bullets([_short(s) for s in every if s.kind == "theorem" and s.standing in ("no", "in part")]) or "None.",
+        "## Times, and observations of ours",
+        "A paper timed other code: what it says of times is tested in this implementation, and counted apart, as are "
+        "sentences that no paper writes.",
+        _table(("paper", "what", "sentences", *STANDINGS), (row for c in chapters for row in _further(c, page))),
+        "## Method",
+        METHOD,
+        _provenance([run for chapter in chapters for run in chapter.heads]),
+    ]
+    return _text(blocks)
+
+
+def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
+    """Return the page of a paper: a section for each experiment, what is wrong as printed, what was left open.
+
+    Args:
+      chapter: the paper.
+      picture: the figure of a run.
+    """
+    about = chapter.paper
+    blocks = [
+        f"# {plain(about.title)}",
+        f"{plain(about.reference)}. `jaxbandits reproduce {about.family}/all` runs everything on this page.",
+        _table(_COLUMNS, [_counts(chapter, None)]),
+    ]
+    for run in sorted(chapter.heads, key=lambda run: not _statements(chapter, run)):  # the paper's own figures first
+        blocks += _experiment(chapter, run, picture)
+    wrong, left = ([e for e in about.errata if e.left_open is is_open] for is_open in (False, True))
+    for title, errata in (("Wrong as printed", wrong), ("Left open", left)):
+        blocks += [f"## {title}", _errata(errata)] if errata else []
+    notes = {"Easy": about.easy, "Difficult": about.difficult, "Guessed": about.guessed}
+    blocks += [f"**{what}.** {plain(text)}" for what, text in notes.items() if text]
+    blocks += ["## Method", METHOD, HOW_COUNTED, _provenance(chapter.heads)]
+    return _text(blocks)
+
+
+def _counts(chapter: Chapter, page: Callable[[str], str] | None) -> tuple[str, ...]:
+    """Return the row of a paper: its statements by standing, and its theorems in words."""
+    statements, theorems = chapter.of_kind("statement"), chapter.of_kind("theorem")
+    counts = Counter(sentence.standing for sentence in statements)
+    numbers = (str(len(statements)), *(str(counts[standing]) for standing in _COUNTED))
+    held = Counter(sentence.standing for sentence in theorems)
+    violated = held["no"] + held["in part"]
+    parts = [f"{held['yes']} satisfied"] if theorems else []
+    parts += [f"{violated} wrong as printed"] if violated else []
+    parts += [f"{held['open']} open"] if held["open"] else []
+    parts += [f"{held['cannot fail']} cannot fail here"] if held["cannot fail"] else []
+    if not statements:
+        numbers = ("no figures", *[""] * len(_COUNTED))
+    return _named(chapter, page), *numbers, ", ".join(parts)
+
+
+def _further(chapter: Chapter, page: Callable[[str], str]) -> list[tuple[str, ...]]:
+    found = []
+    for kind in ("time", "observation"):
+        sentences = chapter.of_kind(kind)
+        counts = Counter(sentence.standing for sentence in sentences)
+        if sentences:
+            numbers = (str(counts[standing]) for standing in STANDINGS)
+            found.append((_named(chapter, page), KINDS[kind], str(len(sentences)), *numbers))
+    return found
+
+
+def _named(chapter: Chapter, page: Callable[[str], str] | None) -> str:
+    title = cell(f"{chapter.paper.title}, {chapter.paper.reference.rpartition(', ')[2]}")
+    return title if page is None else f"[{title}]({page(chapter.paper.family)})"
+
+
+def _rests(statements: Sequence[Sentence]) -> str:
+    """Tell how many sentences rest on guesses, and how many stand so under every choice that was run."""
+    guessed = sum(bool(sentence.rests_on) for sentence in statements)
+    held = [sentence for sentence in statements if sentence.standing == "yes"]
+    always = sum(sentence.every_choice == "yes" for sentence in held)
+    return (
+        f"{guessed} of {len(statements)} sentences rest on a guess (arms, noise, step sizes) or on a rebuilt rival, so "
+        f'that "no" means: not in our set-up. {always} of {len(held)} that hold do so under every choice of constants '
+        "that was run."
+    )
+
+
+def _short(sentence: Sentence) -> str:
+    """Return a line of the overview."""
+    figure = f"{sentence.run.family}, {sentence.places.partition(';')[0]}"
+    return f"{plain(figure)}: {plain(sentence.says)}. {sentence.counted().capitalize()}."
+
+
+def _statements(chapter: Chapter, run: Run) -> list[Sentence]:
+    return [s for s in chapter.sentences if s.run is run and s.kind == "statement"]
+
+
+def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
+    """Return the section of an experiment: what the paper shows, our figure, the verdict, and the rest folded."""
+    sentences = [sentence for sentence in chapter.sentences if sentence.run is run]
+    about = run.about
+    shows = plain(about.shows or f"{about.source}.")
+    blocks = [f"## {plain(run.experiment)}: {plain(about.title)}", shows, picture(run), _in_words(sentences)]
+    blocks += _folded("stated, guessed, varied", _settings(chapter, run, sentences))
+    if sentences:
+        blocks += _folded(f"{sum(len(s.rows) for s in sentences)} rows", _rows(sentences))
+    return blocks
+
+
+def _in_words(sentences: Sequence[Sentence]) -> str:
+    """Return the verdict: what holds, what does not, what is open, sentences of the paper first."""
+    words = {
+        "yes": ("Holds", "Satisfied", "Observed"),
+        "in part": ("Holds in part", "Violated in part", "Observed in part"),
+        "no": ("Does not hold", "Violated as printed", "Not observed"),
+        "open": ("Open", "Open", "Open"),
+        "cannot be judged": ("Cannot be judged", "", ""),
+        "cannot fail": ("Cannot fail here", "Cannot fail here", "Cannot fail here"),
+    }
+    lines = []
+    for column, kinds in enumerate((("statement", "time"), ("theorem",), ("observation",))):
+        for standing in STANDINGS:
+            found = [s for s in sentences if s.kind in kinds and s.standing == standing]
+            if found:
+                says = "; ".join(plain(s.says) + (" (in this implementation)" * (s.kind == "time")) for s in found)
+                lines.append(f"**{words[standing][column]}:** {says}.")
+    return "  \n".join(lines) or "It states nothing."
+
+
+def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
+    about = run.about
+    others = [other for other in chapter.runs if other.experiment == run.experiment and other is not run]
+    guesses = dict.fromkeys(mark for sentence in sentences for mark in sentence.rests_on)
+    rows = [
+        ("stated", f"{about.source}: {about.horizon:,} rounds"),
+        ("run", f"preset {run.preset} ({about.presets[run.preset]}), {run.rounds:,} rounds, seeds {run.seed_range}"),
+        ("guessed or rebuilt", "; ".join(guesses) or "nothing that a verdict rests on"),
+        ("varied", "; ".join(dict.fromkeys(other.difference_from(run) for other in others)) or "nothing"),
+    ]
+    notes = _bullets([plain(note) for note in about.notes])
+    return "\n\n".join(filter(None, (_table(("", ""), ((cell(a), cell(b)) for a, b in rows)), notes)))
+
+
+def _rows(sentences: Sequence[Sentence]) -> str:
+    """Return the table of the rows: each sentence, then its rivals and panels."""
+    lines = []
+    for sentence in sentences:
+        rests = "; ".join(filter(None, (sentence.places, *sentence.rests_on)))
+        head = f"**{cell(sentence.says)}**" + (f" ({cell(rests)})" if rests else "")
+        choice = f"under every choice that was run: {sentence.every_choice}"
+        lines.append((f"**{sentence.standing}**", head, cell(sentence.counted()), choice))
+        lines += [_row(sentence.run, row) for row in sentence.rows]
+    return _table(("verdict", "sentence, and its rows", "numbers", "other runs"), lines)
+
+
+def _row(head: Run, row: Row) -> tuple[str, ...]:
+    verdict, claim = row.verdict, row.verdict.claim
+    others: dict[str, dict[str, None]] = {}
+    for run, other in row.others:
+        others.setdefault(other.word, {})[run.difference_from(head) or "the same once more"] = None
+    numbers = [numbers_of(verdict)]
+    numbers += [claim.remark] if claim.remark and verdict.decision != "holds" else []
+    numbers += [why] if (why := claim.cannot_fail or claim.cannot_be_judged) else []
+    return (
+        verdict.word,
+        cell((claim.test or claim.says) + (f" ({claim.where})" if claim.where else "")),
+        cell("; ".join(numbers)),
+        cell("; ".join(f"{word}: {', '.join(runs)}" for word, runs in others.items())),
+    )
+
+
+def numbers_of(verdict: Verdict) -> str:
+    """Return the numbers behind a verdict, and how many seeds or repeats they are from."""
+    if math.isnan(verdict.p) or verdict.deterministic:
+        return verdict.reason
+    p = f"p = {verdict.p:.2g}" if verdict.p > _LEAST_P else f"p <= {_LEAST_P:g}"
+    return f"{verdict.reason}; n = {verdict.n}, {p}"
+
+
+def _provenance(runs: Sequence[Run]) -> str:
+    """Return commits and seeds of runs, and whether claims were committed before them."""
+    commits = sorted({run.commit or "unknown" for run in runs})
+    seeds: dict[tuple[int, int], int] = {}
+    for run in runs:
+        seeds[run.seed, run.first_seed] = max(seeds.get((run.seed, run.first_seed), 0), run.first_seed + run.seeds - 1)
+    ranges = ", ".join(f"{first:,} to {last:,} of base seed {base}" for (base, first), last in sorted(seeds.items()))
+    late = [run.experiment for run in runs if not run.commit or run.commit.endswith("+")]
+    shown = (
+        f"That claims were committed before is not shown for {', '.join(late)}: no commit, or files changed since (+)."
+        if late
+        else "Claims were committed before the runs: no file of the package had changed since the commit."
+    )
+    return plain(f"Commit{'s' * (len(commits) > 1)} {', '.join(commits)}; seeds {ranges}. {shown}")
+
+
+def _errata(errata: Sequence[Erratum]) -> str:
+    return _table(_ERRATA, ((*map(cell, e[:4]), f"`{cell(e.command)}`") for e in errata))
+
+
+def _folded(summary: str, body: str) -> list[str]:
+    """Return a part that opens on a click: HTML around Markdown, which both readers of these pages take."""
+    return [f"<details><summary>{summary}</summary>", body, "</details>"]
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"* {text}" for text in lines)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join([line(header), "|" + "---|" * len(header), *map(line, rows)])
+
+
+def _text(blocks: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, blocks)) + "\n"

@@ -1,0 +1,121 @@
+"""Verdicts as rows: of a manifest, with all that was declared as fields, and of the ledger, with an id and numbers."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.reproduction.engine.claim import Claim, Measured
+from jaxbandits.reproduction.engine.verdict import Verdict
+from jaxbandits.results.intervals import Estimate
+
+_NUMBER = (float, None)
+FORM = {
+    "id": str, "says": str, "test": str, "where": str, "place": str, "kind": str, "panels": [str], "labels": [str],
+    "rival": str, "unit": str, "least": int, "presets": [str], "cannot_fail": str, "cannot_be_judged": str,
+    "remark": str, "claimed": [_NUMBER], "statistic": str, "verdict": str, "value": _NUMBER, "interval": [_NUMBER],
+    "n": int, "failed": int, "enough_rounds": bool, "p": _NUMBER, "deterministic": bool, "missing": bool,
+    "applies": bool, "beside": {str: _NUMBER}, "read": [str], "stand_ins": [str], "guesses": [str],
+}  # fmt: skip
+_DECLARED = (
+    "id", "says", "test", "where", "place", "kind", "panels", "labels", "rival", "unit", "least", "presets",
+    "cannot_fail", "cannot_be_judged", "remark",
+)  # fmt: skip
+
+
+def of_manifest(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as an object of a manifest; NaN and infinities, which JSON has not, are null."""
+    claim = verdict.claim
+    declared = {name: getattr(claim, name) for name in _DECLARED}
+    return declared | {
+        "claimed": [_or_null(claim.low), _or_null(claim.high)],
+        "statistic": getattr(claim.statistic, "__name__", ""),
+        "verdict": verdict.decision,
+        "value": _or_null(verdict.value),
+        "interval": [_or_null(verdict.low), _or_null(verdict.high)],
+        "n": verdict.n,
+        "failed": verdict.failed,
+        "enough_rounds": verdict.enough_rounds,
+        "p": _or_null(verdict.p),
+        "deterministic": verdict.deterministic,
+        "missing": verdict.missing,
+        "applies": verdict.applies,
+        "beside": {name: _or_null(number) for name, number in verdict.companions},
+        "read": verdict.panels,
+        "stand_ins": verdict.stand_ins,
+        "guesses": verdict.marks,
+    }
+
+
+def from_manifest(row: Mapping[str, Any], claim: Claim | None = None) -> Verdict:
+    """Return the verdict of a row.
+
+    Args:
+      row: as `of_manifest` wrote it, and of the form `FORM`.
+      claim: as it is declared today, whose words are taken; None: that of the row.
+
+    Raises:
+      InputError: for a claim whose ends are not those of the row.
+    """
+    low, high = row["claimed"]
+    ends = (-math.inf if low is None else low, math.inf if high is None else high)
+    if claim is None:
+        declared: dict[str, Any] = {
+            name: tuple(row[name]) if isinstance(row[name], list) else row[name] for name in _DECLARED
+        }
+        claim = Claim(statistic=_not_kept, low=ends[0], high=ends[1], **declared)
+    elif not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip((claim.low, claim.high), ends, strict=True)):
+        raise InputError(f"claim {claim.id} was judged by other ends ({ends[0]:g}, {ends[1]:g}): run it anew")
+    low, high = row["interval"]
+    return Verdict(
+        claim, row["verdict"], _or(row["value"], math.nan), _or(low, -math.inf), _or(high, math.inf), row["n"],
+        row["failed"], row["enough_rounds"], _or(row["p"], math.nan), row["deterministic"], row["missing"],
+        row["applies"], tuple((name, _or(number, math.nan)) for name, number in row["beside"].items()),
+        tuple(row["read"]), tuple(row["stand_ins"]), tuple(row["guesses"]),
+    )  # fmt: skip
+
+
+NUMBERS = ("n", "failed", "estimate", "low", "high", "p", "beside", "verdict")  # columns of the ledger
+
+
+def of_ledger(verdict: Verdict) -> dict[str, str]:
+    """Return the numbers of a verdict as cells of the ledger."""
+    numbers = zip(("estimate", "low", "high"), (verdict.value, verdict.low, verdict.high), strict=True)
+    beside = "; ".join(f"{name} = {number:.4g}" for name, number in verdict.companions)
+    return {
+        "n": str(verdict.n),
+        "failed": str(verdict.failed),
+        **{name: f"{number:.6g}" for name, number in numbers},
+        "p": "fixed" if verdict.deterministic else f"{verdict.p:.3g}",
+        "beside": beside,
+        "verdict": verdict.decision,
+    }
+
+
+def from_ledger(row: Mapping[str, str], claim: Claim, **fields: Any) -> Verdict:
+    """Return the verdict of a row of the ledger; `fields` are those that other columns tell."""
+    fixed = row["p"] == "fixed"
+    pairs = (part.rpartition(" = ") for part in row["beside"].split("; ") if part)
+    decision: Any = row["verdict"]
+    return dataclasses.replace(
+        Verdict(claim, decision, float(row["estimate"]), float(row["low"]), float(row["high"]), int(row["n"])),
+        failed=int(row["failed"]),
+        p=0.0 if fixed else float(row["p"]),
+        deterministic=fixed,
+        companions=tuple((name, float(number)) for name, _, number in pairs),
+        panels=claim.panels,
+        **fields,
+    )
+
+
+def _not_kept(measured: Measured) -> Estimate:
+    raise InputError("the statistic of this claim is that of an experiment which is not registered here")
+
+
+def _or_null(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _or(number: float | None, otherwise: float) -> float:
+    return otherwise if number is None else number

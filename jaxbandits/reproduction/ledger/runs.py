@@ -1,0 +1,259 @@
+"""Finished runs: read from the manifests that `reproduce` left, or from the ledger, and written to the ledger."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.files import write_atomically
+from jaxbandits.reproduction.engine.experiment import Experiment
+from jaxbandits.reproduction.engine.verdict import Verdict
+from jaxbandits.reproduction.ledger import rows
+from jaxbandits.reproduction.ledger.manifest import MANIFEST, is_of_a_sweep, load
+from jaxbandits.reproduction.ledger.manifest import read as read_manifest
+
+SETTINGS = ("preset", "reading", "precision", "data", "seed", "first_seed", "seeds", "rounds", "commit")
+COLUMNS = ("id", *SETTINGS, *rows.NUMBERS, "adjusted")
+RENAMED: Mapping[str, str] = {}  # id of an earlier ledger: the id that its claim has today
+
+
+class About(NamedTuple):
+    """What a run's experiment declares, for readers."""
+
+    title: str
+    source: str
+    presets: Mapping[str, str]
+    notes: tuple[str, ...]
+    headline: str  # preset
+    horizon: int
+    float64: bool
+    shows: str = ""
+
+
+class Run(NamedTuple):
+    """A finished run of an experiment."""
+
+    experiment: str
+    about: About
+    preset: str
+    reading: str  # "": the usual one
+    precision: str
+    data: str  # "real", "stand-in", or "" where an experiment has none
+    seed: int
+    first_seed: int
+    seeds: int
+    rounds: int
+    commit: str  # "": unknown; with a + where files were changed since
+    verdicts: tuple[Verdict, ...]
+    excluded: tuple[str, ...] = ()
+    directory: Path | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """First part of the name."""
+        return self.experiment.partition("/")[0]
+
+    @property
+    def is_headline(self) -> bool:
+        """True for the headline preset in the usual reading and the declared precision, with all learners."""
+        return (
+            self.preset == (self.about.headline or next(iter(self.about.presets)))
+            and not self.reading
+            and self.precision == ("float64" if self.about.float64 else "float32")
+            and not self.excluded
+        )
+
+    @property
+    def has_full_horizon(self) -> bool:
+        """True for a run that played as many rounds as declared."""
+        return self.rounds >= self.about.horizon
+
+    @property
+    def seed_range(self) -> str:
+        """The global indices of the seeds."""
+        last = self.first_seed + self.seeds - 1
+        return f"{self.first_seed:,} to {last:,}" + (f" of base seed {self.seed}" if self.seed else "")
+
+    def difference_from(self, other: "Run") -> str:
+        """Describe how the settings differ from those of another run of the same experiment; "" for nothing."""
+        found = [f"preset {self.preset}"] if self.preset != other.preset else []
+        found += [f"reading {self.reading or 'as usual'}"] if self.reading != other.reading else []
+        found += [self.precision] if self.precision != other.precision else []
+        found += [f"{self.rounds:,} rounds"] if self.rounds != other.rounds else []
+        found += [f"without {', '.join(self.excluded)}"] if self.excluded != other.excluded else []
+        found += [self.data or "other data"] if self.data != other.data else []
+        return " and ".join(found or (["other seeds"] if self.seed_range != other.seed_range else []))
+
+    def is_another_choice_than(self, other: "Run") -> bool:
+        """Return whether constants or readings differ, on the same data, and not only seeds, rounds or digits."""
+        return (self.preset, self.reading) != (other.preset, other.reading) and self.data == other.data
+
+
+def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
+    """Return the runs below a directory, or those of a ledger; sorted by experiment, headline runs first.
+
+    Args:
+      path: a directory where `reproduce` wrote, or a file that `write` wrote.
+      experiments: name to declaration, of which the words are taken.
+
+    Raises:
+      InputError: when there is none, or for a file that cannot be read.
+    """
+    found = _of_ledger(path, experiments) if path.is_file() else _of_manifests(path, experiments)
+    if not found:
+        raise InputError(f"{path} holds no finished run: `jaxbandits reproduce all --out {path}` makes them")
+    return sorted(found, key=_order)
+
+
+def _order(run: Run) -> tuple[Any, ...]:
+    """Sort the run that heads its experiment first: headline, all rounds, real data, most seeds."""
+    return (run.experiment, not run.is_headline, not run.has_full_horizon, run.data == "stand-in", -run.seeds)
+
+
+def _of_manifests(directory: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
+    paths = sorted(directory.rglob(MANIFEST))
+    return [of_manifest(path, experiments) for path in paths if not is_of_a_sweep(load(path))]
+
+
+def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
+    """Return the run of a manifest; arguments and errors as for `read`."""
+    made = read_manifest(path)
+    name, asked, declared = made["experiment"], made["request"] or {}, made["declared"]
+    experiment = experiments.get(name)
+    claims = {} if experiment is None else {claim.id: claim for claim in experiment.claims}
+    try:
+        verdicts = tuple(rows.from_manifest(row, claims.get(row["id"])) for row in made["claims"])
+    except (InputError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: {error}") from None
+    about = About(
+        made["title"], made["source"], made["presets"], tuple(made["notes"]), made["headline"] or "",
+        declared["horizon"], bool(declared["float64"]),
+    )  # fmt: skip
+    precision = asked.get("precision") or ("float64" if declared["float64"] else "float32")
+    return Run(
+        name,
+        about if experiment is None else about_of(experiment),
+        made["preset"],
+        asked.get("reading") or "",
+        precision if isinstance(precision, str) else precision[0],
+        "stand-in" if made["stand_ins"] else "real" if made["real_data"] else "",
+        asked.get("seed", 0),
+        asked.get("first seed", 0),
+        asked.get("seeds", declared["seeds"]),
+        made["horizon"],
+        made["commit"] or "",
+        verdicts,
+        tuple(asked.get("without") or ()),
+        path.parent,
+        tuple(Path(file).name for file in made["files"]),  # of no other folder
+    )
+
+
+def about_of(experiment: Experiment) -> About:
+    """Return what an experiment declares, for readers."""
+    return About(
+        experiment.title, experiment.source, experiment.presets, experiment.notes, experiment.headline,
+        experiment.horizon, experiment.float64, experiment.shows,
+    )  # fmt: skip
+
+
+def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
+    """Write the ledger: a row for each claim that a run judged, with its id and its numbers, and no words.
+
+    Args:
+      runs: as `read` returns them.
+      adjusted: id of a sentence, with its experiment, to its standing, which rows of the runs that head their
+        experiments have.
+      path: of the file.
+
+    Raises:
+      InputError: when the path cannot be written.
+    """
+    text = io.StringIO()
+    table = csv.DictWriter(text, list[str](COLUMNS), lineterminator="\n")
+    table.writeheader()
+    heads = {run.experiment: run for run in reversed(runs)}
+    for run in (run for run in runs if not run.excluded):
+        settings = {name: getattr(run, name) for name in SETTINGS}
+        for verdict in run.verdicts:
+            if verdict.applies and not verdict.missing:
+                sentence = f"{run.experiment}/{verdict.claim.sentence}"
+                standing = adjusted.get(sentence, "") if heads[run.experiment] is run else ""
+                row = {"id": f"{run.experiment}/{verdict.claim.id}", **settings, **rows.of_ledger(verdict)}
+                table.writerow(row | {"adjusted": standing})
+    write_atomically(path, text.getvalue().encode())
+    return path
+
+
+def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            table = csv.DictReader(file)
+            if table.fieldnames is None or tuple(table.fieldnames) != COLUMNS:
+                raise InputError(f"{path} is no ledger of this version: its first line must be {','.join(COLUMNS)}")
+            found = [*table]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    claims = {f"{name}/{claim.id}": (e, claim) for name, e in experiments.items() for claim in e.claims}
+    grouped: dict[tuple[str, ...], list[Verdict]] = {}
+    for number, row in enumerate(found, start=2):
+        name = RENAMED.get(row["id"], row["id"])
+        if name not in claims:
+            raise InputError(f"{path}, line {number}: there is no claim {format_value(name)}")
+        experiment, claim = claims[name]
+        standing = tuple(dict.fromkeys(experiment.stand_ins.values())) if row["data"] == "stand-in" else ()
+        try:
+            fields = {
+                "stand_ins": standing,
+                "marks": experiment.marks(claim),
+                "enough_rounds": int(row["rounds"]) >= experiment.horizon,
+            }
+            verdict = rows.from_ledger(row, claim, **fields)
+        except (ValueError, TypeError) as error:
+            raise InputError(f"{path}, line {number}: {error}") from None
+        grouped.setdefault((experiment.name, *(row[name] for name in SETTINGS)), []).append(verdict)
+    return [_run(experiments[name], settings, verdicts) for (name, *settings), verdicts in grouped.items()]
+
+
+def _run(experiment: Experiment, settings: Sequence[str], verdicts: Sequence[Verdict]) -> Run:
+    preset, reading, precision, data, *numbers, commit = settings
+    seed, first_seed, seeds, rounds = map(int, numbers)
+    return Run(
+        experiment.name, about_of(experiment), preset, reading, precision, data, seed, first_seed, seeds, rounds,
+        commit, tuple(verdicts),
+    )  # fmt: skip
+
+
+def with_times(runs: Sequence[Run]) -> tuple[Verdict, ...]:
+    """Return the verdicts of an experiment: those of its first run; of what it did not measure, as times, another's.
+
+    Args:
+      runs: of one experiment, the one that heads it first.
+    """
+    found = {verdict.claim.id: verdict for verdict in runs[0].verdicts}
+    for verdict in (verdict for run in runs[1:] for verdict in run.verdicts):
+        kept = found.get(verdict.claim.id)
+        if not verdict.missing and (kept is None or kept.missing):
+            found[verdict.claim.id] = verdict
+    return tuple(found.values())
+
+
+def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    """Return whether two runs share some seeds, and not all: a verdict on the ones may have led to the others.
+
+    Args:
+      one: base seed, first seed, number of seeds.
+      other: the same of another run.
+    """
+    (base, first, n), (other_base, other_first, m) = one, other
+    share_some = base == other_base and first < other_first + m and other_first < first + n
+    return share_some and (first, n) != (other_first, m)
+
+
+def is_tested(verdict: Verdict) -> bool:
+    """Return whether there is a verdict that a seed could have changed."""
+    return not math.isnan(verdict.p) and not verdict.deterministic

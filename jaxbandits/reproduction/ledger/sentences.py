@@ -1,0 +1,169 @@
+"""Sentences: what is counted. Rivals and panels of one sentence are its rows; verdicts are adjusted over a paper."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from jaxbandits.reproduction.engine.claim import Kind
+from jaxbandits.reproduction.engine.experiment import Paper
+from jaxbandits.reproduction.engine.verdict import Verdict, holm
+from jaxbandits.reproduction.ledger.runs import Run, is_tested, with_times
+
+Standing = Literal["yes", "in part", "no", "open", "cannot be judged", "cannot fail"]
+STANDINGS: tuple[Standing, ...] = ("yes", "in part", "no", "cannot be judged", "open", "cannot fail")
+HOW_COUNTED = (
+    "One sentence of a paper is one entry; its rivals and panels are its rows. It stands at *yes* if every row holds, "
+    "at *no* if a row fails and none holds, *in part* if some fail and some hold, *open* otherwise. A failing row has "
+    "its p times the number of rows of the sentence, a sentence that holds the largest p of its rows, and Holm's "
+    "procedure at 5 % decides over all sentences of the paper (our own observations among themselves): what it does "
+    "not decide is open. *Cannot be judged*: the paper does not say enough to test it. *Cannot fail*: no run could "
+    "violate it at the constants used."
+)
+
+
+class Row(NamedTuple):
+    """A claim of the run that heads its experiment, and its verdicts in the others."""
+
+    verdict: Verdict
+    others: tuple[tuple[Run, Verdict], ...]
+
+
+class Sentence(NamedTuple):
+    """A sentence of a paper with its rows."""
+
+    id: str  # with its experiment: "linear/fig1/comparable"
+    run: Run  # that heads the experiment
+    rows: tuple[Row, ...]
+    standing: Standing  # adjusted over the paper
+    p: float  # before that; NaN where nothing was tested
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of its claims."""
+        return self.rows[0].verdict.claim.kind
+
+    @property
+    def says(self) -> str:
+        """The sentence, with all its rivals by name."""
+        return " / ".join(dict.fromkeys(row.verdict.claim.says for row in self.rows))
+
+    @property
+    def places(self) -> str:
+        """Its places in the paper."""
+        return "; ".join(dict.fromkeys(row.verdict.claim.place for row in self.rows if row.verdict.claim.place))
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """Stand-ins, reconstructed learners and guessed settings of all rows."""
+        return tuple(dict.fromkeys(mark for row in self.rows for mark in row.verdict.rests_on))
+
+    @property
+    def raw(self) -> Standing:
+        """Standing by the rows alone, each at 5 %."""
+        return _standing([row.verdict for row in self.rows])[0]
+
+    @property
+    def every_choice(self) -> str:
+        """Tell whether it stands as it does under every choice of constants that was run: yes, no, not varied."""
+        choices: dict[tuple[str, str], list[Verdict]] = {}
+        for row in self.rows:
+            for run, verdict in row.others:
+                if run.is_another_choice_than(self.run) and run.has_full_horizon:
+                    choices.setdefault((run.preset, run.reading), []).append(verdict)
+        standings = [_standing(verdicts)[0] for verdicts in choices.values()]
+        if not standings:
+            return "not varied"
+        return "yes" if all(standing == self.raw for standing in standings) else "no"
+
+    def counted(self) -> str:
+        """Describe its rows, such as "2 of 3 rows hold, 1 fails"."""
+        found = [row.verdict.decision for row in self.rows]
+        n, held, failed = len(found), found.count("holds"), found.count("does not hold")
+        parts = [f"{held} of {n} row{'s' * (n > 1)} hold{'s' * (n == 1)}"]
+        parts += [f"{failed} fail{'s' * (failed == 1)}"] if failed else []
+        parts += [f"{n - held - failed} open"] if n - held - failed else []
+        return ", ".join(parts)
+
+
+class Chapter(NamedTuple):
+    """A paper with the runs that head its experiments, all its runs, and its sentences."""
+
+    paper: Paper
+    heads: tuple[Run, ...]
+    runs: tuple[Run, ...]
+    sentences: tuple[Sentence, ...]
+
+    def of_kind(self, *kinds: Kind) -> tuple[Sentence, ...]:
+        """Return the sentences of these kinds."""
+        return tuple(sentence for sentence in self.sentences if sentence.kind in kinds)
+
+
+def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:
+    """Return the runs by paper, in the order of `papers`; families without a paper, a user's own, come last.
+
+    Args:
+      runs: as `runs.read` returns them.
+      papers: family to paper.
+    """
+    families = dict.fromkeys(run.family for run in runs)
+    strangers = (name for name in families if name not in papers)
+    own = {name: Paper(name, name, "Experiments of no paper here", "", "", "", ()) for name in strangers}
+    return [
+        _chapter(paper, [run for run in runs if run.family == family])
+        for family, paper in {**papers, **own}.items()
+        if family in families
+    ]
+
+
+def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
+    by_name: dict[str, list[Run]] = {}
+    for run in runs:
+        by_name.setdefault(run.experiment, []).append(run)
+    found: list[Sentence] = []
+    for its in by_name.values():
+        found += _sentences(its)
+    adjusted = _adjusted([s for s in found if s.kind != "observation"])
+    adjusted |= _adjusted([s for s in found if s.kind == "observation"])
+    decided = tuple(sentence._replace(standing=adjusted[sentence.id]) for sentence in found)
+    return Chapter(paper, tuple(its[0] for its in by_name.values()), tuple(runs), decided)
+
+
+def _sentences(runs: Sequence[Run]) -> list[Sentence]:
+    """Return the sentences of an experiment, by the rows alone."""
+    beside = [(run, {verdict.claim.id: verdict for verdict in run.verdicts}) for run in runs[1:]]
+    rows: dict[str, list[Row]] = {}
+    for verdict in with_times(runs):
+        id = verdict.claim.id
+        others = tuple((run, its[id]) for run, its in beside if id in its and its[id].applies and not its[id].missing)
+        rows.setdefault(verdict.claim.sentence, []).append(Row(verdict, others))
+    return [
+        Sentence(f"{runs[0].experiment}/{name}", runs[0], tuple(its), *_standing([row.verdict for row in its]))
+        for name, its in rows.items()
+    ]
+
+
+def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
+    """Return the standing of a sentence by its rows, and the p of that; NaN where no seed could change it."""
+    judged = [verdict for verdict in verdicts if not verdict.claim.cannot_fail]
+    if not judged:
+        return "cannot fail", math.nan
+    if all(verdict.claim.cannot_be_judged for verdict in judged):
+        return "cannot be judged", math.nan
+    failing = [verdict for verdict in judged if verdict.decision == "does not hold"]
+    tested = [verdict for verdict in judged if is_tested(verdict)]
+    if failing:
+        fixed = any(verdict.deterministic for verdict in failing)
+        p = math.nan if fixed else min(1.0, len(tested) * min(verdict.p for verdict in failing))
+        return ("in part" if any(verdict.decision == "holds" for verdict in judged) else "no"), p
+    if all(verdict.decision == "holds" for verdict in judged):
+        return "yes", max((verdict.p for verdict in tested), default=math.nan)
+    return "open", math.nan
+
+
+def _adjusted(sentences: Sequence[Sentence]) -> dict[str, Standing]:
+    """Return the standings that Holm's procedure decides too; what no seed could change stands as it is."""
+    decides = holm([sentence.p for sentence in sentences])
+    return {
+        sentence.id: sentence.standing if decided or math.isnan(sentence.p) else "open"
+        for sentence, decided in zip(sentences, decides, strict=True)
+    }
