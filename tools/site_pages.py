@@ -1,17 +1,15 @@
-"""Write the pages of the site that are made of the package itself: reference, gallery, papers, tutorials, copies.
+"""Write the pages of the site that are made of the package itself: reference, gallery, tutorials, copies.
 
 python tools/site_pages.py     write docs/generated (docs/conf.py does so before each build)
 
-Sources are the registries, the docstrings, argparse, the papers' errata and docs/ledger.json: no list is kept by hand.
+Sources are the registries, the docstrings and argparse: no list is kept by hand.
 """
 
 import argparse
 import importlib
 import inspect
-import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,6 @@ from jaxbandits.base.pytree import field_table, named_constructors
 from jaxbandits.catalogue import FAMILIES, PARTS, Names
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.ledger import errata
 from jaxbandits.reproduction.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,7 +66,7 @@ MODULES = {  # page: its title, and modules whose members it lists
 
 def pages() -> dict[str, str]:
     """Return the text of every page, by its path below docs/generated."""
-    return {**_copies(), **_tutorials(), **_reference(), **_papers(), **_gallery()}
+    return {**_copies(), **_tutorials(), **_reference(), **_gallery()}
 
 
 def write() -> None:
@@ -297,86 +294,7 @@ def _spec_names() -> str:
     return _page("Names of specifications", *blocks)
 
 
-# --- papers and gallery ------------------------------------------------------------------------------------------
-
-_ELSEWHERE = (
-    "Those of [K arms](../reference/armed.md), [best-arm identification](../reference/explore.md), "
-    "[contextual](../reference/contextual.md) and [linear](../reference/linear.md) bandits."
-)
-VERDICTS = ("holds", "does not hold", "not decided")
-
-
-def _usual_runs() -> dict[str, Any]:
-    """Return for every experiment the run of the ledger with the declared settings."""
-    runs = json.loads((ROOT / "docs" / "ledger.json").read_text(encoding="utf-8"))["runs"]
-    found: dict[str, Any] = {}
-    for run in runs:
-        request = run["request"]
-        usual = run["preset"] == run["headline"] and not run["reading"] and request["seed"] == 0
-        double = request["precision"][0] == "float64"
-        if usual and double == bool(run["declared"]["float64"]):
-            found.setdefault(run["experiment"], run)
-    return found
-
-
-def _papers() -> dict[str, str]:
-    runs = _usual_runs()
-    return {f"papers/{family}.md": _paper(family, paper, runs) for family, paper in PAPERS.items()}
-
-
-def _paper(family: str, paper: Any, runs: dict[str, Any]) -> str:
-    algorithms = [
-        (f"[{entry.cls.__name__}](../reference/{family}.md#{entry.cls.__name__.lower()})", escape(entry.source))
-        for name, entry in ALGORITHMS.items()
-        if name.startswith(f"{family}/")
-    ]
-    experiments = {name: e for name, e in EXPERIMENTS.items() if name.startswith(f"{family}/")}
-    blocks = [
-        f"{escape(paper.reference)}. `jaxbandits reproduce {family}/all` runs everything on this page.",
-        "## Algorithms and baselines",
-        table(("class", "source"), algorithms) if algorithms else _ELSEWHERE,
-        "## Figures and claims",
-        "Pictures are runs of the budget `quick`, which shows the form of a figure and decides nothing. Verdicts are "
-        "those of the [ledger](../../ledger.md), where intervals, adjusted verdicts and further runs stand; how they "
-        "are computed: [verdicts](../../verdicts.md).",
-    ]
-    for name, experiment in experiments.items():
-        blocks.append(f"### {name}")
-        blocks.append(f"{escape(experiment.title[:1].upper() + experiment.title[1:])} ({escape(experiment.source)}). "
-                      f"`jaxbandits reproduce {name}`")  # fmt: skip
-        blocks.append(_picture(name, experiment.title))
-        blocks.append(_verdicts(runs.get(name)))
-    rows = [(*map(escape, row[:4]), f"`{row.command}`") for row in paper.errata]
-    blocks += ["## Errata", table(errata.HEADER, rows)]
-    blocks += [f"Easy: {escape(paper.easy)}", f"Difficult: {escape(paper.difficult)}"]
-    blocks.append(f"Guessed: {escape(paper.guessed)}")
-    return _page(escape(paper.title), *blocks)
-
-
-def _picture(name: str, alt: str) -> str:
-    file = f"{name.replace('/', '-')}.png"
-    if not (ROOT / "docs" / "gallery" / file).exists():
-        return ""
-    return f"![{escape(alt)}](../../gallery/{file})"
-
-
-def _verdicts(run: dict[str, Any] | None) -> str:
-    """Return the verdicts of a run in sentences, the claims folded away."""
-    if run is None:
-        return "No run of it is in the ledger."
-    counts = Counter(claim["verdict"] for claim in run["claims"])
-    hold, fail, open_ = (counts[verdict] for verdict in VERDICTS)
-    total = f"{hold} of {len(run['claims'])} claims hold" if run["claims"] else "It states no claim"
-    total += f", {fail} do not" * bool(fail) + f", {open_} are not decided" * bool(open_)
-    summary = f"{total} (preset `{run['preset']}`, {run['horizon']:,} rounds, {run['request']['seeds']} seeds)."
-    if not run["claims"]:
-        return summary
-    listed = [
-        f"* **{claim['verdict'].capitalize()}** ({escape(claim['source'])}): {escape(claim['claim'])}. "
-        f"{escape(claim['why'][:1].upper() + claim['why'][1:])}."
-        for claim in sorted(run["claims"], key=lambda claim: VERDICTS.index(claim["verdict"]))
-    ]
-    return "\n".join((summary, "", ":::{dropdown} Claims", *listed, ":::"))
+# --- gallery -----------------------------------------------------------------------------------------------------
 
 
 def _gallery() -> dict[str, str]:
@@ -393,7 +311,7 @@ def _gallery() -> dict[str, str]:
         ]  # fmt: skip
         experiments = [
             _card(name, name, f"{experiment.title} ({experiment.source})", f"jaxbandits reproduce {name}",
-                  f"papers/{family}.md#{name.replace('/', '')}")
+                  f"../papers/{family}.md")
             for name, experiment in EXPERIMENTS.items()
             if name.startswith(f"{family}/")
         ]  # fmt: skip

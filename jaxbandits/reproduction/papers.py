@@ -32,6 +32,7 @@ _LINEAR = Paper(
             "never enters sigma_t.",
             "Three presets: theory, with the constants as stated; practical, tuned once; tuned, in each panel.",
             _reproduce("linear/sensitivity"),
+            left_open=True,
         ),
         Erratum(
             "Section 5",
@@ -163,6 +164,7 @@ _COCO = Paper(
             "The constraint weighs below 0.003 of the loss at any practical horizon.",
             "theory as stated, and a balanced preset of ours beside it.",
             _reproduce("coco/errata"),
+            left_open=True,
         ),
         Erratum(
             "(17)",
@@ -236,6 +238,7 @@ _COCO = Paper(
             "With the sum f_t would be the same function in every round.",
             "A round's loss is the sum over a batch of entries.",
             _reproduce("coco/fig1"),
+            left_open=True,
         ),
         Erratum(
             "Proof of Lemma 3, and (1)",
@@ -289,6 +292,7 @@ _DRO = Paper(
             "Iterations are in one figure, samples or another metric in the other.",
             "Both are run.",
             _reproduce("dro/fig3"),
+            left_open=True,
         ),
     ),
 )
@@ -321,6 +325,7 @@ _OCO = Paper(
             "It is not defined.",
             "2 beta_k, constant.",
             _reproduce("oco/certificates"),
+            left_open=True,
         ),
         Erratum(
             "Theorem 4.1, (8)",

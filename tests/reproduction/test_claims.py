@@ -1,6 +1,5 @@
 """Verdicts at every edge: of single claims, of several together, and of miniature experiments with known regret."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -9,7 +8,10 @@ from scipy import special, stats
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import statistic
-from jaxbandits.reproduction.engine.claim import Claim, Measured, Verdict, adjusted, holm
+from jaxbandits.reproduction.engine.claim import Claim, Measured, slug
+from jaxbandits.reproduction.engine.experiment import Experiment
+from jaxbandits.reproduction.engine.verdict import Verdict, holm
+from jaxbandits.reproduction.engine.verdict import judge as judge_claim
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 from tests.results import made
@@ -22,8 +24,12 @@ def estimate(value, low, high, n=100, failed=0, **more):
     return Estimate(*map(np.asarray, (value, low, high)), n=n, failed=failed, **more)
 
 
-def judge(found, low=-INF, high=INF, trials=50, **settings):
-    return Claim("text", "source", lambda measured: found, low, high, trials).judge(NOTHING, **settings)
+def claim_of(found, low=-INF, high=INF, **fields):
+    return Claim("id", "it wins", lambda measured: found, "Figure 1", low, high, **fields)
+
+
+def judge(found, low=-INF, high=INF, **settings):
+    return judge_claim(claim_of(found, low, high), NOTHING, **settings)
 
 
 @pytest.mark.parametrize(
@@ -32,21 +38,21 @@ def judge(found, low=-INF, high=INF, trials=50, **settings):
         ((2.0, 3.0), (1.0, 4.0), "holds"),  # inside
         ((0.0, 0.5), (1.0, 4.0), "does not hold"),  # below
         ((5.0, 6.0), (1.0, 4.0), "does not hold"),  # above
-        ((0.5, 2.0), (1.0, 4.0), "not decided"),  # across the lower end
-        ((2.0, 5.0), (1.0, 4.0), "not decided"),  # across the upper end
-        ((0.5, 5.0), (1.0, 4.0), "not decided"),  # around both
-        ((1.0, 2.0), (1.0, 4.0), "not decided"),  # the region is open: touching from inside does not hold ...
-        ((2.0, 4.0), (1.0, 4.0), "not decided"),
+        ((0.5, 2.0), (1.0, 4.0), "open"),  # across the lower end
+        ((2.0, 5.0), (1.0, 4.0), "open"),  # across the upper end
+        ((0.5, 5.0), (1.0, 4.0), "open"),  # around both
+        ((1.0, 2.0), (1.0, 4.0), "open"),  # the region is open: touching from inside does not hold ...
+        ((2.0, 4.0), (1.0, 4.0), "open"),
         ((0.5, 1.0), (1.0, 4.0), "does not hold"),  # ... from outside it is outside
         ((4.0, 5.0), (1.0, 4.0), "does not hold"),
-        ((1.0, 4.0), (1.0, 4.0), "not decided"),
+        ((1.0, 4.0), (1.0, 4.0), "open"),
         ((-9.0, -1.0), (-INF, 0.0), "holds"),  # open ends
         ((1.0, 9.0), (-INF, 0.0), "does not hold"),
-        ((-1.0, 1.0), (-INF, 0.0), "not decided"),
+        ((-1.0, 1.0), (-INF, 0.0), "open"),
         ((1.0, 9.0), (0.0, INF), "holds"),
         ((-9.0, -1.0), (0.0, INF), "does not hold"),
-        ((-INF, INF), (0.0, INF), "not decided"),  # nothing known
-        ((-INF, -1.0), (-INF, 0.0), "not decided"),  # an unbounded interval is not inside an unbounded region
+        ((-INF, INF), (0.0, INF), "open"),  # nothing known
+        ((-INF, -1.0), (-INF, 0.0), "open"),  # an unbounded interval is not inside an unbounded region
         ((2.0, 2.0), (1.0, 4.0), "holds"),  # no spread
         ((1.0, 1.0), (1.0, 4.0), "does not hold"),
     ],
@@ -66,27 +72,28 @@ def test_nothing_is_decided_without_what_it_needs():
     ):  # fmt: skip
         for low in (1.0, 3.0):
             judged = judge(good._replace(**changed), low)
-            assert judged.decision == "not decided" and math.isnan(judged.p)
+            assert judged.decision == "open" and math.isnan(judged.p)
         assert judge(good._replace(**changed), 1.0).reason == why
     for low in (1.0, 3.0):
         judged = judge(good, low, enough_rounds=False)
-        assert judged.decision == "not decided" and judged.reason.endswith("at fewer rounds than the paper's")
+        assert judged.decision == "open" and judged.reason.endswith("at fewer rounds than the paper's")
     assert judge(good, 1.0).reason == "2 in [1.5, 2.5], claimed > 1"
 
 
 def test_a_claim_is_about_its_presets():
     found = estimate(2.0, 1.5, 2.5)
-    claim = Claim("text", "source", lambda measured: found, low=1.0, presets=("theory", "printed"))
-    assert claim.judge(NOTHING, preset="theory").decision == claim.judge(NOTHING).decision == "holds"
-    judged = claim.judge(NOTHING, preset="practical")
-    assert judged.decision == "not decided" and judged.reason == "is about the preset theory or printed"
+    claim = claim_of(found, 1.0, presets=("theory", "printed"))
+    assert judge_claim(claim, NOTHING, preset="theory").decision == judge_claim(claim, NOTHING).decision == "holds"
+    judged = judge_claim(claim, NOTHING, preset="practical")
+    assert judged.decision == "open" and judged.reason == "is about the preset theory or printed"
 
 
 def test_what_was_left_out_and_what_is_no_number_are_told_apart():
     def left_out(measured):
         raise InputError("unknown label")
 
-    assert Claim("text", "source", left_out).judge(NOTHING).reason == "not measured in this run"
+    claim = Claim("id", "it wins", left_out, "Figure 1")
+    assert judge_claim(claim, NOTHING).reason == "not measured in this run"
     assert "not a number" in judge(estimate(np.nan, -INF, INF)).reason
 
 
@@ -94,12 +101,12 @@ def test_what_no_seed_can_change_needs_none():
     judged = judge(estimate(2.0, 2.0, 2.0, n=0, deterministic=True), 1.0, 3.0)
     assert judged.decision == "holds" and judged.p == 0.0
     assert judged.reason == "2, the same in every trial, claimed in (1, 3)"
-    assert adjusted([judged]) == ["holds"]
 
 
 def test_panels_that_a_claim_looked_at_are_noted():
     results = {name: Result({"a": made.trials({"regret": np.ones((1, 60, 1))})}) for name in ("one", "two")}
-    judged = Claim("text", "source", statistic.final_mean("two", "a"), high=2.0).judge(Measured(results, {}))
+    claim = Claim("id", "it wins", statistic.final_mean("two", "a"), "Figure 1", high=2.0)
+    judged = judge_claim(claim, Measured(results, {}))
     assert judged.panels == ("two",) and judged.decision == "holds" and judged.deterministic
 
 
@@ -120,7 +127,7 @@ def test_p_follows_from_the_interval(region, value):
     distance = min(abs(value - end) for end in region if math.isfinite(end))
     judged = judge(normal(value, 1.0), *region)
     assert judged.p == pytest.approx(2.0 * stats.t.sf(distance / 1.959964 * stats.t.ppf(0.975, 6), 6), rel=1e-5)
-    assert (judged.decision != "not decided") == (judged.p < 0.05)
+    assert (judged.decision != "open") == (judged.p < 0.05)
 
 
 def test_p_at_hand_checked_distances():
@@ -136,18 +143,6 @@ def test_p_at_hand_checked_distances():
     assert judge(estimate(2.0, 2.0, 3.0), low=1.0).p == 0.0 and judge(estimate(2.0, 2.0, 3.0), high=4.0).p < 0.05
 
 
-def test_how_many_more_seeds_would_decide():
-    """Half width 1.96 at n = 100, 1 from the end: (1.96)^2 as many seeds; between two ends the nearer one counts."""
-    assert judge(normal(1.0, 1.0), 0.0).needed() == 385
-    assert judge(normal(1.0, 1.0), 0.0).reason.endswith("about 285 more seeds would decide")
-    assert judge(normal(1.0, 1.0), 0.0, 10.0).needed() == judge(normal(-1.0, 1.0), 0.0, 10.0).needed() == 385
-    assert judge(normal(9.5, 1.0), 0.0, 10.0).needed() == math.ceil(100 * (1.959964 / 0.5) ** 2)
-    uneven = estimate(1.0, 0.5, 4.0)  # reaches 0.5 down and 3 up
-    assert judge(uneven, high=2.0).needed() == 900 and judge(uneven, low=0.6).needed() == math.ceil(100 / 0.64)
-    assert math.isinf(judge(normal(0.0, 1.0), 0.0).needed())
-    assert judge(normal(0.0, 1.0), 0.0).reason.endswith("the statistic is where the claim ends")
-
-
 def test_holm_by_hand():
     """0.01 <= 0.05/4, 0.015 <= 0.05/3, 0.03 > 0.05/2: the step-down stops there, whatever follows."""
     assert holm([0.03, 0.01, 0.04, 0.015]) == [False, True, False, True]
@@ -156,20 +151,29 @@ def test_holm_by_hand():
     assert holm([0.02, 0.02, 0.9]) == [False, False, False]  # 0.05/3
 
 
-def test_adjusted_verdicts_are_raw_ones_or_none():
-    raw = [judge(normal(value, 1.0), 0.0) for value in (2.0, 4.0, -4.0, 0.1)]
-    assert [item.decision for item in raw] == ["holds", "holds", "does not hold", "not decided"]
-    assert adjusted(raw) == ["not decided", "holds", "does not hold", "not decided"]
-    untested = dataclasses.replace(raw[0], p=math.nan, decision="not decided")
-    assert adjusted([untested, raw[0]]) == ["not decided", "holds"]
+def test_an_id_has_a_form_and_ends_enclose_something():
+    """Files join by it: neither spaces nor capitals; ends the wrong way round would hold for nobody."""
+    for id in ("", "Far ahead", "far_ahead", "a:b"):
+        with pytest.raises(InputError, match="id of a claim must be made of"):
+            Claim(id, "it wins", lambda measured: normal(0.0, 1.0), "Figure 1")
+    with pytest.raises(InputError, match="low must be below high, got 1 and 1"):
+        claim_of(None, 1.0, 1.0)
+    assert slug("Hvt-UCB, bound only") == "hvt-ucb-bound-only" and slug("eps0.2 (x)") == "eps0.2-x"
+
+
+def test_two_claims_of_an_experiment_have_two_ids():
+    claims = (claim_of(None), claim_of(None))
+    fields = {"horizon": 1, "seeds": 1, "presets": {"p": ""}, "algorithms": lambda *_: {}, "panels": lambda _: {}}
+    with pytest.raises(InputError, match="toy/one has two claims with the id 'id'"):
+        Experiment("toy/one", "t", "s", metric="regret", claims=claims, **fields)
 
 
 def test_equivalence_is_two_one_sided_tests():
     """At 2.5 % each: the interval of 95 % inside the margins."""
-    claim = Claim("close", "source", lambda measured: normal(0.0, 0.5), -1.0, 1.0)
-    assert claim.equivalence and claim.judge(NOTHING).decision == "holds"
-    assert judge(normal(0.0, 0.52), -1.0, 1.0).decision == "not decided"
-    assert not Claim("below", "source", lambda measured: normal(0.0, 0.5), high=1.0).equivalence
+    claim = claim_of(normal(0.0, 0.5), -1.0, 1.0)
+    assert claim.equivalence and judge_claim(claim, NOTHING).decision == "holds"
+    assert judge(normal(0.0, 0.52), -1.0, 1.0).decision == "open"
+    assert not claim_of(normal(0.0, 0.5), high=1.0).equivalence
 
 
 # Miniature experiments ------------------------------------------------------------------------------------------------
@@ -184,14 +188,18 @@ def learners(seeds=400, **levels):
 
 
 MINIATURE = (
-    Claim("better", "toy", statistic.mean_difference("p", "new", "old"), high=0.0),
-    Claim("worse", "toy", statistic.mean_difference("p", "new", "old"), low=0.0),
-    Claim("less than half", "toy", statistic.mean_difference("p", "new", "old", factor=0.5), high=0.0),
-    Claim("within a factor of 1.25", "toy", statistic.mean_ratio("p", "new", "old"), 0.8, 1.25),
-    Claim("wins", "toy", statistic.win_share("p", "new", "old"), low=0.5),
-    Claim("median", "toy", statistic.median_difference("p", "new", "old"), high=0.0),
+    Claim("better", "better", statistic.mean_difference("p", "new", "old"), "toy", high=0.0),
+    Claim("worse", "worse", statistic.mean_difference("p", "new", "old"), "toy", low=0.0),
+    Claim(
+        "less-than-half", "less than half", statistic.mean_difference("p", "new", "old", factor=0.5), "toy", high=0.0
+    ),
+    Claim(
+        "within-a-factor-of-1.25", "within a factor of 1.25", statistic.mean_ratio("p", "new", "old"), "toy", 0.8, 1.25
+    ),
+    Claim("wins", "wins", statistic.win_share("p", "new", "old"), "toy", low=0.5),
+    Claim("median", "median", statistic.median_difference("p", "new", "old"), "toy", high=0.0),
 )
-YES, NO, OPEN = "holds", "does not hold", "not decided"
+YES, NO, OPEN = "holds", "does not hold", "open"
 
 
 @pytest.mark.parametrize(
@@ -205,9 +213,9 @@ YES, NO, OPEN = "holds", "does not hold", "not decided"
 )
 def test_verdicts_on_learners_of_known_regret(levels, expected):
     measured = learners(**levels)
-    assert tuple(claim.judge(measured).decision for claim in MINIATURE) == expected
+    assert tuple(judge_claim(claim, measured).decision for claim in MINIATURE) == expected
     few = learners(seeds=40, **levels)
-    assert {claim.judge(few).decision for claim in MINIATURE} == {OPEN}
+    assert {judge_claim(claim, few).decision for claim in MINIATURE} == {OPEN}
 
 
 def test_a_ratio_is_of_the_first_over_the_second():
@@ -218,12 +226,12 @@ def test_a_ratio_is_of_the_first_over_the_second():
 def test_a_trial_that_failed_leaves_everything_undecided():
     measured = learners(new=1.0, old=4.0)
     measured.results["p"]["new"].values["regret"][0, 7, -1] = np.nan
-    judged = [claim.judge(measured) for claim in MINIATURE]
+    judged = [judge_claim(claim, measured) for claim in MINIATURE]
     assert {item.decision for item in judged} == {OPEN} and {item.failed for item in judged} == {1}
 
 
 def test_a_mean_is_not_shown_alone():
-    judged = MINIATURE[0].judge(learners(new=1.0, old=4.0))
+    judged = judge_claim(MINIATURE[0], learners(new=1.0, old=4.0))
     assert isinstance(judged, Verdict) and [name for name, _ in judged.companions] == [
         "median difference",
         "share below 0",

@@ -9,16 +9,16 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.claim import Verdict
 from jaxbandits.reproduction.engine.run import Report
-from jaxbandits.reproduction.ledger import files, finished, ledger
+from jaxbandits.reproduction.engine.verdict import Verdict
+from jaxbandits.reproduction.ledger import files, finished, runs
 
 ASKED = {"seeds": None, "horizon": 60, "preset": None, "without": (), "seed": 0, "data": None}
 
 
 def judged(experiment):
     """Every claim with some verdict, the first without any number."""
-    rows = [("not decided", math.nan, -math.inf, math.inf, 3, 1, False), ("holds", 1.5, 1.0, math.inf, 9, 0, True)]
+    rows = [("open", math.nan, -math.inf, math.inf, 3, 1, False), ("holds", 1.5, 1.0, math.inf, 9, 0, True)]
     return tuple(Verdict(claim, *rows[i % 2]) for i, claim in enumerate(experiment.claims))
 
 
@@ -35,12 +35,11 @@ def test_verdicts_come_back(tmp_path):
     found = finished.find(experiment, asked, tmp_path)
     assert found is not None and (found.preset, found.horizon) == (report.preset, 60)
     for ours, kept in zip(found.judged, report.judged, strict=True):
-        assert (ours.claim.text, ours.decision, ours.n, ours.failed) == (
-            kept.claim.text, kept.decision, kept.n, kept.failed,
+        assert (ours.claim, ours.decision, ours.n, ours.failed) == (
+            kept.claim, kept.decision, kept.n, kept.failed,
         )  # fmt: skip
         np.testing.assert_array_equal((ours.value, ours.low, ours.high), (kept.value, kept.low, kept.high))
         assert ours.reason == kept.reason
-    files.write_ledger([found], tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text())["request"]["seeds"] == experiment.seeds
     (tmp_path / "e6.txt").unlink()  # a run that lost a file is computed again
     assert finished.find(experiment, asked, tmp_path) is None
@@ -80,10 +79,21 @@ def run(tmp_path):
 
 def test_a_plugin_that_gained_a_claim_is_told_which(run):
     experiment, asked, directory = run
-    more = dataclasses.replace(experiment.claims[0], text="a claim that is new")
+    more = dataclasses.replace(experiment.claims[0], id="new")
     grown = dataclasses.replace(experiment, claims=(*experiment.claims, more))
-    with pytest.raises(InputError, match=r"other claims than oco/e6 has \('a claim that is new'\): --out DIR"):
+    with pytest.raises(InputError, match=r"other claims than oco/e6 has \('new'\): --out DIR"):
         finished.find(grown, asked, directory)
+
+
+def test_a_better_word_finds_the_run_and_another_threshold_does_not(run):
+    experiment, asked, directory = run
+    first, *others = experiment.claims
+    worded = dataclasses.replace(experiment, claims=(dataclasses.replace(first, says="other words"), *others))
+    found = finished.find(worded, asked, directory)
+    assert found is not None and found.judged[0].claim.says == "other words"
+    moved = dataclasses.replace(first, low=-7.0, high=8.0)
+    with pytest.raises(InputError, match="was judged by other ends"):
+        finished.find(dataclasses.replace(experiment, claims=(moved, *others)), asked, directory)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +102,7 @@ def test_a_plugin_that_gained_a_claim_is_told_which(run):
         ("horizon", "60", "horizon must be a whole number"),
         ("claims", {}, "claims must be a list"),
         ("claims", [3], r"claims\[0\] must be an object"),
-        ("claims", [{"claim": "x"}], r"claims\[0\].verdict must be there"),
+        ("claims", [{"says": "x"}], r"claims\[0\].id must be there"),
         ("files", None, "files must be a list"),
         ("request", 5, "request must be an object"),
         ("presets", [], "presets must be an object"),
@@ -107,9 +117,9 @@ def test_a_manifest_with_other_types_is_one_line_everywhere(run, field, value, w
     kept = json.loads(path.read_text())
     changed = json.dumps(kept | {field: value}) if field else value or "[" * 200_000
     path.write_text(changed)
-    for door in (lambda: finished.find(experiment, asked, directory), lambda: ledger.read(directory)):
+    for door in (lambda: finished.find(experiment, asked, directory), lambda: runs.read(directory, EXPERIMENTS)):
         with pytest.raises(InputError, match=wrong) as error:
             door()
         assert "\n" not in str(error.value) and str(path) in str(error.value)
     finished.refuse_a_sweep(directory)
-    assert finished.judged_before(asked, directory) in ("", "0 to 49 of base seed 0")
+    assert finished.judged_before(asked, directory) in ("", "0 to 49")

@@ -1,11 +1,11 @@
-"""The ledger: adjusted by paper, one file that a browser can show alone, told apart from the runs beside it."""
+"""The ledger: sentences counted over a paper, a table of numbers without words, pages made of both."""
 
 import base64
+import csv
 import dataclasses
 import html.parser
 import json
 import math
-import re
 import shutil
 from pathlib import Path
 
@@ -17,8 +17,11 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.commands import reproduce
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.budget import BUDGETS, parts
-from jaxbandits.reproduction.engine.claim import Claim, Verdict
-from jaxbandits.reproduction.ledger import errata, files, finished, ledger, page, record
+from jaxbandits.reproduction.engine.claim import Claim
+from jaxbandits.reproduction.engine.verdict import Verdict
+from jaxbandits.reproduction.ledger import errata, files, finished, pages, runs
+from jaxbandits.reproduction.ledger.runs import About, Run
+from jaxbandits.reproduction.ledger.sentences import chapters
 from jaxbandits.reproduction.papers import PAPERS
 from jaxbandits.sweeps.directory import Directory
 from tests.reproduction import made
@@ -26,12 +29,223 @@ from tests.reproduction import made
 ROOT = Path(__file__).parents[2]
 ASKED = {"seeds": 6, "horizon": made.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
 SINGLE = {"precision": "float32"}  # whatever the tests compute in
-TEXTS = ("first <b>claim</b> & more", "second")
+YES, NO, OPEN = "holds", "does not hold", "open"
+ABOUT = About("title", "Authors, Figure 1", {"theory": "as stated", "tuned": "tuned"}, (), "", 100, False)
 
 
-def judged(p, verdict="holds", text=TEXTS[0], **more):
-    claim = Claim(text, "Figure 1", lambda measured: None, high=1.0)
-    return Verdict(claim, verdict, 0.5, 0.4, 0.6, 99, 0, True, p, **more)
+def judged(id="wins/a", decision=YES, p=0.001, **fields):
+    """A verdict; fields of the claim are told from those of the verdict by their names."""
+    names = {field.name for field in dataclasses.fields(Claim)}
+    claim = {"says": "a <b>wins</b> & more", "place": "Figure 1", "high": 1.0} | {
+        name: value for name, value in fields.items() if name in names
+    }
+    more = {name: value for name, value in fields.items() if name not in names}
+    p = math.nan if decision == OPEN else p
+    return Verdict(Claim(id, statistic=lambda measured: None, **claim), decision, 0.5, 0.4, 0.6, 99, p=p, **more)
+
+
+def run_of(*verdicts, **fields):
+    usual = {"experiment": "oco/e1", "about": ABOUT, "preset": "theory", "reading": "", "precision": "float32",
+             "data": "", "seed": 0, "first_seed": 0, "seeds": 64, "rounds": 100, "commit": "abc123"}  # fmt: skip
+    return Run(**usual | fields, verdicts=verdicts)
+
+
+def sentences_of(*found):
+    (chapter,) = chapters(sorted(found, key=runs._order), PAPERS)
+    return {sentence.id.rpartition("/")[2]: sentence for sentence in chapter.sentences}
+
+
+@pytest.mark.parametrize(
+    ("decisions", "standing"),
+    [
+        ((YES, YES), "yes"), ((YES, NO), "in part"), ((NO, OPEN), "no"), ((YES, OPEN), "open"), ((OPEN, OPEN), "open"),
+    ],
+)  # fmt: skip
+def test_rows_of_a_sentence_are_one_entry(decisions, standing):
+    rows = [judged(f"wins/{i}", decision) for i, decision in enumerate(decisions)]
+    found = sentences_of(run_of(*rows, judged("other/a", NO, kind="observation")))
+    assert found["wins"].standing == standing and len(found["wins"].rows) == 2 and found["other"].standing == "no"
+
+
+def test_a_row_fails_after_correction_within_its_sentence_and_holm_over_the_paper():
+    """One row of four at .01 is .04 for the sentence: alone it decides; beside another at .04 neither does."""
+    rows = [judged("a/0", NO, 0.01), *(judged(f"a/{i}", OPEN) for i in (1,)), *(judged(f"a/{i}", YES) for i in (2, 3))]
+    assert sentences_of(run_of(*rows))["a"].p == pytest.approx(0.03)  # an open row is no test
+    rows[1] = judged("a/1", YES, 0.01)
+    alone = sentences_of(run_of(*rows))["a"]
+    assert (alone.p, alone.standing) == (pytest.approx(0.04), "in part")
+    both = sentences_of(run_of(*rows), run_of(judged("b/0", YES, 0.04), experiment="oco/e2"))
+    assert {name: sentence.standing for name, sentence in both.items()} == {"a": "open", "b": "open"}
+    ours = sentences_of(run_of(*rows), run_of(judged("b/0", YES, 0.04, kind="observation"), experiment="oco/e2"))
+    assert {sentence.standing for sentence in ours.values()} == {"in part", "yes"}  # counted among themselves
+
+
+def test_a_sentence_that_holds_needs_no_correction_within():
+    """Every row must hold: the largest p is that of the sentence, however many rows there are."""
+    found = sentences_of(run_of(*(judged(f"a/{i}", YES, 0.04) for i in range(20))))["a"]
+    assert (found.p, found.standing) == (0.04, "yes")
+
+
+def test_what_cannot_fail_or_be_judged_is_not_counted_as_holding():
+    found = sentences_of(
+        run_of(
+            judged("bound/a", cannot_fail="the bound is 10^9", kind="theorem"),
+            judged("rival/a", NO, cannot_be_judged="rebuilt from an abstract"),
+            judged("exact/a", YES, 0.0, deterministic=True),
+        )
+    )
+    assert [found[name].standing for name in ("bound", "rival", "exact")] == ["cannot fail", "cannot be judged", "yes"]
+    assert math.isnan(found["exact"].p)  # no test of Holm's procedure
+
+
+def test_every_choice_of_constants_that_was_run():
+    """Presets and readings count; other seeds, precision, rounds or data are no choice of constants."""
+    head = run_of(judged(), judged("b/a", NO))
+    assert {s.every_choice for s in sentences_of(head, run_of(judged(decision=NO), seed=1)).values()} == {"not varied"}
+    tuned = run_of(judged(), judged("b/a", OPEN), preset="tuned")
+    found = sentences_of(head, tuned, run_of(judged(decision=NO), preset="tuned", rounds=10))
+    assert (found["wins"].every_choice, found["b"].every_choice) == ("yes", "no")
+    assert sentences_of(head, tuned, run_of(judged(decision=NO), reading="exact"))["wins"].every_choice == "no"
+
+
+def test_the_headline_run_heads_its_experiment():
+    """Headline preset, all rounds, real data, most seeds, in this order; the others are told apart by name."""
+    head = run_of(judged())
+    others = {
+        "preset tuned": run_of(judged(), preset="tuned"), "float64": run_of(judged(), precision="float64"),
+        "50 rounds": run_of(judged(), rounds=50), "other seeds": run_of(judged(), first_seed=64, seeds=32),
+        "reading exact": run_of(judged(), reading="exact"), "without OGD": run_of(judged(), excluded=("OGD",)),
+        "preset tuned and float64": run_of(judged(), preset="tuned", precision="float64"),
+        "stand-in": run_of(judged(), data="stand-in"),
+    }  # fmt: skip
+    for name, other in others.items():
+        assert sorted([other, head], key=runs._order)[0] is head, name
+        assert other.difference_from(head) == name
+    real = run_of(judged(), data="real", seeds=8)
+    assert sorted([others["stand-in"], real], key=runs._order)[0] is real
+    assert not run_of(judged(), about=ABOUT._replace(headline="tuned")).is_headline
+    assert not run_of(judged(), about=ABOUT._replace(float64=True)).is_headline
+
+
+def test_times_that_the_headline_run_did_not_take_are_those_of_another_run():
+    timed = judged("fast/a", unit="repeats", kind="time")
+    head = run_of(judged(), dataclasses.replace(timed, missing=True, decision=OPEN, p=math.nan))
+    found = sentences_of(head, run_of(judged(decision=NO), timed, preset="tuned"))
+    assert (found["fast"].standing, found["wins"].standing) == ("yes", "yes")
+
+
+def test_seeds_that_are_shared_are_no_fresh_test():
+    assert runs.overlap((0, 0, 64), (0, 32, 64)) and runs.overlap((0, 0, 64), (0, 0, 128))
+    assert not runs.overlap((0, 0, 64), (0, 0, 64)) and not runs.overlap((0, 0, 64), (0, 64, 64))
+    assert not runs.overlap((0, 0, 64), (1, 32, 64))
+
+
+def test_claims_were_committed_before_only_where_every_run_shows_it():
+    assert "committed before the runs" in pages._provenance([run_of()])
+    for commit in ("abc123+", ""):
+        said = pages._provenance([run_of(), run_of(commit=commit, experiment="oco/e2")])
+        assert "is not shown for oco/e2" in said and "committed before the runs" not in said
+
+
+# The table of numbers -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def declared():
+    """Two experiments that are declared, with a run of each: a statement that holds, one that fails, an exact one."""
+    found = {}
+    for name in ("oco/e6", "coco/fig2"):
+        claims = tuple(judged(id).claim for id in ("wins/a", "wins/b", "exact"))
+        found[name] = dataclasses.replace(EXPERIMENTS[name], claims=claims)
+    return found
+
+
+def runs_of(declared):
+    found = []
+    for name, experiment in declared.items():
+        first, second, exact = experiment.claims
+        numbers = (
+            dataclasses.replace(judged(), claim=first, companions=(("share below 0", 0.25), ("a = b", 2.0))),
+            dataclasses.replace(judged(decision=NO, p=1e-7), claim=second, low=-math.inf),
+            dataclasses.replace(judged(p=0.0), claim=exact, deterministic=True),
+        )
+        fields = {"about": runs.about_of(experiment), "preset": experiment.preset(None), "rounds": experiment.horizon}
+        precision = "float64" if experiment.float64 else "float32"
+        found.append(run_of(*numbers, experiment=name, **fields, precision=precision))
+    return found
+
+
+def test_the_ledger_holds_ids_and_numbers_and_no_words(declared, tmp_path):
+    """What is read from it counts the same, and says what is declared."""
+    before = runs_of(declared)
+    path = runs.write(before, {"oco/e6/wins": "in part"}, tmp_path / "ledger.csv")
+    assert "<b>" not in path.read_text() and "Figure 1" not in path.read_text()
+    with path.open() as file:
+        rows = [*csv.DictReader(file)]
+    assert rows[0]["id"] == "oco/e6/wins/a" and rows[0]["adjusted"] == "in part" and rows[3]["adjusted"] == ""
+    after = runs.read(path, declared)
+    for one, other in zip(sorted(before, key=runs._order), after, strict=True):
+        for kept, found in zip(one.verdicts, other.verdicts, strict=True):
+            assert (kept.claim, kept.decision, kept.companions) == (found.claim, found.decision, found.companions)
+            np.testing.assert_allclose([kept.value, kept.low, kept.p], [found.value, found.low, found.p])
+            assert kept.deterministic == found.deterministic
+    standings = [[s.standing for c in chapters(its, PAPERS) for s in c.sentences] for its in (after, before)]
+    assert standings[0] == standings[1]
+
+
+def test_other_words_break_nothing_and_need_no_run(declared, tmp_path):
+    """Every sentence, test, place and remark in other words: the same numbers, and pages in these words."""
+    path = runs.write(runs_of(declared), {}, tmp_path / "ledger.csv")
+    other = {"says": "in other words", "test": "tested so", "place": "Figure 8", "remark": "r", "where": "there"}
+    worded = {
+        name: dataclasses.replace(e, claims=tuple(dataclasses.replace(claim, **other) for claim in e.claims))
+        for name, e in declared.items()
+    }
+    old, new = (chapters(runs.read(path, its), PAPERS) for its in (declared, worded))
+    assert [[(s.id, s.standing, s.p) for s in c.sentences] for c in old] == [
+        [(s.id, s.standing, s.p) for s in c.sentences] for c in new
+    ]
+    assert "in other words" in pages.paper(new[0]) and "wins" not in pages.paper(new[0])
+
+
+def test_a_claim_that_was_renamed_is_found_and_a_lost_one_is_one_line(declared, tmp_path, monkeypatch):
+    path = runs.write(runs_of(declared), {}, tmp_path / "ledger.csv")
+    path.write_text(path.read_text().replace("oco/e6/wins/a", "oco/e6/once/a"))
+    with pytest.raises(InputError, match=r"ledger.csv, line \d: there is no claim 'oco/e6/once/a'"):
+        runs.read(path, declared)
+    monkeypatch.setattr(runs, "RENAMED", {"oco/e6/once/a": "oco/e6/wins/a"})
+    assert len(runs.read(path, declared)[1].verdicts) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("id,preset", "claim,preset", "no ledger of this version: its first line must be id,preset"),
+        (",0.5,0.4", ",half,0.4", "line 2: could not convert"),
+        (",64,", ",,", "line 2: invalid literal"),
+    ],
+)
+def test_a_ledger_of_another_form_is_one_line(declared, tmp_path, old, new, wrong):
+    path = runs.write(runs_of(declared), {}, tmp_path / "ledger.csv")
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(InputError, match=wrong):
+        runs.read(path, declared)
+
+
+def test_the_committed_ledger_is_of_claims_that_are_declared():
+    """An id that changes needs an entry in `runs.RENAMED`; the page counts what the table says, in 150 lines."""
+    found = runs.read(ROOT / "docs" / "ledger.csv", EXPERIMENTS)
+    parts = chapters(found, PAPERS)
+    rendered = pages.overview(parts, "papers/{}.md".format)
+    page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 150
+    counts = [line for line in rendered.splitlines() if line.startswith("| [")]
+    assert counts == [line for line in page.splitlines() if line.startswith("| [")]
+    for part in parts:
+        assert (ROOT / "docs" / "papers" / f"{part.paper.family}.md").exists()
+
+
+# Directories ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +253,19 @@ def directory(tmp_path_factory):
     """Two experiments of one paper and one of another; one of them also with another seed, and in double precision."""
     out = tmp_path_factory.mktemp("ledger")
     rows = {
-        "oco/e6": (judged(0.02), judged(math.nan, "not decided", TEXTS[1])),
-        "oco/e4": (judged(0.03), judged(1e-6, "does not hold", TEXTS[1])),
-        "coco/fig2": (judged(0.04, stand_ins=("FilmTrust",)),),
+        "oco/e6": (judged(), judged("open/a", OPEN)),
+        "oco/e4": (judged(p=0.03), judged("lost/a", NO, 1e-6)),
+        "coco/fig2": (judged(p=0.04, stand_ins=("FilmTrust",)),),
     }
     for name, items in rows.items():
         drawn = EXPERIMENTS[name].figures[:1] if name != "oco/e4" else ()
-        experiment = dataclasses.replace(EXPERIMENTS[name], claims=(), figures=drawn)
+        experiment = dataclasses.replace(EXPERIMENTS[name], name=f"my{name}", claims=(), figures=drawn)
         report = dataclasses.replace(made.report(experiment), judged=items)
         asked = finished.request(experiment, **ASKED) | SINGLE
         files.write(report, _made(out / name.replace("/", "-")), asked)
         if name == "oco/e6":
             plain = dataclasses.replace(experiment, figures=())
-            other = dataclasses.replace(report, experiment=plain, judged=(judged(0.5, "not decided"), *items[1:]))
+            other = dataclasses.replace(report, experiment=plain, judged=(judged(decision=OPEN), *items[1:]))
             files.write(other, _made(out / "oco-e6--seed-1"), asked | {"seed": 1})
             again = asked | {"precision": "float64"}
             files.write(dataclasses.replace(report, experiment=plain), _made(out / "oco-e6--float64"), again)
@@ -66,131 +280,19 @@ def _made(path):
 pytestmark = pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 
 
-def test_verdicts_are_adjusted_over_all_claims_of_a_paper(directory):
-    """oco: 1e-6 <= 0.05/3, 0.02 <= 0.05/2, 0.03 <= 0.05; among the claims of one experiment alone 0.04 does, too."""
-    coco, oco = ledger.chapters(ledger.read(directory), PAPERS)
-    assert [c.paper.family for c in (coco, oco)] == ["coco", "oco"]
-    assert [(row.experiment, row.adjusted) for row in oco.rows] == [
-        ("oco/e4", "holds"), ("oco/e4", "does not hold"), ("oco/e6", "holds"), ("oco/e6", "not decided")
-    ]  # fmt: skip
-    first = {"fixed": False, "verdict": "holds"}
-    claims = [{**first, "p": p} for p in (0.03, 0.03, None)] + [{"fixed": True, "p": 0.0, "verdict": "holds"}]
-    assert ledger.adjusted_verdicts(claims) == ["not decided"] * 3 + ["holds"]  # 0.03 > 0.05/2; fixed is no test
-
-
-def test_claims_of_several_experiments_stand_together(directory, tmp_path):
-    """0.02 and 0.04 in experiments of one paper: alone each decides, together the second does not."""
-    for i, p in enumerate((0.03, 0.04)):
-        body = json.loads((directory / "oco-e6" / "manifest.json").read_text())
-        body["experiment"], body["claims"] = f"oco/e{4 + i}", [{**body["claims"][0], "p": p}]
-        (_made(tmp_path / f"{i}") / "manifest.json").write_text(json.dumps(body))
-    (chapter,) = ledger.chapters(ledger.read(tmp_path), PAPERS)
-    assert [row.adjusted for row in chapter.rows] == ["not decided", "not decided"]
-    assert [row.claim["verdict"] for row in chapter.rows] == ["holds", "holds"]
-
-
-def test_runs_that_differ_stand_beside_the_usual_one(directory):
-    rows = [row for row in ledger.chapters(ledger.read(directory), PAPERS)[1].rows if row.experiment == "oco/e6"]
-    assert rows[0].others == {"float64": "holds", "other seeds": "not decided"} and rows[0].claim["verdict"] == "holds"
-
-
-def run_of(directory=Path("somewhere"), request=None, **fields):
-    """A run as a manifest has it."""
-    manifest = {
-        "experiment": "oco/e1", "preset": "theory", "presets": {"theory": "", "tuned": ""}, "horizon": 100,
-        "claims": [], "stand_ins": {}, "declared": {"horizon": 100, "seeds": 64, "float64": False}, "commit": "abc123",
-        "title": "title", "notes": (),
-        "request": {"seeds": 64, "first seed": 20_000, "seed": 0, "precision": ["float32", "None"], "without": [],
-                    "data": None} | (request or {}),
-    } | fields  # fmt: skip
-    return ledger.Run(directory, manifest, "d1")
-
-
-def test_columns_of_sensitivity():
-    """Precision, preset, seeds, horizon, learners and data, each by its name; the usual run is the declared one."""
-    main = run_of()
-    assert main.usual and main.precision == "float32"
-    for other, kind, usual in (
-        (run_of(request={"precision": ["float64", "None"]}), "float64", False),
-        (run_of(preset="tuned"), "preset tuned", False),
-        (run_of(request={"seed": 1}), "other seeds", False),
-        (run_of(request={"first seed": 0}), "other seeds", True),
-        (run_of(horizon=50), "other horizon", True),
-        (run_of(request={"without": ["OGD"]}), "fewer learners", False),
-        (run_of(request={"data": "d0"}), "other data", True),
-        (run_of(stand_ins={"a": "Adult", "b": "Adult"}), "stand-in", True),
-        (run_of(request={"reading": "exact"}, reading="nu is 4.388"), "reading exact", False),
-        (run_of(preset="tuned", request={"seed": 1}), "preset tuned and other seeds", False),
-        (run_of(), "once more", True),
-    ):
-        beside = other.beside(main)
-        assert (beside.kind, other.usual) == (kind, usual) and beside.detail.endswith("manifest d1")
-    double = run_of(declared={"horizon": 100, "seeds": 64, "float64": True})
-    assert not double.usual  # what needs double precision was run in single
-    assert run_of(request={"precision": ["float64", "None"]}, declared=double.manifest["declared"]).usual
-    assert run_of(request={"reading": "exact"}, reading="nu is 4.388").beside(main).detail.startswith("nu is 4.388, ")
-    assert "seeds 0 to 63 of base seed 1" in run_of(request={"seed": 1, "first seed": 0}).beside(main).detail
-
-
-def test_real_data_head_the_chapter_and_the_stand_in_is_a_column():
-    """Whichever was run first, and whether a file was named or found; the header names both kinds of data."""
-    claim = {"claim": "a", "source": "Figure 1", "verdict": "holds", "why": "", "seeds": 64, "p": 0.01, "fixed": False,
-             "applies": True, "missing": False}  # fmt: skip
-    on_file = run_of(request={"data": "d0"}, real_data=["Adult"], claims=[claim])
-    made_up = run_of(stand_ins={"a": "Adult"}, claims=[{**claim, "verdict": "does not hold"}])._replace(digest="d2")
-    other = run_of(experiment="oco/e2", stand_ins={"a": "Covertype"}, claims=[claim])
-    for runs in ([made_up, on_file, other], [on_file, other, made_up]):
-        (chapter,) = ledger.chapters(runs, PAPERS)
-        first = chapter.rows[0]
-        assert first.manifest == "d1" and first.others == {"stand-in": "does not hold"}
-        assert chapter.beside["oco/e1"][0].detail == "for Adult, manifest d2"
-        page = ledger.markdown(runs, PAPERS)
-        assert "Real data: oco/e1: Adult." in page and "own: oco/e2: a stand-in for Covertype." in page
-    kept = record.settings([on_file])["runs"][0]
-    assert kept["real_data"] == ["Adult"] and kept["claims"]
-
-
-def test_thresholds_were_committed_before_only_where_manifests_show_it():
-    """A commit with no changed file in every manifest: one that has a + or none is enough to leave the sentence out."""
-    clean = run_of()
-    said = ledger.provenance([clean, run_of(request={"seeds": 512})])
-    assert "were committed before the runs" in said and "Commit abc123;" in said
-    assert "base seed 0, seeds 20000 to 20511." in said
-    apart = ledger.provenance([clean, run_of(request={"first seed": 0}), run_of(request={"seed": 1})])
-    assert "base seed 0, seeds 0 to 63; base seed 0, seeds 20000 to 20063; base seed 1, seeds 20000 to 20063" in apart
-    for commit in ("abc123+", None, ""):
-        said = ledger.provenance([clean, run_of(commit=commit)])
-        assert "is not shown: 1 of 2 manifests" in said and "were committed before the runs" not in said
-
-
-def test_the_summary_counts_per_experiment(directory):
-    """One line each: verdicts alone, adjusted, seeds, rounds, commit, minutes, manifest; linked to its place."""
-    runs = ledger.read(directory)
-    oco = ledger.chapters(runs, PAPERS)[1]
-    lines = {line.run.name: (line.raw, line.adjusted) for line in ledger.summary(oco)}
-    assert lines == {"oco/e4": ("1 / 1 / 0", "1 / 1 / 0"), "oco/e6": ("1 / 0 / 1", "1 / 0 / 1")}
-    (row,) = [line for line in ledger.summary(oco) if line.run.name == "oco/e6"]
-    assert ledger.summary_cells(row)[3:6] == ("0 to 5 of base seed 0", "60", "unknown")
-    assert ledger.minutes(run_of(wall_s=90.0)) == "1.5" and ledger.minutes(run_of()) == ""
-    text = ledger.markdown(runs, PAPERS)
-    anchors = {line.partition("](#")[2].partition(")")[0] for line in text.splitlines() if line.startswith("| [")}
-    assert anchors == {ledger._anchor(run) for c in ledger.chapters(runs, PAPERS) for run in c.runs}
-    assert text.index("## Summary") < text.index("### oco/e6") and "| other seeds |" in text
-
-
-def test_seeds_that_an_earlier_verdict_rests_on_are_named():
-    """More of the same seeds, or fewer, are no fresh test; other seeds, another base seed or another preset are one."""
-    main = run_of()
-    for request, shared in (({"seeds": 20}, True), ({"first seed": 20_063}, True), ({"first seed": 20_064}, False),
-                            ({"first seed": 19_936}, False), ({"seed": 1}, False)):  # fmt: skip
-        assert (ledger.SHARED in run_of(request=request).beside(main).detail) is shared, request
-    assert ledger.SHARED not in run_of(preset="tuned", request={"seeds": 20}).beside(main).detail
-    replaced = run_of(**{"judged before": "0 to 9 of base seed 0"})
-    (kept,) = record.settings([replaced])["runs"]
-    assert kept["judged before"] == "0 to 9 of base seed 0"
-    assert f"* It replaced a run on seeds 0 to 9 of base seed 0, {ledger.SHARED}." in ledger.markdown(
-        [replaced], PAPERS
-    )
+def test_experiments_of_a_stranger_have_their_words_from_the_manifests(directory):
+    """None of them is registered here: their claims, titles and presets are those that were written."""
+    found = runs.read(directory, EXPERIMENTS)
+    assert [run.experiment for run in found] == ["mycoco/fig2", "myoco/e4", "myoco/e6", "myoco/e6", "myoco/e6"]
+    coco, oco = chapters(found, PAPERS)
+    assert (coco.paper.family, oco.paper.family) == ("mycoco", "myoco")
+    assert {s.id: s.standing for s in oco.sentences} == {
+        "myoco/e4/wins": "yes", "myoco/e4/lost": "no", "myoco/e6/wins": "yes", "myoco/e6/open": "open"
+    }  # fmt: skip
+    row = next(s for s in oco.sentences if s.id == "myoco/e6/wins").rows[0]
+    assert {run.difference_from(oco.heads[1]): verdict.decision for run, verdict in row.others} == {
+        "other seeds": "open", "float64": "holds"
+    }  # fmt: skip
 
 
 def test_a_run_says_which_commit_it_began_with(tmp_path):
@@ -231,9 +333,9 @@ class Page(html.parser.HTMLParser):
 
 def test_the_page_stands_alone(directory, tmp_path, capsys):
     out = tmp_path / "ledger.html"
-    further = ["--markdown", str(tmp_path / "ledger.md"), "--settings", str(tmp_path / "ledger.json")]
-    assert cli.main(["report", str(directory), "-o", str(out), *further]) == 0
-    assert str(out) in capsys.readouterr().out
+    assert cli.main(["report", str(directory), "-o", str(out), "--pages", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert str(out) in said and str(tmp_path / "papers" / "myoco.md") in said
     text = out.read_text(encoding="utf-8")
     parsed = Page()
     parsed.feed(text)
@@ -241,65 +343,47 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
     inside = {reference.removeprefix("#") for reference in parsed.references}
     figures = [attrs for tag, attrs in parsed.tags if tag == "img"]
     assert len(figures) == 2 and all(f["alt"] and f["src"].startswith("data:image/svg+xml;base64,") for f in figures)
-    inside -= {figure["src"] for figure in figures}
-    assert inside <= set(parsed.ids)
-    assert not any(tag in ("script", "link", "svg", "iframe") for tag, _ in parsed.tags)
+    assert inside - {figure["src"] for figure in figures} <= set(parsed.ids)
+    assert not any(tag in ("script", "link", "svg", "iframe", "b") for tag, _ in parsed.tags)
     assert text.count("url(http") == 0 and "prefers-color-scheme: dark" in text and "@media print" in text
-    assert TEXTS[0] in parsed.text and "<b>claim" not in text  # escaped
-    for part in ("3 hold", "stand-in for FilmTrust", "Figure 1", "does not hold", "seeds 0 to 5", "manifest "):
+    assert "a <b>wins</b> & more" in parsed.text  # escaped
+    for part in ("a stand-in for FilmTrust", "Figure 1", "does not hold", "seeds 0 to 5", "Do the figures reproduce?"):
         assert part in parsed.text, part
-    for paper in ("coco", "oco"):
-        assert all(row.because in parsed.text and row.command in parsed.text for row in PAPERS[paper].errata)
-    every = {run.digest: run for run in ledger.read(directory)}
-    rows = json.loads((tmp_path / "ledger.json").read_text())["runs"]
-    assert {row["manifest"] for row in rows} == every.keys()
-    for row in rows:
-        run = every[row["manifest"]]
-        asked = {name: value for name, value in run.manifest["request"].items() if name != "settings"}
-        assert row["experiment"] == run.name and row["request"] == asked and "panels" not in row
-    markdown = (tmp_path / "ledger.md").read_text()
-    header = markdown.partition("## Summary")[0]
-    assert "Data that are not the papers' own: coco/fig2: a stand-in for FilmTrust." in header
-    assert markdown.count("\n| ") >= 5 and "## " + PAPERS["oco"].title in markdown
+    assert (tmp_path / "papers" / "figures" / "myoco-e6.png").read_bytes()[:4] == b"\x89PNG"
+    assert "![" in (tmp_path / "papers" / "myoco.md").read_text()
 
 
-def test_runs_beside_share_a_column(directory):
-    """A column for each left none for the claim on a screen of usual width, and cut lines off on a phone."""
-    text = page.page(ledger.read(directory), PAPERS)
-    beside = re.findall('<td data-of="beside it:">(.*?)</td>', text)
-    lines = [re.sub("<.*?>", "", line) for line in beside[0].split("</div>")]
-    assert lines == ["✓ holds: float64", "? not decided: other seeds", ""] and len(beside) == 2
-    assert '<th scope="col">beside</th>' in text and '<th scope="col">float64</th>' not in text
+def test_without_a_renderer_the_pages_are_written(directory, tmp_path, capsys, monkeypatch):
+    """`reproduce` has run for hours: it may not end with a package that is missing."""
+    import importlib.util
 
+    from jaxbandits.commands import report
 
-def test_backticks_are_code(directory):
-    (run, *_) = ledger.read(directory)
-    noted = run._replace(manifest={**run.manifest, "notes": ["`--data <FILE>` takes it"]})
-    assert "<code>--data &lt;FILE&gt;</code> takes it" in page.page([noted], PAPERS)
-
-
-def test_a_figure_that_is_gone_leaves_a_line(directory):
-    (run,) = [run for run in ledger.read(directory) if run.name == "coco/fig2"]
-    lost = run._replace(directory=Path("nowhere"))
-    assert "is not there any more" in page.page([lost], PAPERS)
+    runs_ = tmp_path / "runs"
+    shutil.copytree(directory, runs_)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "markdown_it" else find(name))
+    report.write_all(runs_)
+    assert (runs_ / "pages" / "ledger.md").exists() and not (runs_ / "ledger.html").exists()
+    assert "wrote" in capsys.readouterr().out
 
 
 def test_a_directory_without_runs_or_with_others_is_told(tmp_path):
     with pytest.raises(InputError, match="holds no finished run"):
-        ledger.read(tmp_path)
+        runs.read(tmp_path, EXPERIMENTS)
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match="no manifest of this version"):
-        ledger.read(tmp_path)
+        runs.read(tmp_path, EXPERIMENTS)
     (tmp_path / "manifest.json").unlink()
     Directory(tmp_path).begin({}, None)  # of a sweep, which may lie beside runs
     with pytest.raises(InputError, match="holds no finished run"):
-        ledger.read(tmp_path)
+        runs.read(tmp_path, EXPERIMENTS)
 
 
-def test_a_family_without_a_paper_has_its_chapter(directory):
-    runs = [*ledger.read(directory), run_of(experiment="mine/race")]
-    families = [chapter.paper.family for chapter in ledger.chapters(runs, PAPERS)]
-    assert families[-1] == "mine" and len(families) > 1
+def test_a_file_needs_something_to_be_written(tmp_path, capsys):
+    (tmp_path / "ledger.csv").write_text("")
+    assert cli.main(["report", str(tmp_path / "ledger.csv")]) == 2
+    assert "say what to write" in capsys.readouterr().err
 
 
 SLOW = {"without": ("HEAVY-OFUL",), "no_timing": True}
@@ -352,8 +436,8 @@ def test_a_budget_runs_resumes_and_ends_with_the_ledger(tmp_path, capsys):
     (place,) = tmp_path.glob("oco-e6*")  # --float64 where the process computes in it
     first = (place / "manifest.json").read_bytes()
     said = capsys.readouterr()
-    assert "NOT DECIDED" in said.out and "0 / 0 / 6" in (tmp_path / "ledger.html").read_text()
-    assert "s in all" in said.err and "## Summary" in (tmp_path / "ledger.md").read_text()
+    assert "cannot be judged on this run" in said.out and "oco/e6" in (tmp_path / "ledger.html").read_text()
+    assert "s in all" in said.err and "# Do the figures" in (tmp_path / "pages" / "ledger.md").read_text()
     assert cli.main(command) == 0
     assert (place / "manifest.json").read_bytes() == first
 
@@ -377,192 +461,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
     assert tried == [name for name in EXPERIMENTS if name.startswith("oco/") and name != "oco/cost"]  # of times
     said = capsys.readouterr().err
     assert "no such thing" in said and "broken" in said and f"2 of {len(tried)} runs failed: oco-e3" in said
-    assert "oco/e4" in (tmp_path / "ledger.md").read_text()
-
-
-def test_the_committed_ledger_has_every_preset_of_every_experiment():
-    """The page is what the JSON says; docs/verdicts.md names gaps: "The ledger lacks `experiment` (`preset`)"."""
-    runs = record.read_settings(ROOT / "docs" / "ledger.json")
-    page = (ROOT / "docs" / "ledger.md").read_text(encoding="utf-8")
-    assert page == ledger.markdown(runs, PAPERS)
-    assert all(f"manifest {run.digest}" in page for run in runs)
-    every = {(name, preset) for name, experiment in EXPERIMENTS.items() for preset in experiment.presets}
-    text = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
-    named = re.findall(r"The ledger lacks `([^`]+)` \(`([^`]+)`\)", text)
-    assert set(named) == every - {(run.name, run.manifest["preset"]) for run in runs}
-
-
-def row_of(text, verdict, sentence="", **more):
-    claim = {"claim": text, "sentence": sentence, "source": "Figure 1; LPM reconstructed", "verdict": verdict,
-             "why": f"1 in [0, 2] ({text})", "seeds": 64, "p": 0.5, "fixed": False, "applies": True,
-             "missing": False}  # fmt: skip
-    return claim | more
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "standing"),
-    [
-        (("holds", "holds"), "yes"),
-        (("holds", "does not hold"), "in part"),
-        (("does not hold", "not decided"), "no"),
-        (("holds", "not decided"), "not decided"),
-    ],
-)
-def test_panels_of_a_sentence_are_one_entry(verdicts, standing):
-    rows = [row_of(f"a wins ({panel})", v, "a wins") for panel, v in zip("xy", verdicts, strict=True)]
-    rows += [row_of("below the bound", "holds", **{"cannot fail": "the bound is 10^9", "source": "Theorem 1"})]
-    rows += [row_of("b wins", "does not hold", source="ours, on Figure 1")]
-    (chapter,) = ledger.chapters([run_of(claims=rows)], PAPERS)
-    first, bound, ours = ledger.sentences(chapter.rows)
-    assert [len(first.rows), first.standing, bound.standing, ours.standing] == [2, standing, "cannot fail", "no"]
-    assert [cells[1:] for cells in ledger.glance(chapter)][1][2:] == ("0", "0", "0", "0", "1")  # no theorem holds
-    named = ledger.refuted(chapter)
-    assert named == ([first] if "does not hold" in verdicts else [])  # ours is not among a paper's statements
-    text = ledger.markdown([run_of(claims=rows)], PAPERS)
-    assert "| cannot fail |" in text and "| not observed |" in text and "violated |" not in text
-
-
-def test_a_statement_that_does_not_hold_has_a_paragraph():
-    """The paragraph names the run, its panels, other presets, and what would change the verdict."""
-    rows = [row_of(f"a wins ({panel})", "does not hold", "a wins", remark="the horizon") for panel in "xy"]
-    tuned = run_of(preset="tuned", claims=[row | {"verdict": "holds"} for row in rows])
-    main = run_of(claims=rows, notes=["mind the gap"])
-    text = ledger.markdown([main, tuned], PAPERS)
-    numbers = "x (not decided after adjustment): 1 in [0, 2] (a wins (x)); y (not decided after adjustment): "
-    assert f"It holds in 0 of 2 panels, fails in 2; where it does not hold, {numbers}" in text
-    assert "preset tuned: 2 of 2 panels. What would change it: the horizon; it holds with preset tuned" in text
-    assert "* mind the gap" in text
-    (chapter,) = ledger.chapters([main, tuned], PAPERS)
-    about = [run._replace(manifest={**run.manifest, "headline": "tuned"}) for run in (main, tuned)]
-    (headline,) = ledger.chapters(about, PAPERS)
-    assert [c.runs[0].manifest["preset"] for c in (chapter, headline)] == [main.manifest["preset"], "tuned"]
-
-
-def test_a_paragraph_says_what_is_open_and_where_it_holds():
-    """Panels that are not decided, runs that did not judge the sentence, and runs in which it fails nowhere."""
-    verdicts = ("holds", "not decided", "does not hold", "does not hold")
-    rows = [row_of(f"a wins ({p})", v, "a wins", p=1e-9) for p, v in zip("wxyz", verdicts, strict=True)]
-    spared = [row | {"verdict": v} for row, v in zip(rows, ("holds", "holds", "not decided", "holds"), strict=True)]
-    runs = [run_of(claims=rows), run_of(preset="tuned", claims=spared), run_of(request={"seed": 1}, claims=[])]
-    (chapter,) = ledger.chapters(runs, PAPERS)
-    (sentence,) = ledger.refuted(chapter)
-    said = ledger.explained(sentence, chapter)
-    assert (
-        "It holds in 1 of 4 panels, fails in 2, undecided in 1; where it does not hold, x (not decided): 1 in" in said
-    )
-    assert "; y: 1 in [0, 2]" in said and "; z: 1 in [0, 2]" in said
-    assert "preset tuned: 3 of 4 panels, undecided in 1, other seeds: not judged. What would change it: " in said
-    assert said.endswith("it holds in w; it is not refuted with preset tuned.")
-    assert "holds in 1 of 4 panels, fails in 2, undecided in 1; 1 in [0, 2]" in ledger.markdown(runs, PAPERS)
-
-
-@pytest.mark.parametrize(
-    ("behind", "where"),
-    [
-        ("", ""),
-        (" (S3)", "S3"),
-        (" (Student t (2.1))", "Student t (2.1)"),
-        (": a less b (S3)", "a less b (S3)"),
-    ],
-)
-def test_what_follows_a_sentence_keeps_its_brackets(behind, where):
-    (chapter,) = ledger.chapters([run_of(claims=[row_of(f"a wins{behind}", "holds", "a wins")])], PAPERS)
-    assert chapter.rows[0].where == where
-
-
-def test_theorems_that_are_violated_are_listed():
-    rows = [row_of("the bound holds", "does not hold", source="Theorem 1", p=1e-9)]
-    text = ledger.markdown([run_of(claims=rows)], PAPERS)
-    assert "* oco: the bound holds (Theorem 1): holds in 0 of 1 panel, fails in 1;" in text
-
-
-def test_times_that_the_headline_run_did_not_take_are_those_of_another_run():
-    """A tuned run without timings: its rows on regret head the ledger, those on times come from the default preset."""
-    regret, time = row_of("a wins", "holds"), row_of("a is faster", "holds", source="Figure 1, right")
-    missing = time | {"verdict": "not decided", "why": "not measured in this run", "missing": True, "p": None}
-    tuned = run_of(preset="tuned", headline="tuned", claims=[regret | {"verdict": "does not hold"}, missing])
-    main = run_of(headline="tuned", claims=[regret, time])._replace(digest="d2")
-    (chapter,) = ledger.chapters([main, tuned], PAPERS)
-    assert [(row.claim["verdict"], row.manifest) for row in chapter.rows] == [("does not hold", "d1"), ("holds", "d2")]
-
-
-def test_p_has_three_digits_in_the_json():
-    rows = [row_of("a wins", "holds", p=0.00123456), row_of("b wins", "holds", p=None)]
-    (run,) = record.settings([run_of(claims=rows)])["runs"]
-    assert [row["p"] for row in run["claims"]] == [0.00123, None]
-
-
-def test_the_ledger_is_rebuilt_from_its_json_alone(tmp_path, capsys):
-    """With kinds, sentences and notes as they are declared: the committed JSON says what the declarations say."""
-    out = [str(tmp_path / "l.md"), str(tmp_path / "l.json")]
-    kept = str(ROOT / "docs" / "ledger.json")
-    assert cli.main(["report", "--kept", kept, "--rejudge", "--markdown", out[0], "--settings", out[1]]) == 0
-    assert (tmp_path / "l.json").read_bytes() == (ROOT / "docs" / "ledger.json").read_bytes()
-    assert (tmp_path / "l.md").read_bytes() == (ROOT / "docs" / "ledger.md").read_bytes()
-    assert cli.main(["report"]) == 2 and "needs a directory" in capsys.readouterr().err
-
-
-def test_tables_are_written_again_without_the_directories(directory, tmp_path):
-    """From the JSON alone, byte for byte; and with one of the runs there again, in whose place nothing is kept."""
-    runs = ledger.read(directory)
-    kept = record.read_settings(record.write_settings(runs, tmp_path / "ledger.json"))
-    assert ledger.markdown(kept, PAPERS) == ledger.markdown(runs, PAPERS)
-    assert record.settings(kept) == record.settings(runs)
-    out = ["-o", str(tmp_path / "page.html"), "--markdown", str(tmp_path / "ledger.md")]
-    again = ["--kept", str(tmp_path / "ledger.json"), "--settings", str(tmp_path / "again.json")]
-    assert cli.main(["report", str(directory / "oco-e6"), *out, *again]) == 0
-    assert (tmp_path / "ledger.md").read_text() == ledger.markdown(runs, PAPERS)
-    rows = json.loads((tmp_path / "again.json").read_text())["runs"]
-    assert sorted(row["manifest"] for row in rows) == sorted(run.digest for run in runs)
-
-
-def test_what_a_json_keeps_of_a_run(tmp_path):
-    """Verdicts only where they were measured; everything where no usual run is there; statistics of another time."""
-    claims = [
-        {"claim": name, "source": "Figure 1", "verdict": "holds", "why": f"{name}, 1 in [0, 2]", "seeds": 64, "p": 0.5,
-         "fixed": False, "applies": name != "other preset", "missing": name == "not timed"}
-        for name in ("first", "other preset", "not timed")
-    ]  # fmt: skip
-    alone = run_of(preset="tuned", claims=claims, method="by eye")
-    for runs in ([alone], [run_of(claims=claims), alone]):
-        kept = record.read_settings(record.write_settings(runs, tmp_path / "ledger.json"))
-        page = ledger.markdown(kept, PAPERS)
-        assert page == ledger.markdown(runs, PAPERS)
-        assert "Judged by the statistics of their own commits" in page
-
-
-def test_what_is_new_takes_the_place_of_what_was_kept(tmp_path):
-    """Of the same request; a usual run on other seeds stands before the earlier one, others come after it."""
-    old = [run_of()._replace(digest="old"), run_of(preset="tuned")._replace(digest="tuned")]
-    kept = record.read_settings(record.write_settings(old, tmp_path / "ledger.json"))
-
-    def of(*new):
-        return [run.digest for run in record.joined(new, kept)]
-
-    assert of(run_of(preset="tuned")) == ["old", "d1"]
-    assert of(run_of(request={"first seed": 0})) == ["d1", "old", "tuned"]
-    assert of(run_of(request={"precision": ["float64", "None"]})) == ["old", "tuned", "d1"]
-    assert of(run_of(request={"seeds": 8})) == ["d1", "old", "tuned"]
-    (chapter,) = ledger.chapters(record.joined([run_of(horizon=20)], kept), PAPERS)
-    assert [run.digest for run in chapter.runs] == ["old"]  # a quick look heads no chapter
-    for request in ({"seed": 1}, {"reading": "exact"}, {"without": ["OGD"]}):
-        assert of(run_of(request=request)) == ["old", "tuned", "d1"], request
-    assert of() == ["old", "tuned"]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"method": "", "runs": [{"manifest": "d1"}]}', '{"runs": [3]}', None]
-)
-def test_what_is_no_json_of_a_ledger_is_refused_in_a_line(text, directory, tmp_path, capsys):
-    path = tmp_path / "kept.json"
-    if text is not None:
-        path.write_text(text)
-    command = ["report", str(directory), "-o", str(tmp_path / "page.html"), "--kept", str(path)]
-    assert cli.main(command) == 2
-    message = capsys.readouterr().err.strip()
-    said = "kept.json: No such file" if text is None else "kept.json was not written by `jaxbandits report --settings`"
-    assert said in message and "\n" not in message
-    assert not (tmp_path / "page.html").exists()
+    assert "oco/e4" in (tmp_path / "pages" / "papers" / "oco.md").read_text()
 
 
 def test_errata_are_those_of_the_papers():
@@ -580,18 +479,18 @@ def test_errata_are_those_of_the_papers():
 
 def test_figures_are_images_of_files_of_the_run_alone(directory, tmp_path, capsys):
     """A stranger's figures: a script inside, a file elsewhere, a link to a file elsewhere."""
-    runs = tmp_path / "runs"
-    shutil.copytree(directory, runs)
+    copied = tmp_path / "runs"
+    shutil.copytree(directory, copied)
     (tmp_path / "secret.svg").write_text("<svg>secret</svg>")
-    pictures = sorted(runs.rglob("*.svg"))
+    pictures = sorted(copied.rglob("*.svg"))
     pictures[0].write_text('<svg onload="alert(1)"><script>alert(1)</script></svg>')
     pictures[1].unlink()
     pictures[1].symlink_to(tmp_path / "secret.svg")
-    for manifest in runs.rglob("manifest.json"):
+    for manifest in copied.rglob("manifest.json"):
         made_of = json.loads(manifest.read_text())
         made_of["files"].append("../../secret.svg")
         manifest.write_text(json.dumps(made_of))
-    assert cli.main(["report", str(runs), "-o", str(tmp_path / "ledger.html")]) == 0
+    assert cli.main(["report", str(copied), "-o", str(tmp_path / "ledger.html")]) == 0
     parsed, page = Page(), (tmp_path / "ledger.html").read_text()
     parsed.feed(page)
     figures = [dict(attrs)["src"].partition(",")[2] for tag, attrs in parsed.tags if tag == "img"]

@@ -1,10 +1,9 @@
 """Text tables of times and claims."""
 
-import math
-
 import numpy as np
 
-from jaxbandits.reproduction.engine.claim import Claim, Verdict
+from jaxbandits.reproduction.engine.claim import Claim
+from jaxbandits.reproduction.engine.verdict import Verdict
 from jaxbandits.reproduction.ledger import tables
 from jaxbandits.simulation import RoundTimes
 
@@ -23,23 +22,36 @@ def test_times_are_multiples_of_the_learner_asked_for():
         assert "8.0x" in tables.times(fastest, unit)
 
 
-def test_claims_without_enough_seeds_are_a_line_each_under_one_reason():
-    def judged(text, n, low=-math.inf, high=0.0, value=-1.0):
-        claim = Claim(text, "Figure 1", lambda measured: None, low, high)
-        verdict = "holds" if n >= 50 else "not decided"
-        return Verdict(claim, verdict, value, value - 1.0, value + 0.5, n, 0, True, p=0.01)
+def test_a_sentence_is_a_line_and_its_rows_follow():
+    """What nothing can be said of on this run is counted, by reason, and not listed."""
 
-    text = tables.ledger([judged("one", 4), judged("two", 64), judged("three", 4, 1.0, 3.0, 2.0), judged("four", 9)])
+    def judged(id, says, n=64, decision="holds", **fields):
+        claim = Claim(id, says, lambda measured: None, "Figure 1", high=0.0, test="mean below 0", where=id[-1])
+        return Verdict(claim, decision, -1.0, -2.0, -0.5, n, p=0.01, **fields)
+
+    text = tables.claims(
+        [
+            judged("one/a", "a wins"),
+            judged("two/a", "b wins", decision="does not hold", marks=("b rebuilt",)),
+            judged("one/b", "a wins"),
+            judged("one/c", "a wins", n=4, decision="open"),
+            judged("one/d", "a wins", decision="open", missing=True),
+        ]
+    )
     assert text.splitlines() == [
-        "HOLDS          two [Figure 1]",
-        "               -1 in [-2, -0.5], claimed < 0",
-        "NOT DECIDED, 2 claims: needs 50 seeds, has 4; so far (claimed):",
-        "  -1 [-2, -0.5] (< 0)  one [Figure 1]",
-        "  2 [1, 2.5] (1 to 3)  three [Figure 1]",
-        "NOT DECIDED, 1 claim: needs 50 seeds, has 9; so far (claimed):",
-        "  -1 [-2, -0.5] (< 0)  four [Figure 1]",
+        "claims: 2 holds, 1 does not hold",
+        "",
+        "a wins [Figure 1]",
+        "  HOLDS           mean below 0: a",
+        "                  -1 in [-2, -0.5], claimed < 0",
+        "  HOLDS           mean below 0: b",
+        "                  -1 in [-2, -0.5], claimed < 0",
+        "",
+        "b wins [Figure 1; b rebuilt]",
+        "  DOES NOT HOLD   mean below 0: a",
+        "                  -1 in [-2, -0.5], claimed < 0",
+        "",
+        "1 row cannot be judged on this run: needs 50 seeds, has 4",
+        "1 row cannot be judged on this run: not measured in this run",
     ]
-    nothing = Verdict(judged("five", 64).claim, "not decided", math.nan, -math.inf, math.inf, 50, 0, True, missing=True)
-    assert tables.ledger([nothing]).splitlines() == [
-        "NOT DECIDED, 1 claim: not measured in this run", "  five [Figure 1]",
-    ]  # fmt: skip
+    assert tables.claims([judged("one/a", "a wins", n=4, decision="open")]).startswith("claims: none can be judged")
