@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.claim import Measured
-from jaxbandits.reproduction.engine.experiment import Panel
+from jaxbandits.reproduction.engine import Measured, Panel, judge
 from jaxbandits.reproduction.experiments.oco import bounded, restarts
 from jaxbandits.reproduction.experiments.oco.setting import share_of_bound
 from jaxbandits.results.result import Result
@@ -85,17 +84,17 @@ def test_curved_losses_beside_their_bound():
     flips = panels["flips-1"].environment  # |c_t - c_{t-1}| = 1, s = 0.1
     assert panels["flips-1"].bound == pytest.approx(2.0 * (0.1 * 64.0 + math.sqrt(flips.cumulative_variation(4096))))
     story = {"OONS": 5.0, "optimistic OMD": 6.0, "OGD": 9.0}
-    for text, right in (("optimistic OMD", "holds"), ("a hint helps", "holds")):
-        assert set(verdicts("oco/curved", told(dict.fromkeys(panels, story)), text).values()) == {right}
+    for sentence in ("below-omd", "hint-helps"):
+        assert set(verdicts("oco/curved", told(dict.fromkeys(panels, story)), sentence).values()) == {"holds"}
     swapped = {"OONS": 9.0, "optimistic OMD": 6.0, "OGD": 5.0}
-    for text in ("optimistic OMD", "a hint helps"):
-        assert set(verdicts("oco/curved", told(dict.fromkeys(panels, swapped)), text).values()) == {"does not hold"}
+    for sentence in ("below-omd", "hint-helps"):
+        assert set(verdicts("oco/curved", told(dict.fromkeys(panels, swapped)), sentence).values()) == {"does not hold"}
     for share, verdict in ((0.9, "holds"), (1.1, "does not hold")):
         of = told({key: {"OONS": share} for key in panels}, metric="share_of_bound")
-        assert set(verdicts("oco/curved", of, "ends below").values()) == {verdict}
+        assert set(verdicts("oco/curved", of, "within-bound").values()) == {verdict}
     for exponent, verdict in ((0.45, "holds"), (0.55, "does not hold")):
         of = growing({key: {"OONS": exponent} for key in panels})
-        assert set(verdicts("oco/curved", of, "at most as T^(1/2)").values()) == {verdict}
+        assert set(verdicts("oco/curved", of, "grows-as-root-t").values()) == {verdict}
 
 
 def test_regret_against_the_origin_as_printed_and_as_proved():
@@ -104,15 +103,15 @@ def test_regret_against_the_origin_as_printed_and_as_proved():
     for exponent, printed, proved in ((0.0, "holds", "holds"), (0.4, "does not hold", "holds"),
                                       (0.6, "does not hold", "does not hold")):  # fmt: skip
         of = growing(dict.fromkeys(panels, dict.fromkeys(("CA-OONS", "CLA-OONS"), exponent)))
-        assert set(verdicts("oco/origin", of, "O~(0)").values()) == {printed}
-        for text in ("as the proof has it", "CLA-OONS"):
-            assert set(verdicts("oco/origin", of, text).values()) == {proved}
+        assert set(verdicts("oco/origin", of, "flat").values()) == {printed}
+        for sentence in ("ca-oons-root-t", "cla-oons-root-t"):
+            assert set(verdicts("oco/origin", of, sentence).values()) == {proved}
     for small, verdict in ((40.0, "holds"), (60.0, "does not hold")):
         of = told({key: {"CA-OONS": 100.0, "CA-OONS, small radii too": small} for key in panels})
-        assert set(verdicts("oco/origin", of, "cut the regret").values()) == {verdict}
+        assert set(verdicts("oco/origin", of, "small-radii").values()) == {verdict}
     for regret, verdict in ((0.9, "holds"), (1.2, "does not hold")):
         of = told({key: {"KT betting": regret} for key in panels}, seeds=256)
-        assert set(verdicts("oco/origin", of, "KT betting").values()) == {verdict}
+        assert set(verdicts("oco/origin", of, "keeps-wealth").values()) == {verdict}
     for panel in EXPERIMENTS["oco/origin"].panels(100).values():
         assert float(panel.environment.comparator if "flips" in panel.title else panel.environment.center) == 0.0
 
@@ -131,14 +130,15 @@ def test_bounded_domains():
     slopes = {"radius-1": 1.0, "radius-4": 4.0, "radius-16": 16.0}
     for power, verdict in ((1.9, "holds"), (2.1, "does not hold")):
         of = told({name: {"CA-OONS": radius**power} for name, radius in slopes.items()})
-        assert set(verdicts("oco/bounded", of, "log-log slope").values()) == {verdict}
+        assert set(verdicts("oco/bounded", of, "grows-as-d-squared").values()) == {verdict}
     for ca, verdict in ((190.0, "holds"), (210.0, "does not hold")):
         of = told({key: {"CA-OONS": ca, "OONS, given D": 100.0} for key in slopes})
-        assert set(verdicts("oco/bounded", of, "modest price").values()) == {verdict}
+        assert set(verdicts("oco/bounded", of, "modest-price").values()) == {verdict}
     for ogd, omd, verdict in ((9.0, 7.0, "holds"), (3.0, 4.0, "does not hold")):
         moving = {"CA-OONS": 5.0, "CLA-OONS": 6.0, "OGD, given D": ogd, "optimistic OMD, given D": omd}
         of = told(dict.fromkeys(("corrupted", "drift", "piecewise"), moving))
-        assert set(verdicts("oco/bounded", of, "where the mean changes").values()) == {verdict}
+        for sentence in ("hint-worth-more", "costs-nothing"):
+            assert set(verdicts("oco/bounded", of, sentence).values()) == {verdict}
 
 
 def test_epochs_cost_at_most_a_logarithm():
@@ -154,12 +154,13 @@ def test_epochs_cost_at_most_a_logarithm():
         story = {"CA-OONS, given T": 10.0, "anytime CA-OONS": 10.0 * times,
                  "CA-OONS, practical, given T": 5.0, "anytime CA-OONS, practical": 5.0 * times}  # fmt: skip
         of = told(dict.fromkeys(panels, story))
-        assert set(verdicts("oco/anytime", of, "a logarithmic factor").values()) == {log}
-        assert set(verdicts("oco/anytime", of, "is modest").values()) == {modest}
+        assert set(verdicts("oco/anytime", of, "logarithmic-price").values()) == {log}
+        assert set(verdicts("oco/anytime", of, "modest-price").values()) == {modest}
     of = told({key: {**story, "anytime CA-OONS": 110.0} for key in panels})  # 11 times: too much at T = 2^10 alone
-    found = verdicts("oco/anytime", of, "anytime CA-OONS below 10 times")
-    assert set(found.values()) == {"does not hold"}
-    assert set(verdicts("oco/anytime", of, "anytime CA-OONS below 14 times").values()) == {"holds"}
+    found = verdicts("oco/anytime", of, "logarithmic-price/anytime-ca-oons/")
+    for norm in (2, 8):
+        at = f"logarithmic-price/anytime-ca-oons/ca-oons-given-t/norm-{norm}-t-over"
+        assert [found[f"{at}-{part}"] for part in (16, 4, 1)] == ["does not hold", "holds", "holds"]
 
 
 def test_restarts_and_radii_by_hand():
@@ -176,16 +177,18 @@ def test_restarts_and_radii_by_hand():
         "radius_over_root": 1.5,
         "log2_of_rounds": 10.0,
     }
-    claims = {claim.text: claim for claim in EXPERIMENTS["oco/restarts"].claims}
-    for metric, value, text, verdict in (
-        ("restarts_over_log", 1.0, "O(log T)", "holds"), ("restarts_over_log", 1.1, "O(log T)", "does not hold"),
-        ("restarts_over_half_log", 1.0, "/ 2 + 2", "holds"), ("radius_over_root", 1.5, "as printed", "does not hold"),
-        ("radius_over_root", 1.5, "2 sqrt(T)", "holds"), ("radius_over_root", 2.1, "2 sqrt(T)", "does not hold"),
-    ):  # fmt: skip
+    claims = {claim.id: claim for claim in EXPERIMENTS["oco/restarts"].claims}
+    for metric, value, sentence, verdict in (
+        ("restarts_over_log", 1.0, "few-updates", "holds"),
+        ("restarts_over_log", 1.1, "few-updates", "does not hold"),
+        ("restarts_over_half_log", 1.0, "half-as-many", "holds"),
+        ("radius_over_root", 1.5, "radius-as-printed", "does not hold"),
+        ("radius_over_root", 1.5, "radius-as-updated", "holds"),
+        ("radius_over_root", 2.1, "radius-as-updated", "does not hold"),
+    ):
         values = made.trials({metric: np.full((1, 256, 1), value)})
         measured = Measured({"linear": Result({"CLA-OONS": values})}, {})
-        (claim,) = [claims[name] for name in claims if text in name and "(linear)" in name]
-        assert claim.judge(measured).decision == verdict, text
+        assert judge(claims[f"{sentence}/linear"], measured).decision == verdict, sentence
 
 
 def test_rank_and_dimension():
@@ -197,16 +200,16 @@ def test_rank_and_dimension():
     sizes = {f"d-{n}": float(n) for n in (1, 2, 4, 8, 16)}
     for power, verdict in ((0.9, "holds"), (1.1, "does not hold")):
         of = told({name: dict.fromkeys(("OONS", "OONS, practical"), n**power) for name, n in sizes.items()})
-        assert set(verdicts("oco/dimension", of, "in proportion to").values()) == {verdict}
+        assert set(verdicts("oco/dimension", of, "grows-as-rank").values()) == {verdict}
     of = told(
         {name: {"OONS": n**0.2, "OONS, practical": n**0.05, "optimistic OMD": n**0.2} for name, n in sizes.items()}
     )
-    found = verdicts("oco/dimension", of, "log-log slope")
-    assert [verdict for text, verdict in found.items() if "above" in text] == ["holds", "does not hold"]
-    assert [verdict for text, verdict in found.items() if "no factor" in text] == ["does not hold"]
+    for sentence, verdict in (("rank-shows", "holds"), ("small-constants-too", "does not hold"),
+                              ("omd-flat", "does not hold")):  # fmt: skip
+        assert verdicts("oco/dimension", of, sentence) == {sentence: verdict}
     for low, verdict in ((1.4, "holds"), (1.6, "does not hold"), (0.6, "does not hold")):
         both = ("OONS", "OONS, practical")
         of = told(
             {f"{kind}-{r}": dict.fromkeys(both, r * (low if kind == "r" else 1.0)) for kind in "dr" for r in (1, 4)}
         )
-        assert set(verdicts("oco/dimension", of, "comparable").values()) == {verdict}
+        assert set(verdicts("oco/dimension", of, "rank-counts").values()) == {verdict}

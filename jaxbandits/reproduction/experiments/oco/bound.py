@@ -7,13 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.sequences import Alternating, Drift, IsolatedFlips
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Bound
-from jaxbandits.reproduction.engine.statements import mean_within, mostly_below
-from jaxbandits.reproduction.engine.thresholds import always
+from jaxbandits.oco import OONS, Alternating, Drift, IsolatedFlips, LinearLosses
+from jaxbandits.reproduction.engine import Bound, Panel, always, mean, observations, share, theorems
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
@@ -124,33 +119,29 @@ BOUND = THEOREMS.experiment(
     derive=_with_bound,
     record_points="log",
     claims=(
-        *mostly_below(
-            "OONS",
-            "largest_share",
+        *theorems(
+            "within-bound",
+            share("OONS", of="largest_share") > always(_TRIALS),
             on=_PANELS,
             says="regret against every point of the ball is within the bound, constants of its proof included, after "
             "any number of rounds",
             place="Theorem 3.1; Appendix C.2",
-            share=always(_TRIALS),
-            trials=_TRIALS,
+            least=_TRIALS,
         ),
-        *mostly_below(
-            "OONS",
-            "conversion_share",
+        *theorems(
+            "changes-bounded",
+            share("OONS", of="conversion_share", at_most=1.0 + 1e-6) > always(_TRIALS),
             on=_PANELS,
-            threshold=1.0 + 1e-6,
             says="gradients change by at most G^2 + 6 times the noise + 4 times the variation, from which (2) follows",
             place="Appendix B.1, proof of (2)",
-            share=always(_TRIALS),
-            trials=_TRIALS,
+            least=_TRIALS,
         ),
-        *mean_within(
-            "OONS",
-            "share_of_bound",
+        *observations(
+            "loose",
+            mean("OONS", of="share_of_bound") < 0.1,
             on=_PANELS,
             says="the bound is loose: regret is below a tenth of it",
-            place="ours, on Theorem 3.1",
-            high=0.1,
+            place="Theorem 3.1",
         ),
     ),
     notes=(

@@ -6,18 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.sequences import Constant, Drift, IsolatedFlips, Piecewise
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against, Curves
-from jaxbandits.reproduction.engine.statements import growth_over_panels, higher, lower, mean_within
-from jaxbandits.reproduction.engine.thresholds import MODEST
+from jaxbandits import oco
+from jaxbandits.domains import L2Ball
+from jaxbandits.reproduction.engine import MODEST, Against, Curves, Panel, growth_over, mean, observations
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, share_of_bound
 from jaxbandits.theory.oco import visible_bound
 
@@ -34,20 +25,20 @@ def bound_of(environment: Any, horizon: int) -> float:
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
-    def losses(radius: float, mean: float, noise: float, sequence: Any) -> LinearLosses:
+    def losses(radius: float, mean: float, noise: float, sequence: Any) -> oco.LinearLosses:
         domain = L2Ball(radius=radius)
-        return LinearLosses(dim=_DIM, domain=domain, mean=mean, noise_scale=noise, sequence=sequence)
+        return oco.LinearLosses(dim=_DIM, domain=domain, mean=mean, noise_scale=noise, sequence=sequence)
 
-    corrupted = IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
+    corrupted = oco.IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
     corners = np.asarray([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     moving = {
         "corrupted": ("corrupted, C = 64, R = 4", corrupted),
-        "drift": ("drift, R = 4", Drift(horizon=horizon)),
-        "piecewise": ("four segments, R = 4", Piecewise.evenly(corners, horizon)),
+        "drift": ("drift, R = 4", oco.Drift(horizon=horizon)),
+        "piecewise": ("four segments, R = 4", oco.Piecewise.evenly(corners, horizon)),
     }
     panels = {}
     for name, radius in _RADII.items():
-        environment = losses(radius, 0.1, 0.9, Constant())
+        environment = losses(radius, 0.1, 0.9, oco.Constant())
         panels[name] = Panel(f"i.i.d., R = {radius:g}", environment, 2.0 * radius, bound_of(environment, horizon))
     for name, (title, sequence) in moving.items():
         environment = losses(4.0, 0.5, 0.5, sequence)
@@ -60,12 +51,12 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
     radius = float(panel.environment.domain.radius)
     return {
-        "CA-OONS": CAOONS.theory(dim=_DIM, horizon=horizon, radius=radius),
-        "CA-OONS, practical": CAOONS.practical(dim=_DIM, horizon=horizon, radius=radius),
-        "CLA-OONS": CLAOONS(dim=_DIM, radius=radius),
-        "OONS, given D": OONS.theory(dim=_DIM, radius=radius),
-        "optimistic OMD, given D": OptimisticOMD(dim=_DIM, domain=L2Ball(radius=radius)),
-        "OGD, given D": OGD(dim=_DIM, domain=L2Ball(radius=radius)),
+        "CA-OONS": oco.CAOONS.theory(dim=_DIM, horizon=horizon, radius=radius),
+        "CA-OONS, practical": oco.CAOONS.practical(dim=_DIM, horizon=horizon, radius=radius),
+        "CLA-OONS": oco.CLAOONS(dim=_DIM, radius=radius),
+        "OONS, given D": oco.OONS.theory(dim=_DIM, radius=radius),
+        "optimistic OMD, given D": oco.OptimisticOMD(dim=_DIM, domain=L2Ball(radius=radius)),
+        "OGD, given D": oco.OGD(dim=_DIM, domain=L2Ball(radius=radius)),
     }
 
 
@@ -81,43 +72,36 @@ BOUNDED = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 50),
     claims=(
-        *mean_within(
-            "CA-OONS",
-            "share_of_bound",
+        *observations(
+            "within-bound",
+            mean("CA-OONS", of="share_of_bound") < 1.0,
             on=(*_RADII, *_MOVING),
             says="on domains of diameter D CA-OONS recovers D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
-            place="ours, on Theorem 4.1",
-            high=1.0,
+            place="Theorem 4.1",
         ),
-        growth_over_panels(
-            "CA-OONS",
-            _DIAMETERS,
-            "D",
+        *observations(
+            "grows-as-d-squared",
+            growth_over(_DIAMETERS, "D", "CA-OONS") < 2.0,
             says="CA-OONS pays at most D^2 on a domain of diameter D",
-            place="ours, on Theorem 4.1",
-            high=2.0,
+            place="Theorem 4.1",
         ),
-        *lower(
-            "CA-OONS",
-            "OONS, given D",
-            on=tuple(_RADII),
-            factor=MODEST,
+        *observations(
+            "modest-price",
+            mean("CA-OONS") < MODEST * mean("OONS, given D"),
+            on=_RADII.keys(),
             says="not to know D has a modest price",
-            place="ours",
         ),
-        *higher(
-            "OGD, given D",
-            ("CA-OONS", "CLA-OONS"),
-            on=tuple(_MOVING),
+        *observations(
+            "hint-worth-more",
+            mean("OGD, given D") > mean("CA-OONS", "CLA-OONS"),
+            on=_MOVING,
             says="where the mean changes, a hint is worth more than D",
-            place="ours",
         ),
-        *lower(
-            "CA-OONS",
-            "optimistic OMD, given D",
-            on=tuple(_MOVING),
+        *observations(
+            "costs-nothing",
+            mean("CA-OONS") < mean("optimistic OMD, given D"),
+            on=_MOVING,
             says="where the mean changes, it costs nothing not to know D",
-            place="ours",
         ),
     ),
     notes=(

@@ -3,17 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.algorithms.oco.oons import OONS
 from jaxbandits.diagnostics import oco as meters
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import mostly_below
-from jaxbandits.reproduction.engine.thresholds import always
+from jaxbandits.domains import L2Ball
+from jaxbandits.oco import CAOONS, CLAOONS, OONS, LinearLosses, PseudoHuberLosses
+from jaxbandits.reproduction.engine import Curves, Panel, always, share, theorems
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
@@ -32,6 +25,7 @@ def _certified(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 _META = ("CA-OONS", "CA-OONS as printed")
 _ALL = ("OONS", "CLA-OONS", *_META)
+_ROWS = {"on": ("linear", "curved"), "least": 200}
 
 
 def _of_meta(measure: Callable[[Round], Any]) -> Callable[[Round], Any]:
@@ -50,32 +44,6 @@ def _meta_excess(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, A
 
 
 _SLACK = meters.least_slack((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-30.0, 40.0), relative=True)
-
-
-_INEQUALITIES = {  # metric to its largest value in a trial, place and statement
-    "projection_residual": (1e-5, "Algorithm 1", "both steps are minimisers over the ball (KKT residual below 1e-5)"),
-    "precondition": (1.0 + 1e-4, "Theorem 3.1", "the preconditions of Theorem 3.1 hold in every round"),
-    "negative_slack": (
-        1e-5,
-        "Appendix C",
-        "the path-wise inequality holds in every round, for +-e_1, +-e_2 and a comparator at 50 (relative 1e-5)",
-    ),
-    "stability": (
-        1e-5,
-        "Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)",
-        "0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (relative 1e-5)",
-    ),
-    "meta_precondition": (
-        1.0 + 1e-4,
-        "Chen, Luo & Wei 2021, quoted in Lemma D.1",
-        "64 beta_k |l_j - h_j| <= 1 for every expert that a middle learner knows, in every round",
-    ),
-    "meta_excess": (
-        0.0,
-        "Chen, Luo & Wei 2021, quoted in Lemma D.1",
-        "meta regret against every base learner is within its bound, with all constants",
-    ),
-}
 
 CERTIFICATES = THEOREMS.experiment(
     "certificates",
@@ -102,20 +70,50 @@ CERTIFICATES = THEOREMS.experiment(
     ),
     derive=_meta_excess,
     figures=(Curves(limit=1e-5),),
-    claims=tuple(
-        claim
-        for metric, (limit, place, says) in _INEQUALITIES.items()
-        for name in (_META if metric.startswith("meta") else _ALL)
-        for claim in mostly_below(
-            name,
-            metric,
-            on=("linear", "curved"),
-            says=f"{name}: {says}",
-            place=place,
-            threshold=limit,
-            share=always(200),
-            trials=200,
-        )
+    claims=(
+        *theorems(
+            "minimisers",
+            share(*_ALL, of="projection_residual", at_most=1e-5) > always(200),
+            says="both steps are minimisers over the ball (KKT residual below 1e-5)",
+            place="Algorithm 1",
+            **_ROWS,
+        ),
+        *theorems(
+            "preconditions",
+            share(*_ALL, of="precondition", at_most=1.0 + 1e-4) > always(200),
+            says="the preconditions of Theorem 3.1 hold in every round",
+            place="Theorem 3.1",
+            **_ROWS,
+        ),
+        *theorems(
+            "path-wise",
+            share(*_ALL, of="negative_slack", at_most=1e-5) > always(200),
+            says="the path-wise inequality holds in every round, for +-e_1, +-e_2 and a comparator at 50 "
+            "(relative 1e-5)",
+            place="Appendix C",
+            **_ROWS,
+        ),
+        *theorems(
+            "stability",
+            share(*_ALL, of="stability", at_most=1e-5) > always(200),
+            says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (relative 1e-5)",
+            place="Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)",
+            **_ROWS,
+        ),
+        *theorems(
+            "meta-preconditions",
+            share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > always(200),
+            says="64 beta_k |l_j - h_j| <= 1 for every expert that a middle learner knows, in every round",
+            place="Chen, Luo & Wei 2021, quoted in Lemma D.1",
+            **_ROWS,
+        ),
+        *theorems(
+            "meta-regret",
+            share(*_META, of="meta_excess", at_most=0.0) > always(200),
+            says="meta regret against every base learner is within its bound, with all constants",
+            place="Chen, Luo & Wei 2021, quoted in Lemma D.1",
+            **_ROWS,
+        ),
     ),
     notes=(
         "negative_slack: the largest violation of the path-wise inequality so far, relative to its terms.",

@@ -1,9 +1,9 @@
 """OONS: regret against its three constants."""
 
-from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.reproduction.engine.figures import Heatmap
+from jaxbandits.oco import OONS
+from jaxbandits.reproduction.engine import Heatmap
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, linear_losses
-from jaxbandits.simulation.grid import Grid, product
+from jaxbandits.simulation import Grid, product
 
 _GRID = {
     "c_eta": (1.0, 4.0, 16.0, 64.0, 256.0),

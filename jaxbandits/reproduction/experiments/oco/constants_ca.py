@@ -1,13 +1,13 @@
 """CA-OONS: regret against constants of its base learners and of its meta algorithm."""
 
-from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.reproduction.engine.figures import Heatmap
-from jaxbandits.reproduction.engine.statements import at_point
+from jaxbandits.oco import CAOONS
+from jaxbandits.reproduction.engine import Heatmap, at_point, observations
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, smooth_losses
-from jaxbandits.simulation.grid import Grid, product
+from jaxbandits.simulation import Grid, product
 
 _PAPER = {"c_eta": 64.0, "c_A": 4.0, "c_meta": 32.0}
 _GRID = {"c_eta": (1.0, 4.0, 16.0, 64.0, 256.0), "c_A": (0.25, 1.0, 4.0), "c_meta": (0.5, 2.0, 8.0, 32.0, 128.0)}
+_ROW = {"on": "norm-4", "labels": ("CA-OONS",)}
 
 CONSTANTS_CA = STUDY.experiment(
     "constants-ca",
@@ -22,16 +22,17 @@ CONSTANTS_CA = STUDY.experiment(
     panels=lambda horizon: {"norm-4": smooth_losses()},
     record_points=4,
     claims=(
-        at_point(
-            {"c_meta": 8.0}, _PAPER, on="norm-4", says="start-up is the meta algorithm's", place="ours", below=0.5
+        *observations(
+            "start-up",
+            at_point({"c_meta": 8.0}, _PAPER, factor=0.5) < 0.0,
+            says="start-up is the meta algorithm's",
+            **_ROW,
         ),
-        at_point(
-            {"c_eta": 16.0},
-            _PAPER,
-            on="norm-4",
+        *observations(
+            "base-saves-less",
+            at_point({"c_eta": 16.0}, _PAPER, factor=0.5) > 0.0,
             says="a quarter of the base learners' constant saves less than that",
-            place="ours",
-            above=0.5,
+            **_ROW,
         ),
     ),
     notes=("Every map passes through the paper's constants; the third one stays there.",),

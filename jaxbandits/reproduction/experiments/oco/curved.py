@@ -3,12 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.environments.oco.quadratic_losses import QuadraticLosses
-from jaxbandits.environments.oco.sequences import Alternating, Drift, IsolatedFlips
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against, Curves
-from jaxbandits.reproduction.engine.statements import growth, higher, lower, mean_within
+from jaxbandits.oco import Alternating, Drift, IsolatedFlips, PseudoHuberLosses, QuadraticLosses
+from jaxbandits.reproduction.engine import Against, Curves, Panel, growth, mean, observations
 from jaxbandits.reproduction.experiments.oco.setting import (
     RADIUS_FOR_D,
     STUDY,
@@ -60,29 +56,33 @@ CURVED = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 50),
     claims=(
-        *mean_within(
-            "OONS",
-            "share_of_bound",
+        *observations(
+            "within-bound",
+            mean("OONS", of="share_of_bound") < 1.0,
             on=_PANELS,
             says="on curved losses OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
-            place="ours, on Theorem 3.2",
-            high=1.0,
+            place="Theorem 3.2",
         ),
-        *growth(
-            "OONS",
+        *observations(
+            "grows-as-root-t",
+            growth("OONS") < 0.5,
             on=("iid-0.5", "huber", "flips-1"),
             says="sigma^2 + Sigma^2 grow in proportion to T: regret of OONS grows at most as T^(1/2)",
-            place="ours, on Theorem 3.2",
-            high=0.5,
+            place="Theorem 3.2",
         ),
-        *lower(
-            "OONS",
-            "optimistic OMD",
+        *observations(
+            "below-omd",
+            mean("OONS") < mean("optimistic OMD"),
             on=_PANELS,
             says="OONS depends on the variances as optimistic OMD does, which knows the same",
-            place="ours, on Remark 3.3",
+            place="Remark 3.3",
         ),
-        *higher("OGD", "OONS", on=("corrupted", "drift"), says="where the mean changes, a hint helps", place="ours"),
+        *observations(
+            "hint-helps",
+            mean("OGD") > mean("OONS"),
+            on=("corrupted", "drift"),
+            says="where the mean changes, a hint helps",
+        ),
     ),
     notes=(
         "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "

@@ -1,15 +1,11 @@
 """OONS against the dimension, and against the rank of what its hints get wrong."""
 
-import functools
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import growth_over_panels, panel_ratio
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE, FLAT
+from jaxbandits.oco import LinearLosses
+from jaxbandits.reproduction.engine import COMPARABLE, FLAT, Against, Panel, growth_over, observations, panel_ratio
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
 
 _SIZES = (1, 2, 4, 8, 16)
@@ -17,7 +13,6 @@ _MOST = _SIZES[-1]
 _DIMENSIONS = {f"d-{d}": float(d) for d in _SIZES}
 _RANKS = (1, 4)  # in R^16
 _OONS = ("OONS", "OONS, practical")
-_against_d = functools.partial(growth_over_panels, panels=_DIMENSIONS, axis="d")
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
@@ -47,36 +42,39 @@ DIMENSION = STUDY.experiment(
     panels=_panels,
     record_points=("log", 20),
     claims=(
-        *(
-            _against_d(
-                name,
-                says=f"regret grows at most in proportion to the rank, r = d from 1 to {_MOST}",
-                place="ours, on Theorem 3.1",
-                high=1.0,
-            )
-            for name in _OONS
+        *observations(
+            "grows-as-rank",
+            growth_over(_DIMENSIONS, "d", *_OONS) < 1.0,
+            says=f"regret grows at most in proportion to the rank, r = d from 1 to {_MOST}",
+            place="Theorem 3.1",
         ),
         *(
-            panel_ratio(
-                name,
-                f"r-{r}",
-                f"d-{r}",
-                says=f"the rank r <= d counts, not d: regret on noise of rank {r} in R^{_MOST} is comparable to R^{r}",
-                place="ours, on Theorem 3.1",
-                low=1.0 / COMPARABLE,
-                high=COMPARABLE,
-            )
-            for name in _OONS
+            claim
             for r in _RANKS
+            for claim in observations(
+                "rank-counts",
+                *(panel_ratio(label, f"r-{r}", f"d-{r}").between(1.0 / COMPARABLE, COMPARABLE) for label in _OONS),
+                on={f"r-{r}": f"r = {r}"},
+                says=f"the rank r <= d counts, not d: regret on noise of rank {r} in R^{_MOST} is comparable to R^{r}",
+                place="Theorem 3.1",
+            )
         ),
-        _against_d(
-            "optimistic OMD",
+        *observations(
+            "omd-flat",
+            growth_over(_DIMENSIONS, "d", "optimistic OMD") < FLAT,
             says="bounds of optimistic OMD have no factor r or d, and its regret does not grow with d",
-            place="ours, on Table 1",
-            high=FLAT,
+            place="Table 1",
         ),
-        _against_d("OONS", says="the price of the rank shows: regret of OONS grows with d = r", place="ours", low=FLAT),
-        _against_d("OONS, practical", says="it grows with small constants too", place="ours", low=FLAT),
+        *observations(
+            "rank-shows",
+            growth_over(_DIMENSIONS, "d", "OONS") > FLAT,
+            says="the price of the rank shows: regret of OONS grows with d = r",
+        ),
+        *observations(
+            "small-constants-too",
+            growth_over(_DIMENSIONS, "d", "OONS, practical") > FLAT,
+            says="it grows with small constants too",
+        ),
     ),
     notes=(
         "Linear losses on the unit ball, m = 0.1, s = 0.9: the noise has the same length in every d, and sigma^2 "

@@ -5,20 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
-from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
-from jaxbandits.algorithms.oco.optimistic_ftrl_2022 import OptimisticFTRL2022
-from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
-from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.random_order import RandomOrder
-from jaxbandits.environments.oco.sequences import Alternating, Drift, IsolatedFlips, Piecewise
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against, Curves
-from jaxbandits.reproduction.engine.statements import higher, lower, mean_within
+from jaxbandits import oco
+from jaxbandits.domains import L2Ball
+from jaxbandits.reproduction.engine import Against, Curves, Panel, mean, observations
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, panels_beside_bounds, share_of_bound
 
 _E1_DIM = 5
@@ -30,30 +19,30 @@ def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, A
     dim, lipschitz = panel.environment.dim, float(panel.environment.lipschitz)
     common = {"dim": dim, "lipschitz": lipschitz}
     return {
-        "OONS": OONS.theory(**common),
-        "OONS, practical": OONS.practical(**common),
-        "optimistic OMD": OptimisticOMD(**common),
-        "optimistic FTRL 2022": OptimisticFTRL2022(**common, offset=2.0 * lipschitz),
-        "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
-        "OGD": OGD(**common),
-        "AdaGrad-norm": AdaGradNorm(dim=dim),
-        "optax AdaGrad": OptaxLearner.adagrad(dim=dim, learning_rate=1.0, domain=L2Ball()),
-        "optax COCOB": OptaxLearner.cocob(dim=dim, domain=L2Ball()),
-        "optax Prodigy": OptaxLearner.prodigy(dim=dim, domain=L2Ball()),
+        "OONS": oco.OONS.theory(**common),
+        "OONS, practical": oco.OONS.practical(**common),
+        "optimistic OMD": oco.OptimisticOMD(**common),
+        "optimistic FTRL 2022": oco.OptimisticFTRL2022(**common, offset=2.0 * lipschitz),
+        "optimistic FTRL 2023": oco.OptimisticFTRL2023(dim=dim),
+        "OGD": oco.OGD(**common),
+        "AdaGrad-norm": oco.AdaGradNorm(dim=dim),
+        "optax AdaGrad": oco.OptaxLearner.adagrad(dim=dim, learning_rate=1.0, domain=L2Ball()),
+        "optax COCOB": oco.OptaxLearner.cocob(dim=dim, domain=L2Ball()),
+        "optax Prodigy": oco.OptaxLearner.prodigy(dim=dim, domain=L2Ball()),
     }
 
 
 def _e1_environments(horizon: int) -> dict[str, tuple[str, Any]]:
-    def iid(noise: float) -> LinearLosses:
-        return LinearLosses(dim=_E1_DIM, mean=0.1, noise_scale=noise)
+    def iid(noise: float) -> oco.LinearLosses:
+        return oco.LinearLosses(dim=_E1_DIM, mean=0.1, noise_scale=noise)
 
-    def adversary(period: int) -> LinearLosses:
-        return LinearLosses(dim=_E1_DIM, mean=1.0, noise_scale=0.0, sequence=Alternating(period=period))
+    def adversary(period: int) -> oco.LinearLosses:
+        return oco.LinearLosses(dim=_E1_DIM, mean=1.0, noise_scale=0.0, sequence=oco.Alternating(period=period))
 
-    def moving(sequence: Any) -> LinearLosses:
-        return LinearLosses(dim=_E1_DIM, mean=0.1, noise_scale=0.3, sequence=sequence)
+    def moving(sequence: Any) -> oco.LinearLosses:
+        return oco.LinearLosses(dim=_E1_DIM, mean=0.1, noise_scale=0.3, sequence=sequence)
 
-    corrupted = IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
+    corrupted = oco.IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
     corners = np.eye(_E1_DIM)[[0, 1, 2, 3]]
     return {
         "iid-0.9": ("i.i.d., s = 0.9", iid(0.9)),
@@ -64,9 +53,9 @@ def _e1_environments(horizon: int) -> dict[str, tuple[str, Any]]:
         "flips-8": ("adversary, P = 8", adversary(8)),
         "flips-64": ("adversary, P = 64", adversary(64)),
         "corrupted": ("corrupted, C = 64, s = 0.3", moving(corrupted)),
-        "random-order": ("random order, n = 64, s = 0.9", RandomOrder(dim=_E1_DIM, pool_size=64)),
-        "drift": ("drift, s = 0.3", moving(Drift(horizon=horizon))),
-        "piecewise": ("four segments, s = 0.3", moving(Piecewise.evenly(corners, horizon))),
+        "random-order": ("random order, n = 64, s = 0.9", oco.RandomOrder(dim=_E1_DIM, pool_size=64)),
+        "drift": ("drift, s = 0.3", moving(oco.Drift(horizon=horizon))),
+        "piecewise": ("four segments, s = 0.3", moving(oco.Piecewise.evenly(corners, horizon))),
     }
 
 
@@ -85,34 +74,32 @@ E1 = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 60),
     claims=(
-        *mean_within(
-            "OONS",
-            "share_of_bound",
+        *observations(
+            "within-bound",
+            mean("OONS", of="share_of_bound") < 1.0,
             on=_FIXED,
             says="OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
-            place="ours, on Theorem 3.2",
-            high=1.0,
+            place="Theorem 3.2",
         ),
-        *lower(
-            "OONS",
-            "optimistic OMD",
+        *observations(
+            "below-omd",
+            mean("OONS") < mean("optimistic OMD"),
             on=(*_FIXED, "drift", "piecewise"),
             says="knowing the same, OONS does no worse than optimistic OMD",
-            place="ours, on Table 1",
+            place="Table 1",
         ),
-        *higher(
-            "OGD",
-            "OONS",
+        *observations(
+            "noise-decides",
+            mean("OGD") > mean("OONS"),
             on=("iid-0.9", "flips-1"),  # without noise (iid-0) both end at the same corner: a tie
             says="the noise decides, not T",
-            place="ours, on Table 1",
+            place="Table 1",
         ),
-        *higher(
-            "OGD",
-            ("OONS", "OONS, practical"),
+        *observations(
+            "hint-helps",
+            mean("OGD") > mean("OONS", "OONS, practical"),
             on=("corrupted", "drift", "piecewise"),
             says="where the mean changes, a hint helps",
-            place="ours",
         ),
     ),
     notes=(

@@ -4,10 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import rate
+from jaxbandits.oco import CAOONS, PseudoHuberLosses
+from jaxbandits.reproduction.engine import Panel, observations, rate, theorems
 from jaxbandits.reproduction.experiments.oco.setting import AS_PRINTED, STUDY
 
 _STUCK = math.sqrt(17.0) - 1.0  # f(4) for the minimiser 8: what the printed algorithm pays a round
@@ -38,26 +36,25 @@ E3 = STUDY.experiment(
     algorithms=_ca_oons,
     panels=lambda horizon: _PANELS,
     claims=(
-        *rate(
-            "as printed",
+        *theorems(
+            "stops-growing",
+            rate("as printed") < 0.1,
             on="still",
             says="regret stops growing, since all assumptions hold and the theorem says polylog T for sigma = 0",
             place="(5) and Theorem 4.1 (without a square on b_t, middle step guessed)",
-            high=0.1,
         ),
-        *rate(
-            "as printed",
+        *observations(
+            "stays-at-4",
+            rate("as printed").between(0.99 * _STUCK, 1.01 * _STUCK),
             on="still",
             says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 a round, to 1 %",
-            place="ours",
-            low=0.99 * _STUCK,
-            high=1.01 * _STUCK,
         ),
-        *rate("as printed", on="noisy", says="the same with noise", place="ours", low=3.0),
-        *(
-            claim
-            for name in ("played gradients", "values", "played gradients, one a round")
-            for claim in rate(name, on=_PANELS.keys(), says="repaired, regret stops growing", place="ours", high=0.1)
+        *observations("stays-with-noise", rate("as printed") > 3.0, on="noisy", says="the same with noise"),
+        *observations(
+            "repaired",
+            rate("played gradients", "values", "played gradients, one a round") < 0.1,
+            on=_PANELS.keys(),
+            says="repaired, regret stops growing",
         ),
     ),
     notes=("Without noise all trials are the same one.",),

@@ -6,13 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.oco.adagrad_norm import AdaGradNorm
-from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import panel_ratio
+from jaxbandits.domains import L2Ball
+from jaxbandits.oco import AdaGradNorm, LinearLosses, OptaxLearner
+from jaxbandits.reproduction.engine import Against, Panel, observations, panel_ratio
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
 from jaxbandits.results.trials import Trials
 
@@ -69,18 +65,16 @@ E5 = STUDY.experiment(
     metric="scaled_regret",
     derive=_over_noise,
     record_points=("log", 40),
-    claims=tuple(
-        panel_ratio(
-            name,
-            {"s = 0.05": _of_sigma(0.05)},
-            {"s = 0.8": _of_sigma(0.8)},
-            says=f"{name} scales with the noise",
-            place="ours, on Theorem 3.2",
-            metric="scaled_regret",
-            low=1.0 / _WITHIN,
-            high=_WITHIN,
-        )
-        for name in ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
+    claims=observations(
+        "scales-with-noise",
+        *(
+            panel_ratio(label, {"s = 0.05": _of_sigma(0.05)}, {"s = 0.8": _of_sigma(0.8)}, of="scaled_regret").between(
+                1.0 / _WITHIN, _WITHIN
+            )
+            for label in ("OONS", "OONS, practical", "optimistic OMD", "optimistic FTRL 2023")
+        ),
+        says="{label} scales with the noise",
+        place="Theorem 3.2",
     ),
     notes=(
         "Linear losses on the unit ball of R^2 against u = -e_1; G = 1 is given. Means m: s/sqrt(T) times 1, 4, 16, "

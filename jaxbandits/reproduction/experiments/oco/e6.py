@@ -5,11 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.environments.oco.cell_noise import CellNoise
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import mostly_below
+from jaxbandits.oco import OGD, CellNoise
+from jaxbandits.reproduction.engine import Against, Panel, share, theorems
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.results.trials import Trials
 
@@ -42,15 +39,13 @@ E6 = THEOREMS.experiment(
     claims=tuple(
         claim
         for name, variance in (("uniform", "sigma~^2 is 1 - (1 - 1/n)^n"), ("pointwise", "sigma^2 is 1/n"))
-        for claim in mostly_below(
-            "any learner",
-            f"{name}_error",
+        for claim in theorems(
+            f"{name}-variance",
+            share("any learner", of=f"{name}_error", at_most=_ERROR) > 0.95,
             on={f"n-{n}": f"n = {n}" for n in _CELLS},
             says=f"the {name} variance {variance} to within {_ERROR:g}",
             place="Proposition A.1",
-            share=0.95,
-            threshold=_ERROR,
-            trials=200,
+            least=200,
         )
     ),
     notes=("An identity about noise, not about learners: nobody's play matters here.",),

@@ -1,18 +1,12 @@
 """Theorems 3.2, 4.1 and 4.5: growth of regret where the step sizes have left their caps, beside the laws."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import growth
-from jaxbandits.reproduction.engine.statistic import exponent_of
+from jaxbandits.oco import CAOONS, CLAOONS, OONS
+from jaxbandits.reproduction.engine import Curves, Panel, exponent_of, growth, observations, slug
 from jaxbandits.reproduction.experiments.oco import curved, origin
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
 
@@ -46,17 +40,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _claims() -> Iterable[Claim]:
-    high = exponent_of(law, POINTS.tolist())
-    says = f"regret of {{}} grows at most as sqrt(T) log T does, to the power {high:.3f} over the last decade"
-    for name, panels, place in (
-        ("OONS", _CURVED, "Theorem 3.2"),
-        ("CA-OONS", _ORIGIN, "Appendix D (2 in place of ||u||)"),
-        ("CLA-OONS", _ORIGIN, "Theorem 4.5"),
-    ):
-        where = f"ours, on {place} (an upper bound)"
-        yield from growth(name, on=panels.values(), says=says.format(name), place=where, high=high)
-
+_EXPONENT = exponent_of(law, POINTS.tolist())
 
 GROWTH = STUDY.experiment(
     "growth",
@@ -68,7 +52,22 @@ GROWTH = STUDY.experiment(
     algorithms=_learners,
     panels=_panels,
     record_points=("log", 60),
-    claims=tuple(_claims()),
+    claims=tuple(
+        claim
+        for label, panels, place in (
+            ("OONS", _CURVED, "Theorem 3.2"),
+            ("CA-OONS", _ORIGIN, "Appendix D (2 in place of ||u||)"),
+            ("CLA-OONS", _ORIGIN, "Theorem 4.5"),
+        )
+        for claim in observations(
+            f"{slug(label)}-grows-as-law",
+            growth(label) < _EXPONENT,
+            on=panels.values(),
+            says=f"regret of {label} grows at most as sqrt(T) log T does, to the power {_EXPONENT:.3f} over the last "
+            "decade",
+            place=f"{place} (an upper bound)",
+        )
+    ),
     notes=(
         "The problems of oco/curved and oco/origin, 8 to 16 times as long. The laws have logarithms: log(1 + T eta_1) "
         "of Theorem 3.1 with its eta_1 = 1/256, whose exponent over the last decade is that of the claims. A root "

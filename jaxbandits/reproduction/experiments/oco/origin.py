@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.algorithms.oco.kt_betting import KTBetting
-from jaxbandits.algorithms.oco.parameter_free_md import ParameterFreeMD
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.environments.oco.sequences import Alternating
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import growth, higher, mostly_below
-from jaxbandits.reproduction.engine.thresholds import FLAT, MUCH, always
+from jaxbandits.oco import CAOONS, CLAOONS, Alternating, KTBetting, LinearLosses, ParameterFreeMD, PseudoHuberLosses
+from jaxbandits.reproduction.engine import (
+    FLAT,
+    MUCH,
+    Curves,
+    Panel,
+    always,
+    growth,
+    mean,
+    observations,
+    share,
+    theorems,
+)
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, VALUES
 
 _PANELS = ("flips", "noise")
@@ -53,44 +55,40 @@ ORIGIN = STUDY.experiment(
     panels=panels,
     record_points=("log", 60),
     claims=(
-        *growth(
-            "CA-OONS",
+        *theorems(
+            "flat",
+            growth("CA-OONS") < FLAT,
             on=_PANELS,
             says="O~(0) at u = 0: regret of CA-OONS against the origin does not grow with T",
             place="Theorem 4.1, (8) read at u = 0",
-            high=FLAT,
         ),
-        *growth(
-            "CA-OONS",
+        *observations(
+            "ca-oons-root-t",
+            growth("CA-OONS") < 0.5,
             on=_PANELS,
             says="as the proof has it, with 2 for ||u||, regret of CA-OONS against the origin grows at most as T^(1/2)",
-            place="ours, on Appendix D",
-            high=0.5,
+            place="Appendix D",
         ),
-        *growth(
-            "CLA-OONS",
+        *observations(
+            "cla-oons-root-t",
+            growth("CLA-OONS") < 0.5,
             on=_PANELS,
             says="at u = 0 G^2 (sigma_1:T + G_1:T)^(1/2) is left: regret of CLA-OONS grows at most as T^(1/2)",
-            place="ours, on Theorem 4.5",
-            high=0.5,
+            place="Theorem 4.5",
         ),
-        *higher(
-            "CA-OONS",
-            "CA-OONS, small radii too",
+        *observations(
+            "small-radii",
+            mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"),
             on=_PANELS,
-            factor=MUCH,
             says="radii 1, 1/2, ... beside the paper's 2, 4, ... cut the regret against the origin",
-            place="ours",
         ),
-        *mostly_below(
-            "KT betting",
-            "regret",
+        *observations(
+            "keeps-wealth",
+            share("KT betting", of="regret", at_most=1.001 * _BET) > always(200),
             on=_PANELS,
-            threshold=1.001 * _BET,
-            share=always(200),
             says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
-            place="ours, on Orabona & Pal 2016",
-            trials=200,
+            place="Orabona & Pal 2016",
+            least=200,
         ),
     ),
     notes=(

@@ -7,13 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import mostly_below
-from jaxbandits.reproduction.engine.thresholds import always
+from jaxbandits.oco import CLAOONS, LinearLosses, PseudoHuberLosses
+from jaxbandits.reproduction.engine import Curves, Panel, always, observations, share, theorems
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS, THEORY
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
@@ -57,12 +52,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {"CLA-OONS": CLAOONS(dim=dim), "CLA-OONS, practical": CLAOONS.practical(dim=dim)}
 
 
-_CLAIMED = (  # metric, its largest value, place, statement
-    ("restarts_over_log", 1.0, "Section 4.2", "D_t is updated at most O(log T) times, constant 1: log2(T)"),
-    ("restarts_over_half_log", 1.0, "ours, on Appendix E", "D_t is updated at most log2(T) / 2 + 2 times"),
-    ("radius_over_root", 1.0, "Appendix E", "as printed, max D_t < sqrt(T)"),
-    ("radius_over_root", 2.0, "ours, on Appendix E", "what follows from the update: max D_t <= 2 sqrt(T)"),
-)
+_ROWS = {"on": ("linear", "small", "large", "curved"), "least": 200}
 
 RESTARTS = THEOREMS.experiment(
     "restarts",
@@ -78,19 +68,35 @@ RESTARTS = THEOREMS.experiment(
     record_points=("log", 60),
     meters=(Meter("restarts", restarted, "sum"), Meter("radius", lambda r: r.state.bound, "last")),
     derive=shares,
-    claims=tuple(
-        claim
-        for metric, limit, place, says in _CLAIMED
-        for claim in mostly_below(
-            "CLA-OONS",
-            metric,
-            on=("linear", "small", "large", "curved"),
-            says=says,
-            place=place,
-            threshold=limit,
-            share=always(200),
-            trials=200,
-        )
+    claims=(
+        *theorems(
+            "few-updates",
+            share("CLA-OONS", of="restarts_over_log") > always(200),
+            says="D_t is updated at most O(log T) times, constant 1: log2(T)",
+            place="Section 4.2",
+            **_ROWS,
+        ),
+        *observations(
+            "half-as-many",
+            share("CLA-OONS", of="restarts_over_half_log") > always(200),
+            says="D_t is updated at most log2(T) / 2 + 2 times",
+            place="Appendix E",
+            **_ROWS,
+        ),
+        *theorems(
+            "radius-as-printed",
+            share("CLA-OONS", of="radius_over_root") > always(200),
+            says="as printed, max D_t < sqrt(T)",
+            place="Appendix E",
+            **_ROWS,
+        ),
+        *observations(
+            "radius-as-updated",
+            share("CLA-OONS", of="radius_over_root", at_most=2.0) > always(200),
+            says="what follows from the update: max D_t <= 2 sqrt(T)",
+            place="Appendix E",
+            **_ROWS,
+        ),
     ),
     notes=(
         "D doubles at least at every restart, and no restart leaves D_t^2 below the sum of gradients' norms (each over "

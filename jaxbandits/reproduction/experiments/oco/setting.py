@@ -8,22 +8,16 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from jaxbandits import oco
 from jaxbandits.algorithms.oco import multipliers
-from jaxbandits.algorithms.oco.ca_oons import CAOONS
-from jaxbandits.algorithms.oco.cla_oons import CLAOONS
 from jaxbandits.algorithms.oco.constants import scaled_constants
-from jaxbandits.algorithms.oco.ogd import OGD
-from jaxbandits.algorithms.oco.oons import OONS
-from jaxbandits.algorithms.oco.optimistic_ftrl_2023 import OptimisticFTRL2023
-from jaxbandits.algorithms.oco.optimistic_omd import OptimisticOMD
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.reproduction.engine.experiment import Interpretation, Panel
-from jaxbandits.reproduction.engine.study import Study
-from jaxbandits.reproduction.engine.tuning import (
+from jaxbandits.reproduction.engine import (
     TOLERANCE,
+    Interpretation,
     Multipliers,
     MultiplierTable,
+    Panel,
+    Study,
     TunedLearner,
     Tuning,
     with_multipliers,
@@ -54,11 +48,11 @@ def on_the_ball(dim: int, lipschitz: float = 1.0) -> dict[str, Any]:
     """Make OONS and the learners that know D and G too, on the unit ball of R^d, given G."""
     common: dict[str, Any] = {"dim": dim, "lipschitz": lipschitz}
     return {
-        "OONS": OONS.theory(**common),
-        "OONS, practical": OONS.practical(**common),
-        "optimistic OMD": OptimisticOMD(**common),
-        "optimistic FTRL 2023": OptimisticFTRL2023(dim=dim),
-        "OGD": OGD(**common),
+        "OONS": oco.OONS.theory(**common),
+        "OONS, practical": oco.OONS.practical(**common),
+        "optimistic OMD": oco.OptimisticOMD(**common),
+        "optimistic FTRL 2023": oco.OptimisticFTRL2023(dim=dim),
+        "OGD": oco.OGD(**common),
     }
 
 
@@ -93,12 +87,12 @@ _MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the constants of the pap
 
 def linear_losses() -> Panel:
     """Make the problem on which OONS is tried with other constants: linear losses on the unit ball, in [-1, 1]."""
-    return Panel("i.i.d. linear losses, m = 0.1, s = 0.9", LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
+    return Panel("i.i.d. linear losses, m = 0.1, s = 0.9", oco.LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
 
 
 def smooth_losses() -> Panel:
     """Make that of learners on R^d: the best point has norm 4."""
-    return Panel("pseudo-Huber losses, ||u|| = 4", PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
+    return Panel("pseudo-Huber losses, ||u|| = 4", oco.PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
 
 
 def _tuned_learner(make: Callable[[int, int], Any], panel: Panel, rounds: int) -> TunedLearner:
@@ -120,9 +114,11 @@ TABLE = MultiplierTable(
         tolerance=TOLERANCE,
     ),
     {
-        "oons": _tuned_learner(lambda dim, horizon: OONS.theory(dim=dim), linear_losses(), 2**13),
-        "ca_oons": _tuned_learner(lambda dim, horizon: CAOONS.theory(dim=dim, horizon=horizon), smooth_losses(), 2**11),
-        "cla_oons": _tuned_learner(lambda dim, horizon: CLAOONS.theory(dim=dim), smooth_losses(), 2**11),
+        "oons": _tuned_learner(lambda dim, horizon: oco.OONS.theory(dim=dim), linear_losses(), 2**13),
+        "ca_oons": _tuned_learner(
+            lambda dim, horizon: oco.CAOONS.theory(dim=dim, horizon=horizon), smooth_losses(), 2**11
+        ),
+        "cla_oons": _tuned_learner(lambda dim, horizon: oco.CLAOONS.theory(dim=dim), smooth_losses(), 2**11),
     },
     preset="tuned",
 )

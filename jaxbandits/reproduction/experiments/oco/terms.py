@@ -1,15 +1,10 @@
 """Theorem 4.5: regret of CLA-OONS beside all terms of the bound, against ||u|| and against G."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.oco.cla_oons import CLAOONS
-from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against, Curves
-from jaxbandits.reproduction.engine.statements import growth_over_panels, mean_within
-from jaxbandits.reproduction.engine.statistic import exponent_of
+from jaxbandits.oco import CLAOONS, PseudoHuberLosses
+from jaxbandits.reproduction.engine import Against, Curves, Panel, exponent_of, growth_over, mean, observations
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, share_of_bound
 from jaxbandits.theory.oco import theorem_4_5
 
@@ -49,29 +44,6 @@ def _learner(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {"CLA-OONS": CLAOONS(dim=panel.environment.dim)}
 
 
-def _claims() -> Iterable[Claim]:
-    yield from mean_within(
-        "CLA-OONS",
-        "share_of_bound",
-        on=(*_NORMS, *_SCALES),
-        says="regret of CLA-OONS ends below the sum of the terms, hidden constants and logarithms 1",
-        place="ours, on Theorem 4.5",
-        high=1.0,
-    )
-    for axis, panels, law in (
-        ("||u||", _NORMS, lambda norm: visible_bound(norm, 1.0, HORIZON)),
-        ("G", _SCALES, lambda scale: visible_bound(_NORM, scale, HORIZON)),
-    ):
-        yield growth_over_panels(
-            "CLA-OONS",
-            panels,
-            axis,
-            says=f"regret of CLA-OONS grows with {axis} no faster than the sum of the terms does",
-            place="ours, on Theorem 4.5 (an upper bound)",
-            high=exponent_of(law, list(panels.values())),
-        )
-
-
 TERMS = STUDY.experiment(
     "terms",
     "Theorem 4.5",
@@ -84,7 +56,28 @@ TERMS = STUDY.experiment(
     tabulated=("share_of_bound",),
     derive=share_of_bound,
     record_points=("log", 40),
-    claims=tuple(_claims()),
+    claims=(
+        *observations(
+            "within-bound",
+            mean("CLA-OONS", of="share_of_bound") < 1.0,
+            on=(*_NORMS, *_SCALES),
+            says="regret of CLA-OONS ends below the sum of the terms, hidden constants and logarithms 1",
+            place="Theorem 4.5",
+        ),
+        *(
+            claim
+            for id, axis, panels, law in (
+                ("grows-with-norm", "||u||", _NORMS, lambda norm: visible_bound(norm, 1.0, HORIZON)),
+                ("grows-with-scale", "G", _SCALES, lambda scale: visible_bound(_NORM, scale, HORIZON)),
+            )
+            for claim in observations(
+                id,
+                growth_over(panels, axis, "CLA-OONS") < exponent_of(law, list(panels.values())),
+                says=f"regret of CLA-OONS grows with {axis} no faster than the sum of the terms does",
+                place="Theorem 4.5 (an upper bound)",
+            )
+        ),
+    ),
     notes=(
         "The terms: ||u||^2 (sqrt(sigma^2) + sqrt(Sigma^2)), G^2 ||u||^2, ||u||^4, G ||u||^3 and G^2 sqrt(sigma + "
         "frak-G). At G = 1 the second last rules for ||u|| up to 16 and ||u||^4 beyond; over G the last, G^2.5.",

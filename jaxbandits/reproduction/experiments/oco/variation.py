@@ -3,11 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.environments.oco.linear_losses import LinearLosses
-from jaxbandits.environments.oco.sequences import Alternating
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import growth_over_panels, mean_within
+from jaxbandits.oco import Alternating, LinearLosses
+from jaxbandits.reproduction.engine import Against, Panel, growth_over, mean, observations
 from jaxbandits.reproduction.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, share_of_bound
 from jaxbandits.theory.oco import visible_bound
 
@@ -40,28 +37,17 @@ VARIATION = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 20),
     claims=(
-        *(
-            claim
-            for name in ("OONS", "OONS, practical")
-            for claim in mean_within(
-                name,
-                "share_of_bound",
-                on=_AMPLITUDE_PANELS.keys(),
-                says=f"{name} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
-                place="ours, on Theorem 3.2",
-                high=1.0,
-            )
+        *observations(
+            "within-bound",
+            mean("OONS", "OONS, practical", of="share_of_bound") < 1.0,
+            on=_AMPLITUDE_PANELS.keys(),
+            says="{label} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+            place="Theorem 3.2",
         ),
-        *(
-            growth_over_panels(
-                name,
-                _AMPLITUDE_PANELS,
-                "m",
-                says="regret grows at most in proportion to Sigma",
-                place="ours",
-                high=1.0,
-            )
-            for name in _OPTIMISTIC
+        *observations(
+            "grows-as-variation",
+            growth_over(_AMPLITUDE_PANELS, "m", *_OPTIMISTIC) < 1.0,
+            says="regret grows at most in proportion to Sigma",
         ),
     ),
     notes=(
