@@ -20,13 +20,12 @@ from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine import statistic
-from jaxbandits.reproduction.engine.claim import Claim, Measured
+from jaxbandits.reproduction.engine.claim import KINDS, Measured
 from jaxbandits.reproduction.engine.verdict import judge, word
 from jaxbandits.reproduction.experiments.glm import kappa_star
 from jaxbandits.reproduction.experiments.linear import bound_only, noiseless, scale
 from jaxbandits.reproduction.experiments.linear.setting import NORMALISATIONS
 from jaxbandits.reproduction.experiments.oco import e5
-from jaxbandits.results.intervals import unbounded
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from jaxbandits.theory import coco
@@ -35,27 +34,34 @@ from jaxbandits.theory.oco import visible_bound
 from jaxbandits.types import ArmDecision, Reward
 from tests.results import made
 
-PLACE = re.compile(
-    r"(ours|(v2 )?Figures?|Tables?|Theorems?|Lemmas?|Appendix|Algorithms?|Example|Proposition|Section|Corollary|"
-    r"Remarks?|\(\d+\)|Abeille|Chen|Filippi|Lee|Sinha|Orabona|Faury|Garber)"
-)
-
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_claim_says_whose_sentence_it_is(name):
-    """A place in a paper, or "ours" in front; never only somewhere in the text."""
+    """A place in a paper, but of what is ours; presets that there are; words, and a panel by its title."""
     experiment = EXPERIMENTS[name]
     for claim in experiment.claims:
-        assert PLACE.match(claim.source), claim.source
-        assert "ours" not in claim.text or claim.source.startswith("ours"), claim.text
+        assert claim.place or claim.kind == "observation", claim.id
+        assert not claim.place.startswith("ours") and claim.says, claim.id
+        assert (claim.unit == "repeats") >= (claim.kind == "time"), claim.id
         assert set(claim.presets) <= set(experiment.presets)
+        assert set(claim.panels) <= set(experiment.panels(experiment.horizon)), claim.id
+        assert not re.search("environment=|[{}]|  ", claim.text), claim.text
     assert experiment.headline in ("", *experiment.presets)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_rows_of_a_sentence_share_its_kind(name):
+    """It is counted once, among sentences of one kind."""
+    kinds: dict[str, set[str]] = {}
+    for claim in EXPERIMENTS[name].claims:
+        kinds.setdefault(claim.sentence, set()).add(claim.kind)
+    assert all(len(of) == 1 for of in kinds.values()), kinds
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_no_claim_is_decided_on_few_seeds(name):
     """Fewer than 32 values show no skewness, which intervals of means rest on; medians of times have 3 repeats."""
-    assert all(claim.trials == 3 or claim.trials >= 32 for claim in EXPERIMENTS[name].claims)
+    assert all(claim.least >= (3 if claim.unit == "repeats" else 32) for claim in EXPERIMENTS[name].claims)
 
 
 def told(levels, times=None, metric="regret", seeds=64):
@@ -344,37 +350,9 @@ def test_rs_glincb_is_comparable_in_figure_1_and_underperforms_in_figure_3():
     }
 
 
-@pytest.mark.parametrize(
-    ("place", "is_time", "kind"),
-    [
-        ("Figure 4; Appendix E.2", False, "statement"),
-        ("v2 Figure 3", False, "statement"),
-        ("Figure 1, right; Section 5", True, "time"),
-        ("Tables 1 and 2, time per round", True, "time"),
-        ("Theorem 2", False, "theorem"),
-        ("(41)", False, "theorem"),
-        ("Lee, Yun & Jun, Theorem 3.1", False, "theorem"),
-        ("ours, on Figure 1", False, "observation"),
-        ("ours: in no table", True, "observation"),
-    ],
-)
-def test_the_kind_of_a_claim_is_known_from_its_place(place, is_time, kind):
-    claim = Claim("text", place, lambda measured: unbounded(0), trials=3 if is_time else 50)
-    assert claim.kind == kind
-    assert (word(claim.kind, "does not hold") == "does not hold") == (kind == "statement")
-    assert word(claim.kind, "not decided") == "not decided"
-
-
-def test_a_sentence_is_the_text_without_its_panel():
-    """The panel stands in brackets behind it, or behind the comparison where rivals share it; no two are alike."""
-    for experiment in EXPERIMENTS.values():
-        for claim in experiment.claims:
-            if claim.sentence:
-                assert re.fullmatch(r"(: .+)?( \(.+\))?", claim.text.removeprefix(claim.sentence)), claim.text
-            assert "environment=" not in claim.text, claim.text  # a panel for its title
-        assert len({claim.text for claim in experiment.claims}) == len(experiment.claims)
-    several = [claim.sentence for claim in EXPERIMENTS["linear/bound"].claims]
-    assert len(several) == 4 * len(set(several))  # of four laws
+def test_only_a_statement_of_a_paper_is_said_not_to_hold():
+    assert [kind for kind in KINDS if word(kind, "does not hold") == "does not hold"] == ["statement"]
+    assert {word(kind, "open") for kind in KINDS} == {"open"}
 
 
 def test_what_is_said_not_to_fail_is_out_of_reach():

@@ -34,8 +34,8 @@ def check(experiment, directory, **settings):
     assert {f"{stem}.png", f"{stem}.svg", f"{stem}.pdf", f"{stem}.txt", "manifest.json"} <= names
     assert (directory / f"{stem}.png").stat().st_size > 10_000
     assert len(report.judged) == len(experiment.claims)
-    assert {item.decision for item in report.judged if not item.deterministic} <= {"not decided"}  # too few rounds
-    assert not [item.claim.text for item in report.judged if item.missing]  # a label or a metric that is not there
+    assert {item.decision for item in report.judged if not item.deterministic} <= {"open"}  # too few rounds
+    assert not [item.claim.id for item in report.judged if item.missing]  # a label or a metric that is not there
     for result in report.results.values():
         for trials in result.measured(experiment.metric)[1].values():
             assert not trials.failed(experiment.metric).any()
@@ -170,7 +170,7 @@ def test_derived_metrics_are_those_of_each_label():
             np.testing.assert_array_equal(trials.get("doubled"), 2.0 * trials.get("loss"))
             assert (trials.get("x") == panel.x).all() and len(trials.seeds) == (3 if label == "slow" else 5)
         assert [float(report.results[name][label].final("rate")[0, 0]) for label in ("first", "slow")] == [0.5, 0.25]
-    assert [item.source for item in report.judged] == ["Figure 1", "Figure 1; on a stand-in for Numbers"]
+    assert [item.stand_ins for item in report.judged] == [(), ("Numbers",)]
     assert "panel two: a stand-in for Numbers" in files.text(report)
 
 

@@ -21,6 +21,7 @@ from tests.conftest import UNKNOWN_TESTS
 
 PACKAGE = Path(jaxbandits.__file__).parent
 _NUMERIC = {"base", "tracing", "numerics"}
+FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED = {
     "base": {"base"},
     "tracing": {"base", "tracing"},
@@ -39,7 +40,7 @@ ALLOWED = {
     "diagnostics": _NUMERIC | {"types", "domains", "estimation", "algorithms", "simulation", "diagnostics"},
     "reproduction": _NUMERIC
     | {"types", "domains", "estimation", "algorithms", "environments", "results", "simulation", "theory"}
-    | {"diagnostics", "reproduction"},
+    | {"diagnostics", "reproduction", *FAMILIES},
     "testing": _NUMERIC | {"types", "results", "simulation", "testing"},
     "plugins": {"base"},
     "__main__": {"cli"},
@@ -49,7 +50,6 @@ ALLOWED = {
     },
     "cli": {"base", "commands", "plugins"},
 }
-FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
 ALLOWED["data"] |= {"results", "evaluation"}
 ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}

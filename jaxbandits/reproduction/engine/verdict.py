@@ -79,7 +79,7 @@ class Verdict:
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """What it rests on besides the paper: other data, reconstructed learners, guessed settings."""
+        """Other data, reconstructed learners and guessed settings that it rests on."""
         return (*(f"a stand-in for {name}" for name in self.stand_ins), *self.marks)
 
     @property
