@@ -24,7 +24,7 @@ def test_figure_1_in_miniature():
         fig1, panels=lambda horizon: {"figure": fig1.panels(horizon)["figure"]}, claims=fig1.claims[:1]
     )
     report = run(small, seeds=3, horizon=80, without=("SCOFW-TVC", "OPDP"), progress=False, record_points=4)
-    assert {item.decision for item in report.judged} == {"not decided"}
+    assert {item.decision for item in report.judged} == {"open"}
     for label, trials in report.results["figure"].trials.items():
         calls = trials.get("oracle_calls")[0, 0]
         # one a round, and of LPM as many as its knobs ask for, up to 100 a block

@@ -92,8 +92,8 @@ def test_laws_have_their_logarithms():
     (claim, *_) = EXPERIMENTS["oco/growth"].claims
     ends = [growth.HORIZON / 10.0, growth.HORIZON]
     assert claim.high == pytest.approx(exponent_of(lambda t: math.sqrt(t) * math.log(1 + t / 256), ends), abs=2e-3)
-    texts = {claim.text: claim for claim in EXPERIMENTS["coco/rates"].claims if claim.text.startswith("violation")}
-    (violation,) = (claim for text, claim in texts.items() if "OFW-TVC, theory" in text)
+    claims = {claim.id: claim for claim in EXPERIMENTS["coco/rates"].claims}
+    violation = claims["growth-theorem-1-violation/ofw-tvc-theory"]
     horizons = 10.0 ** np.arange(3.0, 6.5, 0.5)
     law = exponent_of(lambda t: t**0.75 * math.log(2 + 4 * t), list(horizons))
     assert violation.high == pytest.approx(law) and 0.83 < law < 0.85
@@ -108,7 +108,7 @@ def test_bounds_of_bandit_feedback_are_out_of_reach():
     for label in ("BFW-TVC", "SCBFW-TVC"):
         assert min(bandit.bounds(label, 1e5)) > G * 2.0 * 1e5
     cannot = [claim for claim in EXPERIMENTS["coco/bandit"].claims if claim.cannot_fail]
-    assert len(cannot) == 4 and all(claim.source.startswith("Theorem") for claim in cannot)
+    assert len(cannot) == 4 and all(claim.place.startswith("Theorem") for claim in cannot)
 
 
 def test_terms_of_theorem_4_5_on_pseudo_huber_losses():

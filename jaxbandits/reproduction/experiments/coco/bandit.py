@@ -5,16 +5,21 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.coco.bfw_tvc import BFWTVC
-from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
-from jaxbandits.domains import points
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import growth_over_panels, mean_within, mostly_below
-from jaxbandits.reproduction.engine.statistic import exponent_of
-from jaxbandits.reproduction.engine.thresholds import OUT_OF_REACH, always
+from jaxbandits.coco import BFWTVC, SCBFWTVC, QuadraticConstraints
+from jaxbandits.domains import L2Ball, points
+from jaxbandits.reproduction.engine import (
+    OUT_OF_REACH,
+    Claim,
+    Panel,
+    always,
+    exponent_of,
+    growth_over,
+    mean,
+    observations,
+    share,
+    slug,
+    theorems,
+)
 from jaxbandits.reproduction.experiments.coco.rates import Rates
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants
 from jaxbandits.results.trials import Trials
@@ -24,7 +29,7 @@ from jaxbandits.theory import coco as theory
 HORIZON = 10**5
 _SHARES = {f"T-{k}": 10.0 ** (k / 2.0 - 2.0) for k in range(5)}  # 10^3, 10^3.5, ..., 10^5 for a horizon of 10^5
 _LAST = "T-4"
-_THEOREMS = {"BFW-TVC": "Theorem 3", "SCBFW-TVC": "Theorem 4"}
+_ALWAYS = always(50)
 _CONSTANT = 0.9  # c over r, the learners' default
 
 
@@ -34,7 +39,7 @@ def _problem() -> QuadraticConstraints:
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
-    rounds = {name: max(16, round(share * horizon)) for name, share in _SHARES.items()}
+    rounds = {name: max(16, round(part * horizon)) for name, part in _SHARES.items()}
     return {name: Panel(f"T = {t:,}", _problem(), x=float(t), rounds=t) for name, t in rounds.items()}
 
 
@@ -77,36 +82,27 @@ def _unfinished(r: Round) -> Any:
     return 1.0 * r.next_state.unfinished if isinstance(r.algorithm, BFWTVC) else 0.0 * r.outcome.loss
 
 
-def _claims() -> Iterable[Claim]:
-    every: dict[str, Any] = {"share": always(50), "trials": 50}
-    for label in ("BFW-TVC", "BFW-TVC, balanced", "SCBFW-TVC"):
-        says, place = f"{label}: plays stay in K though y_m is perturbed by delta u_t", "Algorithms 3 and 4, (20)"
-        yield from mostly_below(label, "norm", on=_SHARES.keys(), says=says, place=place, threshold=1.0 + 1e-9, **every)
-    for label in ("BFW-TVC", "BFW-TVC, balanced"):
-        says = f"{label}: every block ends with a gap of at most eps, within 3.375 sqrt(T) steps"
-        place = "ours, on Algorithm 3, lines 14 to 18 (Jaggi's bound)"
-        yield from mostly_below(label, "unfinished", on=_SHARES.keys(), says=says, place=place, threshold=0.0, **every)
-    for label, place in _THEOREMS.items():
-        at: dict[str, Any] = {"on": _LAST, "place": place, "trials": 50}
-        beyond = {name: OUT_OF_REACH.format(most="G D T", what=name) for name in ("regret", "violation")}
-        says = f"{label}: expected regret is within the bound, constants of the proof included"
-        yield from mean_within(label, "regret_share", says=says, high=1.0, cannot_fail=beyond["regret"], **at)
-        says = f"{label}: violation is within the bound, constants of the proof included"
-        beyond_violation = {"cannot_fail": beyond["violation"], "share": always(50)}
-        yield from mostly_below(label, "violation_share", says=says, **at, **beyond_violation)
-    horizons = [share * HORIZON for share in _SHARES.values()]
-    for label, source in (("BFW-TVC, balanced", "BFW-TVC"), ("SCBFW-TVC", "SCBFW-TVC")):
-        for metric, field in (("feasible_regret", "regret"), ("violation", "violation")):
-            yield growth_over_panels(
-                label,
-                _SHARES,
-                "T",
-                says=f"{field} grows no faster than the bound of {_THEOREMS[source]}, with logarithms and constants",
-                place=f"ours, on {_THEOREMS[source]} (an upper bound)",
-                high=exponent_of(lambda t, source=source, field=field: getattr(bounds(source, t), field), horizons),
-                metric=metric,
-                trials=40,
-            )
+def _of_theorem(theorem: str, label: str, growth_label: str) -> Iterable[Claim]:
+    """Claim a theorem's bounds for `label` after the longest horizon, and that `growth_label` grows no faster."""
+    within = {"regret": mean(label, of="regret_share") < 1.0, "violation": share(label, of="violation_share") > _ALWAYS}
+    horizons = [part * HORIZON for part in _SHARES.values()]
+    for what, metric in (("regret", "feasible_regret"), ("violation", "violation")):
+        yield from theorems(
+            f"{slug(theorem)}-{what}",
+            within[what],
+            on=_LAST,
+            says=f"{'expected ' * (what == 'regret')}{what} is within the bound, constants of the proof included",
+            place=theorem,
+            cannot_fail=OUT_OF_REACH.format(most="G D T", what=what),
+        )
+        law = exponent_of(lambda t, what=what: getattr(bounds(label, t), what), horizons)
+        yield from observations(
+            f"growth-{slug(theorem)}-{what}",
+            growth_over(_SHARES, "T", growth_label, of=metric) < law,
+            says=f"{what} grows no faster than the bound of {theorem}, with logarithms and constants",
+            place=f"{theorem} (an upper bound)",
+            least=40,
+        )
 
 
 BANDIT = STUDY.experiment(
@@ -126,7 +122,24 @@ BANDIT = STUDY.experiment(
     ),
     derive=_shares,
     record_points=2,
-    claims=tuple(_claims()),
+    claims=(
+        *theorems(
+            "plays-in-k",
+            share("BFW-TVC", "BFW-TVC, balanced", "SCBFW-TVC", of="norm", at_most=1.0 + 1e-9) > _ALWAYS,
+            on=_SHARES.keys(),
+            says="plays stay in K though y_m is perturbed by delta u_t",
+            place="Algorithms 3 and 4, (20)",
+        ),
+        *observations(
+            "blocks-end",
+            share("BFW-TVC", "BFW-TVC, balanced", of="unfinished", at_most=0.0) > _ALWAYS,
+            on=_SHARES.keys(),
+            says="every block ends with a gap of at most eps, within 3.375 sqrt(T) steps",
+            place="Algorithm 3, lines 14 to 18 (Jaggi's bound)",
+        ),
+        *_of_theorem("Theorem 3", "BFW-TVC", growth_label="BFW-TVC, balanced"),
+        *_of_theorem("Theorem 4", "SCBFW-TVC", growth_label="SCBFW-TVC"),
+    ),
     notes=(
         "Theorem 3 with the constants of its proof (C_3 there is the C_2 of the statement), Theorem 4 with those of "
         "its proof (beta = 1): the statement's contradict each other. Both bounds exceed G D T, the most that regret "

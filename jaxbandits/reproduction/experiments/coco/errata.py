@@ -8,25 +8,37 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.coco.bfw_tvc import BFWTVC
-from jaxbandits.algorithms.coco.lbpm import LBPM
-from jaxbandits.algorithms.coco.lpm import LPM
-from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
-from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
-from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
-from jaxbandits.algorithms.coco.two_point import TwoPoint
+from jaxbandits.coco import (
+    BFWTVC,
+    LBPM,
+    LPM,
+    OFWTVC,
+    SCBFWTVC,
+    SCOFWTVC,
+    LinearConstraints,
+    QuadraticConstraints,
+    TwoPoint,
+)
 from jaxbandits.diagnostics import coco as meters
-from jaxbandits.domains import points
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.domains.l1_ball import L1Ball
-from jaxbandits.environments.coco.linear_constraints import LinearConstraints
-from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.reproduction.engine.claim import Claim, Measured
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import higher, mean_within, mostly_below
-from jaxbandits.reproduction.engine.statistic import as_statistic, exactly, mean_difference, relative_change, scaled
-from jaxbandits.reproduction.engine.thresholds import OUT_OF_REACH, always
-from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants
+from jaxbandits.domains import L1Ball, L2Ball, points
+from jaxbandits.reproduction.engine import (
+    OUT_OF_REACH,
+    Measured,
+    Panel,
+    Report,
+    always,
+    as_statistic,
+    exactly,
+    mean,
+    mean_difference,
+    measure,
+    observations,
+    relative_change,
+    scaled,
+    share,
+    theorems,
+)
+from jaxbandits.reproduction.experiments.coco.setting import RECONSTRUCTED, STUDY, constants
 from jaxbandits.results import curves
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.trials import Trials
@@ -35,8 +47,6 @@ from jaxbandits.theory import coco as theory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from jaxbandits.reproduction.engine.run import Report
 
 
 class _Case(NamedTuple):
@@ -244,7 +254,7 @@ class Pairs:
 
     name: str = "pairs"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw means with t-intervals against the round."""
         figure, axes = plt.subplots(2, 4, figsize=(14.0, 6.0), layout="constrained")
         for ax, (name, case) in zip(axes.flat, _CASES.items(), strict=True):
@@ -273,58 +283,78 @@ _AXES = {
 }
 
 
-def _mostly(
-    name: str, remedied: bool, metric: str, says: str, place: str, threshold: float = 1.0, **more: Any
-) -> tuple[Claim, ...]:
-    label, most = _pair(name)[0 if remedied else 1], {"share": always(50), "trials": 50}
-    return mostly_below(label, metric, on=name, says=says, place=place, threshold=threshold, **most, **more)
+def _last_form() -> float:
+    """Return the last form of the bound in (41) over the one before it, at the constants of the panel."""
+    environment = _CASES["beta"].environment
+    G, D = float(environment.lipschitz), float(environment.domain.diameter)
+    return theory.theorem_2_last_form(G, D, _HORIZON, 1.0) / theory.theorem_2(G, D, _HORIZON, 1.0).violation
 
 
-def _mean(name: str, remedied: bool, metric: str, says: str, place: str, **ends: float) -> tuple[Claim, ...]:
-    return mean_within(_pair(name)[0 if remedied else 1], metric, on=name, says=says, place=place, **ends)
-
-
-def _doubles(name: str, metric: str, says: str, place: str) -> tuple[Claim, ...]:
-    with_remedy, without = _pair(name)
-    return higher(without, with_remedy, on=name, says=says, place=place, factor=2.0, metric=metric)
-
-
-def _close(metric: str, says: str) -> Claim:
-    with_remedy, without = _pair("beta")
-    statistic = _relative_difference("beta", without, with_remedy, metric)
-    return Claim(says, "ours, on Theorem 2", statistic, low=-0.02, high=0.02)
-
-
-def _last_equality() -> Claim:
-    """Claim that the two forms of the bound in (41) agree, at the constants of the panel."""
-
-    def ratio() -> float:
-        environment = _CASES["beta"].environment
-        G, D = float(environment.lipschitz), float(environment.domain.diameter)
-        return theory.theorem_2_last_form(G, D, _HORIZON, 1.0) / theory.theorem_2(G, D, _HORIZON, 1.0).violation
-
-    says = "the last form of (41) equals the one before it: their ratio is between 0.99 and 1.01"
-    return Claim(says, "(41)", exactly(ratio), low=0.99, high=1.01)
-
-
-def _change_of_units(name: str, place: str) -> Claim:
-    says = f"{name} is free of units: regret over scale changes by less than 1 % when losses are times {_SCALE:g}"
-    statistic = relative_change(f"units-{_SCALE:g}", "units-1", name, "regret_over_scale")
-    return Claim(says, place, statistic, low=-_SAME, high=_SAME)
-
-
-_SAME, _HORIZON = 0.01, 2000
-_BEYOND = OUT_OF_REACH.format(most="G D T", what="violation")
-
-_IN_K, _AT_TARGET = "plays stay in K", "comes within 0.2 ||theta|| of the mean target theta"
-_UNBIASED = "the one-point estimate has the gradient as its mean, within 5 %"
-_GARBER = "ours, on Garber & Kretzu 2024, as reconstructed"
-_THEOREM_1, _THEOREM_2, _27 = "ours, on Theorem 1", "ours, on Theorem 2", "ours, on (27)"
-_CAPPED = f"with sigma = min(1, 2 / sqrt(t - s + 1)) {_IN_K}"
-_UNSEEN = "with the constants of Theorem 1 the constraint weighs at most 0.003 of the loss"
-_ENFORCED = "SCOFW-TVC enforces the constraint once g is as steep as f (l1 ball, tau = 100)"
-_IGNORED = "and ignores it where g is 200 times flatter"
-_BEFORE, _AFTER = f"weighed by Q_{{t-1}} {_UNBIASED}", f"weighed by Q_t {_UNBIASED} (lam beta = 2.5)"
+_REMEDY, _FLAW = ({name: _pair(name)[i] for name in _CASES} for i in (0, 1))  # labels of the learners of each case
+_ALWAYS, _HORIZON, _RADIUS = always(50), 2000, 1.0 + 1e-9
+_GARBER = "Garber & Kretzu 2024, as reconstructed"
+_REGRET, _VIOLATION = "feasible_regret", "violation"
+_BETAS = _FLAW["beta"], _REMEDY["beta"]
+_FREE_OF_UNITS = {  # sentence to the learner that it is about, and its place
+    "ofw-units": ("OFW-TVC", "Algorithm 1"),
+    "bfw-printed-units": ("BFW-TVC, (22) as printed", "(22)"),
+    "bfw-scaled-units": ("BFW-TVC, eta_scale = units", "(22)"),
+    "lbpm-units": ("LBPM", _GARBER),
+}
+_CLAIMS = (
+    *observations("remedy-in-k", share(_REMEDY["step"], of="norm", at_most=_RADIUS) > _ALWAYS, on="step",
+                  says=f"with sigma = {_REMEDY['step']} plays stay in K", place="(12)"),
+    *theorems("printed-in-k", share(_FLAW["step"], of="norm", at_most=_RADIUS) > _ALWAYS, on="step",
+              says="with sigma as printed plays stay in K", place="(12)"),
+    *observations("remedy-lemma-4", share(_REMEDY["step"], of="lemma_4") > _ALWAYS, on="step",
+                  says="with the cap Lemma 4 holds in every round", place="Lemma 4"),
+    *theorems("printed-lemma-4", share(_FLAW["step"], of="lemma_4") > _ALWAYS, on="step",
+              says="with sigma as printed Lemma 4 holds in every round", place="Lemma 4"),
+    *observations("first-level", mean(_FLAW["g-init"], of=_REGRET) > 2.0 * mean(_REMEDY["g-init"], of=_REGRET),
+                  on="g-init", says="G~ = 1 costs regret", place="Algorithm 1, line 1"),
+    *observations("light-weight", mean(_FLAW["weight"], of="weight") < 0.003, on="weight", place="Theorem 1",
+                  says="with the constants of Theorem 1 the constraint weighs at most 0.003 of the loss"),
+    *observations("light-violated", mean(_FLAW["weight"], of=_VIOLATION) > 2.0 * mean(_REMEDY["weight"], of=_VIOLATION),
+                  on="weight", place="Theorem 1",
+                  says="with the constants of Theorem 1 the constraint is violated more than where it weighs as much"),
+    *observations("scaled-enforced", mean(_REMEDY["scale"], of="violation_rate") < 0.1, on="scale", place="Theorem 2",
+                  says="SCOFW-TVC enforces the constraint once g is as steep as f (l1 ball, tau = 100)"),
+    *observations("flat-ignored", mean(_FLAW["scale"], of="violation_rate") > 10.0, on="scale", place="Theorem 2",
+                  says="SCOFW-TVC ignores the constraint where g is 200 times flatter than f"),
+    *observations("remedy-at-target", mean(_REMEDY["centre"], of="distance") < 0.2, on="centre", place="(27)",
+                  says="SCBFW-TVC, re-centred, comes within 0.2 ||theta|| of the mean target theta"),
+    *observations("printed-at-target", mean(_FLAW["centre"], of="distance") < 0.2, on="centre", place="(27)",
+                  says="(27) as printed comes within 0.2 ||theta|| of the mean target theta"),
+    *observations("printed-half-way", mean(_FLAW["centre"], of="distance").between(0.4, 0.6), on="centre", place="(27)",
+                  says="(27) as printed ends half way, at theta / 2"),
+    *(row for what, metric in (("regret", _REGRET), ("violation", _VIOLATION)) for row in observations(
+        f"betas-agree/{what}",
+        measure(f"relative difference in {what}", _relative_difference("beta", *_BETAS, metric), _BETAS)
+        .between(-0.02, 0.02),
+        says="the beta of Theorem 2 and that of its proof differ by less than 2 %", place="Theorem 2")),
+    *theorems("inequality-41", share(_REMEDY["beta"], of="share_of_41") > _ALWAYS, on="beta",
+              says="violation is below the inequality of (41)", place="(41)",
+              cannot_fail=OUT_OF_REACH.format(most="G D T", what="violation")),
+    *theorems("last-form-41", measure("their ratio", exactly(_last_form)).between(0.99, 1.01),
+              says="the last form of (41) equals the one before it", place="(41)"),
+    *observations("remedy-unbiased", mean(_REMEDY["order"], of="slope").between(0.95, 1.05), on="order",
+                  says="weighed by Q_{t-1} the one-point estimate has the gradient as its mean, within 5 %",
+                  place="Algorithm 3, step 6"),
+    *theorems("printed-unbiased", mean(_FLAW["order"], of="slope").between(0.95, 1.05), on="order",
+              says="weighed by Q_t the one-point estimate has the gradient as its mean, within 5 % (lam beta = 2.5)",
+              place="Algorithm 3, step 6"),
+    *observations("quoted-frozen", share(_FLAW["frozen"], of="norm", at_most=0.0) > _ALWAYS, on="frozen",
+                  says="with the quoted eps LPM never moves", place=_GARBER),
+    *observations("remedy-frozen", share(_REMEDY["frozen"], of="norm", at_most=0.0) > _ALWAYS, on="frozen",
+                  says="with eps = 1.8 R^2 / sqrt(T) LPM never moves"),
+    *(row for sentence, (label, place) in _FREE_OF_UNITS.items() for row in observations(
+        sentence,
+        measure("relative change of mean regret over scale",
+                relative_change(f"units-{_SCALE:g}", "units-1", label, "regret_over_scale"), (label,))
+        .between(-0.01, 0.01),
+        says=f"{label} is free of units: regret over scale changes by less than 1 % when losses are times {_SCALE:g}",
+        place=place)),
+)  # fmt: skip
 
 ERRATA = STUDY.experiment(
     "errata",
@@ -336,6 +366,7 @@ ERRATA = STUDY.experiment(
     algorithms=_learners,
     panels=_panels,
     metric="violation",
+    reconstructed=RECONSTRUCTED | dict.fromkeys(_pair("frozen"), RECONSTRUCTED["LPM"]),
     tabulated=("norm", "lemma_4", "feasible_regret", "weight", "distance", "slope"),
     record_points=("log", 40),
     meters=(
@@ -346,32 +377,7 @@ ERRATA = STUDY.experiment(
         Meter("slope_sum", _slope),
     ),
     derive=_derived,
-    claims=(
-        *_mostly("step", True, "norm", _CAPPED, "ours, on (12)", 1.0 + 1e-9),
-        *_mostly("step", False, "norm", f"with sigma as printed {_IN_K}", "(12)", 1.0 + 1e-9),
-        *_mostly("step", True, "lemma_4", "with the cap Lemma 4 holds in every round", "ours, on Lemma 4"),
-        *_mostly("step", False, "lemma_4", "with sigma as printed Lemma 4 holds in every round", "Lemma 4"),
-        *_doubles("g-init", "feasible_regret", "G~ = 1 costs regret", "ours, on Algorithm 1, line 1"),
-        *_mean("weight", False, "weight", _UNSEEN, _THEOREM_1, high=0.003),
-        *_doubles("weight", "violation", "and is violated more than where it weighs as much", _THEOREM_1),
-        *_mean("scale", True, "violation_rate", _ENFORCED, _THEOREM_2, high=0.1),
-        *_mean("scale", False, "violation_rate", _IGNORED, _THEOREM_2, low=10.0),
-        *_mean("centre", True, "distance", f"SCBFW-TVC, re-centred, {_AT_TARGET}", _27, high=0.2),
-        *_mean("centre", False, "distance", f"(27) as printed {_AT_TARGET}", _27, high=0.2),
-        *_mean("centre", False, "distance", "(27) as printed ends half way, at theta / 2", _27, low=0.4, high=0.6),
-        _close("feasible_regret", "the beta of Theorem 2 and that of its proof differ by less than 2 % in regret"),
-        _close("violation", "and by less than 2 % in violation"),
-        *_mostly("beta", True, "share_of_41", "violation is below the inequality of (41)", "(41)", cannot_fail=_BEYOND),
-        _last_equality(),
-        *_mean("order", True, "slope", _BEFORE, "ours, on Algorithm 3, step 6", low=0.95, high=1.05),
-        *_mean("order", False, "slope", _AFTER, "Algorithm 3, step 6", low=0.95, high=1.05),
-        *_mostly("frozen", False, "norm", "with the quoted eps LPM never moves", _GARBER, 0.0),
-        *_mostly("frozen", True, "norm", "with eps = 1.8 R^2 / sqrt(T) LPM never moves", "ours", 0.0),
-        _change_of_units("OFW-TVC", "ours, on Algorithm 1"),
-        _change_of_units("BFW-TVC, (22) as printed", "ours, on (22)"),
-        _change_of_units("BFW-TVC, eta_scale = units", "ours, on (22)"),
-        _change_of_units("LBPM", "ours, on Garber & Kretzu 2024, as reconstructed"),
-    ),
+    claims=_CLAIMS,
     notes=(
         "A claim 'as printed' that fails is the erratum; the one beside it is the remedy.",
         "Units: losses, constraints, G and M are multiplied by 100, and all else follows from the formulas.",

@@ -7,24 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
-from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
-from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
-from jaxbandits.domains.l1_ball import L1Ball
-from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import growth_over_panels, mostly_below
-from jaxbandits.reproduction.engine.statistic import exponent_of
-from jaxbandits.reproduction.engine.thresholds import OUT_OF_REACH, always
+from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
+from jaxbandits.domains import L1Ball
+from jaxbandits.reproduction.engine import (
+    OUT_OF_REACH,
+    Claim,
+    Panel,
+    Report,
+    always,
+    exponent_of,
+    growth_over,
+    observations,
+    share,
+    slug,
+    theorems,
+)
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.results import curves
 from jaxbandits.theory import coco as theory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from jaxbandits.reproduction.engine.run import Report
 
 _SHARES = {f"T-{k}": 10.0 ** (k / 2.0 - 3.0) for k in range(7)}  # 10^3, 10^3.5, ..., 10^6 for a horizon of 10^6
 _LAST = "T-6"
@@ -39,7 +42,7 @@ def _problem() -> QuadraticConstraints:
 def _panels(horizon: int) -> Mapping[str, Panel]:
     """Make a panel for each T."""
     problem = _problem()
-    rounds = {name: max(4, round(share * horizon)) for name, share in _SHARES.items()}
+    rounds = {name: max(4, round(part * horizon)) for name, part in _SHARES.items()}
     return {name: Panel(f"T = {t:,}", problem, x=float(t), rounds=t) for name, t in rounds.items()}
 
 
@@ -70,7 +73,7 @@ class Rates:
     metrics: Mapping[str, tuple[float, ...]]
     name: str = "growth"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw one column per metric; what is not positive cannot be drawn and is left out."""
         size = (4.6 * len(self.metrics) + 2.6, 4.4)
         figure, axes = plt.subplots(1, len(self.metrics), figsize=size, layout="constrained", squeeze=False)
@@ -115,18 +118,21 @@ def _sinha_vaze(G: float, D: float, T: float) -> theory.Bounds:
     return theory.Bounds(math.sqrt(T), math.sqrt(T) * math.log(T))
 
 
-def _growth(label: str, law: _Law, place: str) -> Iterable[Claim]:
+def _growth(law: _Law, place: str, *labels: str) -> Iterable[Claim]:
     """Claim that neither regret nor violation grows faster than its bound, with its logarithms, up to T = 10^6."""
     environment: Any = _problem()
     geometry = float(environment.lipschitz), float(environment.domain.diameter)
-    horizons = [share * _HORIZON for share in _SHARES.values()]
-    for metric, field in (("feasible_regret", "regret"), ("violation", "violation")):
-        high = exponent_of(lambda T, field=field: getattr(law(*geometry, T), field), horizons)
-        says = f"{field} grows no faster than its bound up to T = 10^6, which grows as T^{high:.3g}"
-        if field == "regret":
-            says += " (a negative mean has no exponent, on any number of seeds: then undecided)"
-        where = f"ours, on {place} (an upper bound)"
-        yield growth_over_panels(label, _SHARES, "T", says=says, place=where, high=high, metric=metric, trials=40)
+    horizons = [part * _HORIZON for part in _SHARES.values()]
+    for metric, what in (("feasible_regret", "regret"), ("violation", "violation")):
+        undecided = " (a negative mean has no exponent, on any number of seeds: then undecided)" * (what == "regret")
+        exponent = exponent_of(lambda T, what=what: getattr(law(*geometry, T), what), horizons)
+        yield from observations(
+            f"growth-{slug(place)}-{what}",
+            growth_over(_SHARES, "T", *labels, of=metric) < exponent,
+            says=f"{what} grows no faster than its bound up to T = 10^6, which grows as T^{exponent:.3g}{undecided}",
+            place=f"{place} (an upper bound)",
+            least=40,
+        )
 
 
 _OFW = tuple(
@@ -147,22 +153,20 @@ RATES = STUDY.experiment(
     derive=shares_of_bounds,
     record_points=2,
     claims=(
-        *_growth("SCOFW-TVC", _theorem_2, "Theorem 2"),
-        *_growth("Sinha-Vaze", _sinha_vaze, "Sinha & Vaze 2024"),
-        *(claim for label in _OFW for claim in _growth(label, theory.theorem_1, "Theorem 1")),
+        *_growth(_theorem_2, "Theorem 2", "SCOFW-TVC"),
+        *_growth(_sinha_vaze, "Sinha & Vaze 2024", "Sinha-Vaze"),
+        *_growth(theory.theorem_1, "Theorem 1", *_OFW),
         *(
-            claim
-            for label, place in (("SCOFW-TVC", "Theorem 2"), ("OFW-TVC, theory", "Theorem 1"))
-            for metric, what in (("regret_share", "regret"), ("violation_share", "violation"))
-            for claim in mostly_below(
-                label,
-                metric,
+            row
+            for label, theorem in (("SCOFW-TVC", "Theorem 2"), ("OFW-TVC, theory", "Theorem 1"))
+            for what in ("regret", "violation")
+            for row in theorems(
+                f"{slug(theorem)}-{what}",
+                share(label, of=f"{what}_share") > always(50),
                 on=_LAST,
-                says=f"{label}: after 10^6 rounds {what} is within the theorem's bound, constants included",
-                place=place,
+                says=f"after 10^6 rounds {what} is within the theorem's bound, constants included",
+                place=theorem,
                 cannot_fail=OUT_OF_REACH.format(most="G D T", what=what),
-                share=always(50),
-                trials=50,
             )
         ),
     ),

@@ -14,23 +14,12 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.algorithms.coco import multipliers as table
-from jaxbandits.algorithms.coco.bfw_tvc import BFWTVC
-from jaxbandits.algorithms.coco.lbpm import LBPM
-from jaxbandits.algorithms.coco.lpm import LPM
-from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
-from jaxbandits.algorithms.coco.opdp import OPDP
-from jaxbandits.algorithms.coco.scbfw_tvc import SCBFWTVC
-from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
+from jaxbandits.coco import BFWTVC, LBPM, LPM, OFWTVC, OPDP, SCBFWTVC, SCOFWTVC, MatrixCompletion
 from jaxbandits.diagnostics.coco import diagnosed, oracle_residual
-from jaxbandits.domains import points
-from jaxbandits.domains.nuclear import NuclearBall
-from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
+from jaxbandits.domains import NuclearBall, points
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings, most_rated
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.study import Study
-from jaxbandits.reproduction.engine.tuning import Multipliers, MultiplierTable, TunedLearner, Tuning
+from jaxbandits.reproduction.engine import Curves, Multipliers, MultiplierTable, Panel, Study, TunedLearner, Tuning
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 from jaxbandits.theory import coco as theory

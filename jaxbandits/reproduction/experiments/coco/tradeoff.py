@@ -6,26 +6,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from jaxbandits.algorithms.coco.lpm import LPM
-from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
-from jaxbandits.algorithms.coco.opdp import OPDP
-from jaxbandits.algorithms.coco.scofw_tvc import SCOFWTVC
-from jaxbandits.algorithms.coco.sinha_vaze import SinhaVaze
-from jaxbandits.domains.l1_ball import L1Ball
-from jaxbandits.environments.coco.quadratic_constraints import QuadraticConstraints
-from jaxbandits.reproduction.engine.claim import Claim, Measured
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statistic import as_statistic, paired_mean
+from jaxbandits.coco import LPM, OFWTVC, OPDP, SCOFWTVC, QuadraticConstraints, SinhaVaze
+from jaxbandits.domains import L1Ball
+from jaxbandits.reproduction.engine import Measured, Panel, Report, as_statistic, measure, observations, paired_mean
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.results import curves
 from jaxbandits.results.intervals import Estimate, unbounded
-from jaxbandits.results.trials import Trials
-from jaxbandits.simulation.grid import Grid
+from jaxbandits.simulation import Grid, Trials
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from jaxbandits.reproduction.engine.run import Report
 
 MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # of the weight of the constraint
 _PANEL = "half-space"
@@ -102,7 +92,7 @@ class Frontier:
     marked: float
     name: str = "frontier"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw one frame; the heaviest weight of each sweep has the larger mark."""
         figure, ax = plt.subplots(figsize=(7.6, 4.8), layout="constrained")
         order, least, most = report.order(), np.inf, 0.0
@@ -127,18 +117,8 @@ class Frontier:
 
 _ALLOWED = 0.01
 _LABELS = ("OFW-TVC", "SCOFW-TVC", "OPDP", "LPM", "Sinha-Vaze")
-
-
-def _less_regret(first: str, second: str) -> Claim:
-    text = f"at {_ALLOWED:g} violation a round {first} has less regret than {second}, each at its best weight"
-    return Claim(text, "ours, on Figure 1", frontier_difference(first, second, _ALLOWED), high=0.0)
-
-
-def _heavier(label: str) -> tuple[Claim, Claim]:
-    return (
-        Claim(f"10^6 times the weight buys less violation: {label}", "ours", heavier(label, "violation"), high=0.0),
-        Claim(f"10^6 times the weight costs more loss: {label}", "ours", heavier(label, "feasible_regret"), low=0.0),
-    )
+_COMPARED = (("SCOFW-TVC", "OFW-TVC"), ("SCOFW-TVC", "OPDP"), ("SCOFW-TVC", "Sinha-Vaze"), ("OFW-TVC", "OPDP"))
+_SPAN = "a round of {}, heaviest weight less lightest,"
 
 
 TRADEOFF = OWN_STUDY.experiment(
@@ -159,9 +139,25 @@ TRADEOFF = OWN_STUDY.experiment(
     tabulated=("violation",),
     record_points=4,
     claims=(
-        *(claim for pair in zip(*map(_heavier, _LABELS), strict=True) for claim in pair),
-        *(_less_regret("SCOFW-TVC", other) for other in ("OFW-TVC", "OPDP", "Sinha-Vaze")),
-        _less_regret("OFW-TVC", "OPDP"),
+        *observations(
+            "less-violation",
+            *(measure(f"violation {_SPAN.format(a)}", heavier(a, "violation"), (a,)) < 0.0 for a in _LABELS),
+            says="10^6 times the weight buys less violation",
+        ),
+        *observations(
+            "more-loss",
+            *(measure(f"regret {_SPAN.format(a)}", heavier(a, "feasible_regret"), (a,)) > 0.0 for a in _LABELS),
+            says="10^6 times the weight costs more loss",
+        ),
+        *observations(
+            "less-regret",
+            *(
+                measure(f"least regret of {a} less that of {b}", frontier_difference(a, b, _ALLOWED), (a, b)) < 0.0
+                for a, b in _COMPARED
+            ),
+            says=f"at {_ALLOWED:g} violation a round {{label}} has less regret than {{rival}}, each at its best weight",
+            place="Figure 1",
+        ),
     ),
     notes=(
         "Swept: gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, Sinha-Vaze); for OPDP (eta "
