@@ -7,15 +7,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from jaxbandits.algorithms.dro.smd_r import SMDr
-from jaxbandits.algorithms.dro.smpa import SMPA
+from jaxbandits import dro
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine import Experiment, Measured, Panel, Report, Tuning
 from jaxbandits.reproduction.engine import run as run_module
-from jaxbandits.reproduction.engine.claim import Measured
-from jaxbandits.reproduction.engine.experiment import Experiment, Panel
-from jaxbandits.reproduction.engine.run import Report, run
-from jaxbandits.reproduction.engine.tuning import Tuning
+from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS
 from jaxbandits.reproduction.figures import render
@@ -33,7 +30,7 @@ NAMES = [name for name in EXPERIMENTS if name.startswith("dro/fig")]
 def small_stand_in(monkeypatch):
     """No real data here, and a stand-in of a fiftieth of their size."""
     monkeypatch.delenv("JAXBANDITS_DATA", raising=False)
-    monkeypatch.setattr(setting, "adult_like", lambda: _LIKE)
+    monkeypatch.setattr(dro, "adult_like", lambda: _LIKE)
     monkeypatch.setattr(setting, "HELD_OUT", 7)
     for cached in (setting._table, setting._adult):
         cached.cache_clear()
@@ -42,7 +39,7 @@ def small_stand_in(monkeypatch):
         cached.cache_clear()
 
 
-_LIKE = setting.adult_like(scale=0.02)
+_LIKE = dro.adult_like(scale=0.02)
 
 
 def test_without_the_files_adult_is_a_labelled_stand_in():
@@ -59,7 +56,7 @@ def test_what_speaks_of_data_takes_them(name):
 
 
 def test_a_figure_with_a_synthetic_panel_takes_the_real_adult(monkeypatch, tmp_path):
-    monkeypatch.setattr(setting, "load_adult", lambda path: _LIKE)
+    monkeypatch.setattr(dro, "load_adult", lambda path: _LIKE)
     for name in ("dro/fig2", "dro/fig3", "dro/fig8"):
         panels = EXPERIMENTS[name].with_data(tmp_path).panels(480)
         assert panels["adult"].title.startswith("Adult") and len(panels) == 2
@@ -70,7 +67,7 @@ def test_presets_differ_in_steps_only(name):
     """The demonstration multiplies steps; theory and tuned start from the theorems' own."""
     experiment = EXPERIMENTS[name]
     assert next(iter(experiment.presets)) == "theory" and experiment.seeds >= SEEDS
-    assert all(claim.trials == SEEDS for claim in experiment.claims)
+    assert all(claim.least == SEEDS for claim in experiment.claims)
     for panel in experiment.panels(480).values():
         for preset in experiment.presets:
             for learner in experiment.algorithms(preset, 480, panel).values():
@@ -102,7 +99,7 @@ def test_budgets_last_as_long_as_the_paper_says():
     assert fig4.horizons(20_000, panel, labels) == {"SMD(m)": 1000, "SMD_r": 20_000, "SMPA_m": 1000}
     panel = fig5.panels(1)["adult"]
     labels = fig5.algorithms("theory", 10**6, panel)
-    assert isinstance(labels["SMD_r"], SMDr) and labels["SMD_r"].budgets == panel.environment.budgets
+    assert isinstance(labels["SMD_r"], dro.SMDr) and labels["SMD_r"].budgets == panel.environment.budgets
     assert labels["SMPA_m"].smoothness == 1.5
     least, most = min(panel.environment.budgets), max(panel.environment.budgets)
     assert fig5.horizons(10**6, panel, labels) == {"SMD(m)": least, "SMD_r": most, "SMPA_m": 2 * (least // 2)}
@@ -125,7 +122,7 @@ def test_statistics_count_groups():
     longer = {"risk": np.array([[[[9.0, 0.0, 0.0]], [[9.0, 9.0, 0.0]]]] * 2)[None, :, :, 0]}
     longer = made.trials(longer, axes={"risk": ("group",)}, record_points=rounds)
     short = made.trials({"risk": np.full((1, 2, 2, 3), 5.0)}, axes={"risk": ("group",)}, record_points=rounds)
-    twice = SMPA(dim=3, budgets=(20, 20, 20))  # samples twice: 20 rounds are 10 iterations
+    twice = dro.SMPA(dim=3, budgets=(20, 20, 20))  # samples twice: 20 rounds are 10 iterations
 
     def pair(learner):
         both = {"short": (short, learner), "long": (longer, None)}
@@ -177,7 +174,7 @@ def test_fig8_draws_a_pair_an_axes():
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_fig1_is_exact_whatever_runs():
     report = run(EXPERIMENTS["dro/fig1"], seeds=2, horizon=60, without=("Online(1)", "ATkRO(k)"), progress=False)
-    exact = [item for item in report.judged if item.claim.source == "Example 1"]
+    exact = [item for item in report.judged if item.claim.kind == "theorem"]
     assert len(exact) == 6 and all(item.claim.low < item.value < item.claim.high for item in exact)
     left, right = render.draw(report, report.experiment.figures[0]).axes
     assert len(left.lines) == 9  # of the 16 groups
@@ -273,7 +270,7 @@ def test_tuning_takes_the_fields_that_there_are():
 
 def test_adult_is_read_from_a_directory_that_is_given(monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(setting, "load_adult", lambda path: asked.append(path) or _LIKE)
+    monkeypatch.setattr(dro, "load_adult", lambda path: asked.append(path) or _LIKE)
     experiment = EXPERIMENTS["dro/fig5"].with_data(tmp_path)
     panel = experiment.panels(experiment.horizon)["adult"]
     assert asked == [tmp_path] and panel.title.startswith("Adult") and not experiment.stand_ins

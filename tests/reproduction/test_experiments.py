@@ -155,7 +155,7 @@ SMALL = Experiment(
     panels=lambda horizon: {name: Panel(name, Noisy(), x=x) for name, x in (("one", 1.0), ("two", 2.0))},
     metric="loss", slow={"slow": 3}, derive=_doubled, record_points=4, stand_ins={"two": "Numbers"},
     claims=tuple(
-        Claim(f"low ({name})", "Figure 1", final_mean(name, "first", "loss"), high=9.0, trials=5)
+        Claim(f"low/{name}", f"low ({name})", final_mean(name, "first", "loss"), "Figure 1", high=9.0, least=5)
         for name in ("one", "two")
     ),
 )  # fmt: skip

@@ -92,8 +92,11 @@ def test_what_cannot_fail_or_be_judged_is_not_counted_as_holding():
             judged("bound/a", cannot_fail="the bound is 10^9", kind="theorem"),
             judged("rival/a", NO, cannot_be_judged="rebuilt from an abstract"),
             judged("exact/a", YES, 0.0, deterministic=True),
+            judged("mixed/a", YES),
+            judged("mixed/b", NO, cannot_be_judged="rebuilt from an abstract"),
         )
     )
+    assert found["mixed"].standing == "cannot be judged"  # not every row holds as far as is known
     assert [found[name].standing for name in ("bound", "rival", "exact")] == ["cannot fail", "cannot be judged", "yes"]
     assert math.isnan(found["exact"].p)  # no test of Holm's procedure
 

@@ -17,6 +17,7 @@ from jaxbandits.reproduction.engine.figures import (
     Shares,
 )
 from jaxbandits.reproduction.engine.quantities import (
+    Quantity,
     at_point,
     growth,
     growth_over,
@@ -40,6 +41,7 @@ from jaxbandits.reproduction.engine.statistic import (
     as_statistic,
     exactly,
     exponent_of,
+    growth_across,
     mean_difference,
     mean_ratio,
     paired_mean,
@@ -73,10 +75,10 @@ from jaxbandits.reproduction.engine.verdict import Verdict, judge
 __all__ = [
     "COMPARABLE", "FLAT", "GROWS", "LITTLE", "MODEST", "MUCH", "OUT_OF_REACH", "TOLERANCE", "Against", "Bound",
     "Claim", "Cost", "Curves", "Experiment", "Exponents", "GroupCurves", "Heatmap", "Interpretation", "Measured",
-    "MultiplierTable", "Multipliers", "Panel", "PanelCurves", "Report", "Shares", "Statistic", "Study", "Timed",
-    "TunedLearner", "Tuning", "Verdict", "advantage_growth", "always", "as_statistic", "at_point", "claims", "exactly",
-    "exponent_of", "growth", "growth_over", "judge", "learners_of_figures", "log_growth", "mean", "mean_difference",
-    "mean_ratio", "measure", "median", "observations", "paired_mean", "panel_ratio", "rate", "ratio_of_ratios",
-    "relative_change", "scaled", "share", "share_below", "slug", "theorems", "time", "time_over_panels", "time_slope",
-    "wins", "with_multipliers",
+    "MultiplierTable", "Multipliers", "Panel", "PanelCurves", "Quantity", "Report", "Shares", "Statistic", "Study",
+    "Timed", "TunedLearner", "Tuning", "Verdict", "advantage_growth", "always", "as_statistic", "at_point",
+    "claims", "exactly", "exponent_of", "growth", "growth_across", "growth_over", "judge", "learners_of_figures",
+    "log_growth", "mean", "mean_difference", "mean_ratio", "measure", "median", "observations", "paired_mean",
+    "panel_ratio", "rate", "ratio_of_ratios", "relative_change", "scaled", "share", "share_below", "slug",
+    "theorems", "time", "time_over_panels", "time_slope", "wins", "with_multipliers",
 ]  # fmt: skip

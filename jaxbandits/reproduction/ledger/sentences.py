@@ -144,17 +144,18 @@ def _sentences(runs: Sequence[Run]) -> list[Sentence]:
 
 def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
     """Return the standing of a sentence by its rows, and the p of that; NaN where no seed could change it."""
-    judged = [verdict for verdict in verdicts if not verdict.claim.cannot_fail]
-    if not judged:
+    able = [verdict for verdict in verdicts if not verdict.claim.cannot_fail]
+    judged = [verdict for verdict in able if not verdict.claim.cannot_be_judged]
+    if not able:
         return "cannot fail", math.nan
-    if all(verdict.claim.cannot_be_judged for verdict in judged):
-        return "cannot be judged", math.nan
     failing = [verdict for verdict in judged if verdict.decision == "does not hold"]
     tested = [verdict for verdict in judged if is_tested(verdict)]
     if failing:
         fixed = any(verdict.deterministic for verdict in failing)
         p = math.nan if fixed else min(1.0, len(tested) * min(verdict.p for verdict in failing))
         return ("in part" if any(verdict.decision == "holds" for verdict in judged) else "no"), p
+    if len(judged) < len(able):
+        return "cannot be judged", math.nan
     if all(verdict.decision == "holds" for verdict in judged):
         return "yes", max((verdict.p for verdict in tested), default=math.nan)
     return "open", math.nan

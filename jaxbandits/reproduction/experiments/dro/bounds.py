@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jaxbandits.algorithms.dro.anytime_atkro_1 import AnytimeATkRO1
-from jaxbandits.algorithms.dro.anytime_atkro_m import AnytimeATkROm
-from jaxbandits.algorithms.dro.anytime_online import AnytimeOnline
-from jaxbandits.algorithms.dro.anytime_smd import AnytimeSMD
-from jaxbandits.algorithms.dro.atkro_k import ATkROk
-from jaxbandits.algorithms.dro.atkro_m import ATkROm
-from jaxbandits.algorithms.dro.online import Online
-from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.domains.box import Box
-from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import mean_within, mostly_below
-from jaxbandits.reproduction.engine.thresholds import OUT_OF_REACH, always
+from jaxbandits import dro
+from jaxbandits.domains import Box
+from jaxbandits.reproduction.engine import (
+    OUT_OF_REACH,
+    Claim,
+    Panel,
+    Report,
+    always,
+    mean,
+    observations,
+    share,
+    slug,
+    theorems,
+)
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory import dro as theory
@@ -27,8 +27,6 @@ from jaxbandits.theory import dro as theory
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from jaxbandits.reproduction.engine.run import Report
 
 TRIALS, HORIZON = 1000, 40_000
 DELTA = 0.01
@@ -45,21 +43,21 @@ class _Theorem(NamedTuple):
     source: str
     bounds: Callable[..., tuple[float, float]]
 
-    def at(self, rounds: float, n_groups: int = ExampleGroups().n_groups) -> tuple[float, float]:
+    def at(self, rounds: float, n_groups: int = dro.ExampleGroups().n_groups) -> tuple[float, float]:
         """Return both bounds after these rounds of Example 1."""
         k = _K if self.panel == "top-5" else 1
         return self.bounds(n_groups, rounds, k, product=PRODUCT, delta=DELTA)
 
 
 THEOREMS: Mapping[str, _Theorem] = {
-    "SMD(m)": _Theorem(SMD, "max", "Theorem 1", theory.theorem_1),
-    "SMD(m)_a": _Theorem(AnytimeSMD, "max", "Theorem 2", theory.theorem_2),
-    "Online(1)": _Theorem(Online, "max", "Theorem 5", theory.theorem_5),
-    "Online(1)_a": _Theorem(AnytimeOnline, "max", "Theorem 8", theory.theorem_8),
-    "ATkRO(m)": _Theorem(ATkROm, "top-5", "Theorem 12", theory.theorem_1),
-    "ATkRO(m)_a": _Theorem(AnytimeATkROm, "top-5", "Theorem 13", theory.theorem_2),
-    "ATkRO(k)": _Theorem(ATkROk, "top-5", "Theorem 15", theory.theorem_15),
-    "ATkRO(1)_a": _Theorem(AnytimeATkRO1, "top-5", "Theorem 16", theory.theorem_8),
+    "SMD(m)": _Theorem(dro.SMD, "max", "Theorem 1", theory.theorem_1),
+    "SMD(m)_a": _Theorem(dro.AnytimeSMD, "max", "Theorem 2", theory.theorem_2),
+    "Online(1)": _Theorem(dro.Online, "max", "Theorem 5", theory.theorem_5),
+    "Online(1)_a": _Theorem(dro.AnytimeOnline, "max", "Theorem 8", theory.theorem_8),
+    "ATkRO(m)": _Theorem(dro.ATkROm, "top-5", "Theorem 12", theory.theorem_1),
+    "ATkRO(m)_a": _Theorem(dro.AnytimeATkROm, "top-5", "Theorem 13", theory.theorem_2),
+    "ATkRO(k)": _Theorem(dro.ATkROk, "top-5", "Theorem 15", theory.theorem_15),
+    "ATkRO(1)_a": _Theorem(dro.AnytimeATkRO1, "top-5", "Theorem 16", theory.theorem_8),
 }
 ANYTIME = tuple(label for label in THEOREMS if label.endswith("_a"))
 _STYLES = {
@@ -75,8 +73,8 @@ def panels(horizon: int) -> Mapping[str, Panel]:
     """Make the panels of Example 1: its maximal risk, and the mean of the k largest."""
     del horizon
     return {
-        "max": Panel("maximal risk", ExampleGroups()),
-        "top-5": Panel("mean of the 5 largest risks", ExampleGroups(top_k=_K)),
+        "max": Panel("maximal risk", dro.ExampleGroups()),
+        "top-5": Panel("mean of the 5 largest risks", dro.ExampleGroups(top_k=_K)),
     }
 
 
@@ -116,7 +114,7 @@ class GapsBesideBounds:
     needs: ClassVar = ("mean_bound", "likely_bound")
     name: str = "bounds"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         from matplotlib.lines import Line2D
 
@@ -155,16 +153,17 @@ def _draw(ax: "Axes", trials: Trials, at_every_round: bool) -> None:
 
 
 def _claims() -> Iterable[Claim]:
-    likely = f"the gap is below its bound with probability at least 1 - delta = {1.0 - DELTA:g}"
+    likely = f"{{label}}: the gap is below its bound with probability at least 1 - delta = {1.0 - DELTA:g}"
     for name, (_, panel, source, _) in THEOREMS.items():
-        at: dict[str, Any] = {"on": panel, "trials": TRIALS}
-        says = f"{name}: the mean duality gap is below its bound"
-        yield from mean_within(name, "share_of_mean", says=says, place=source, high=1.0, **at)
-        says = f"{name}: {likely}{_vacuous(name)}"
-        beyond: dict[str, Any] = {"cannot_fail": OUT_OF_REACH.format(most="1", what="a gap") if _vacuous(name) else ""}
-        yield from mostly_below(name, "share_of_likely", says=says, place=source, share=1.0 - DELTA, **at, **beyond)
-        says, place = f"{name}: the bound of the mean gap is loose, single gaps are below it", f"ours, on {source}"
-        yield from mostly_below(name, "share_of_mean", says=says, place=place, share=always(TRIALS), **at)
+        at: dict[str, Any] = {"on": panel, "place": source, "least": TRIALS}
+        below, mostly = mean(name, of="share_of_mean") < 1.0, share(name, of="share_of_likely") > 1.0 - DELTA
+        single, vacuous = share(name, of="share_of_mean") > always(TRIALS), _vacuous(name)
+        beyond = OUT_OF_REACH.format(most="1", what="a gap") if vacuous else ""
+        says = "{label}: the mean duality gap is below its bound"
+        yield from theorems(f"{slug(source)}-mean", below, says=says, **at)
+        yield from theorems(f"{slug(source)}-likely", mostly, says=f"{likely}{vacuous}", cannot_fail=beyond, **at)
+        says = "{label}: the bound of the mean gap is loose, single gaps are below it"
+        yield from observations(f"{slug(source)}-loose", single, says=says, **at)
 
 
 BOUNDS = setting.THEOREMS.experiment(
@@ -184,7 +183,7 @@ BOUNDS = setting.THEOREMS.experiment(
         "Losses (w - z)^2 on [0, 1] lie in [0, 1], as the theorems ask; logistic losses, as in the paper's "
         "experiments, do not. 16 groups; w_1 = 0, so that D^2 = 1/2 and G = 2. Gaps are exact.",
         "Bounds with fixed steps hold after T rounds; there alone they are drawn. A gap is never above 1 here: where a "
-        "bound is, it says nothing: the likely bounds of SMD(m)_a and ATkRO(m)_a fall below 1 only from about T = "
+        "bound is, it says nothing: the likely bounds of dro.SMD(m)_a and ATkRO(m)_a fall below 1 only from about T = "
         "310,000 and 190,000 on, eight and five times these rounds.",
     ),
     figures=(GapsBesideBounds(),),

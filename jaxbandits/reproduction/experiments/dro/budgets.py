@@ -6,16 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.algorithms.dro.smd_r import SMDr
-from jaxbandits.algorithms.dro.smpa import SMPA
 from jaxbandits.algorithms.dro.steps import budget_weights
-from jaxbandits.domains.box import Box
-from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import growth_over_panels, mostly_below
-from jaxbandits.reproduction.engine.thresholds import FLAT
+from jaxbandits.domains import Box
+from jaxbandits.dro import SMPA, ExampleGroups, SMDr
+from jaxbandits.reproduction.engine import FLAT, Against, Claim, Panel, growth_over, observations, share, slug, theorems
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.bounds import DELTA, DIAMETER_SQ, LIPSCHITZ, PRODUCT, TRIALS
 from jaxbandits.results.trials import Trials
@@ -115,25 +109,15 @@ def _with_excess(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, A
 
 
 def _claims() -> Iterable[Claim]:
-    for label, theorem in THEOREMS.items():
-        says = (
-            f"{label}: the risks of all groups are within their bounds with probability at least 1 - delta = "
-            f"{1.0 - DELTA:g}"
-        )
-        at: dict[str, Any] = {"on": _LAST, "place": theorem.source, "trials": TRIALS}
-        yield from mostly_below(label, "share_of_bound", says=says, share=1.0 - DELTA, **at)
-    over_n = {name: share * HORIZON for name, share in _ROUNDS.items()}
-    for label, theorem in THEOREMS.items():
-        yield growth_over_panels(
-            label,
-            over_n,
-            f"n_1, from n_1/{_PARTS[0]} to n_1",
-            says=f"{label}: the excess of the weighted risks falls as n^(-1/2)",
-            place=f"ours, on {theorem.source} (an upper bound)",
-            high=-0.5 + FLAT,
-            metric="excess",
-            trials=100,
-        )
+    likely = f"with probability at least 1 - delta = {1.0 - DELTA:g}"
+    over_n, axis = {name: part * HORIZON for name, part in _ROUNDS.items()}, f"n_1, from n_1/{_PARTS[0]} to n_1"
+    for label, (_, source, *_) in THEOREMS.items():
+        at: dict[str, Any] = {"on": _LAST, "place": source, "least": TRIALS}
+        within, falls = share(label, of="share_of_bound"), growth_over(over_n, axis, label, of="excess")
+        says = f"{{label}}: the risks of all groups are within their bounds {likely}"
+        yield from theorems(f"{slug(label)}-within-bounds", within > 1.0 - DELTA, says=says, **at)
+        says, place = "{label}: the excess of the weighted risks falls as n^(-1/2)", f"{source} (an upper bound)"
+        yield from observations(f"{slug(label)}-excess-falls", falls < -0.5 + FLAT, says=says, place=place, least=100)
 
 
 BUDGETS = setting.THEOREMS.experiment(

@@ -1,29 +1,29 @@
 """Figure 1: Example 1, where one outlier group decides what the maximal risk asks for."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.algorithms.dro.atkro_k import ATkROk
-from jaxbandits.algorithms.dro.atkro_m import ATkROm
-from jaxbandits.algorithms.dro.online import Online
-from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.domains.box import Box
-from jaxbandits.environments.dro.example_groups import ExampleGroups
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import PanelCurves
-from jaxbandits.reproduction.engine.statements import mean_within
-from jaxbandits.reproduction.engine.statistic import exactly
+from jaxbandits.domains import Box
+from jaxbandits.dro import SMD, ATkROk, ATkROm, ExampleGroups, Online
+from jaxbandits.reproduction.engine import (
+    Claim,
+    Panel,
+    PanelCurves,
+    Report,
+    exactly,
+    mean,
+    measure,
+    observations,
+    theorems,
+)
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS, THEOREMS
 from jaxbandits.results.curves import COLOURS, SMALL_LEGEND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from jaxbandits.reproduction.engine.run import Report
 
 _K = 5
 
@@ -51,7 +51,7 @@ class Example:
 
     name: str = "example"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw the figure, without its title: nothing in it is sampled."""
         environment = report.panels["max"].environment
         w = np.linspace(0.0, 1.0, 401)
@@ -84,9 +84,30 @@ def _change(of: slice) -> float:
     return float(np.mean((risks[1] - risks[0])[of]))
 
 
-def _exact(text: str, value: Any, claimed: float) -> Claim:
-    # the programs of a run are in float32
-    return Claim(text, "Example 1", exactly(value), claimed - 1e-6, claimed + 1e-6, trials=SEEDS)
+def _optimum(k: int, of: int) -> float:
+    """Return the w that minimises the mean of the k largest risks; with `of` = 1 its least value."""
+    return float(ExampleGroups().optimum(k)[of])
+
+
+_EXACT = {  # sentence to its words, the number in them, and the exact one
+    "max-optimum": ("the maximal risk is least at w = 0.5", 0.5, lambda: _optimum(1, of=0)),
+    "max-value": ("the least maximal risk is 0.25", 0.25, lambda: _optimum(1, of=1)),
+    "top-5-optimum": ("the mean of the 5 largest risks is least at w = 0.8", 0.8, lambda: _optimum(5, of=0)),
+    "top-5-value": ("the least mean of the 5 largest risks is 0.16", 0.16, lambda: _optimum(5, of=1)),
+    "outlier-cost": ("going there costs the outlier 0.09", 0.09, lambda: _change(slice(0, 1))),
+    "others-gain": ("going there gains the others 0.168 on average", -0.168, lambda: _change(slice(1, None))),
+}
+_ROUNDING = 1e-6  # the programs of a run are in float32
+_FIELDS: dict[str, Any] = {"place": "Example 1", "least": SEEDS}
+
+
+def _claims() -> Iterable[Claim]:
+    for id, (says, number, exact) in _EXACT.items():
+        found = measure("", exactly(exact), template="").between(number - _ROUNDING, number + _ROUNDING)
+        yield from theorems(id, found, says=says, **_FIELDS)
+    for panel, w, labels in (("max", 0.5, ("SMD(m)", "Online(1)")), ("top-5", 0.8, ("ATkRO(m)", "ATkRO(k)"))):
+        says = f"{{label}} ends within 0.05 of w = {w}"
+        yield from observations(f"finds-{w}", mean(*labels, of="distance") < 0.05, on=panel, says=says, **_FIELDS)
 
 
 FIG1 = THEOREMS.experiment(
@@ -99,28 +120,7 @@ FIG1 = THEOREMS.experiment(
     algorithms=_algorithms,
     panels=_panels,
     metric="distance",
-    claims=(
-        _exact("the maximal risk is least at w = 0.5", lambda: float(ExampleGroups().optimum(1)[0]), 0.5),
-        _exact("where it is 0.25", lambda: float(ExampleGroups().optimum(1)[1]), 0.25),
-        _exact("that of the 5 largest risks at w = 0.8", lambda: float(ExampleGroups().optimum(5)[0]), 0.8),
-        _exact("where it is 0.16", lambda: float(ExampleGroups().optimum(5)[1]), 0.16),
-        _exact("going there costs the outlier 0.09", lambda: _change(slice(0, 1)), 0.09),
-        _exact("and gains the others 0.168 in the mean", lambda: _change(slice(1, None)), -0.168),
-        *(
-            claim
-            for panel, w, labels in (("max", 0.5, ("SMD(m)", "Online(1)")), ("top-5", 0.8, ("ATkRO(m)", "ATkRO(k)")))
-            for label in labels
-            for claim in mean_within(
-                label,
-                "distance",
-                on=panel,
-                says=f"{label} ends within 0.05 of w = {w}",
-                place="ours, on Example 1",
-                high=0.05,
-                trials=SEEDS,
-            )
-        ),
-    ),
+    claims=tuple(_claims()),
     notes=("The paper draws the risks only; that learners find the optima is ours.",),
     figures=(Example(), PanelCurves(name="learners")),
 )

@@ -1,11 +1,9 @@
 """Figure 3: the maximal risk against samples, balanced groups."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import PanelCurves
-from jaxbandits.reproduction.engine.statements import difference, higher
+from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves, claims, mean
 from jaxbandits.reproduction.experiments.dro.fig2 import GRID, learners, panels
 from jaxbandits.reproduction.experiments.dro.setting import GUESSED, SEEDS, STAND_IN, STUDY, adult_panels, tuning
 
@@ -21,6 +19,15 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return learners(preset, panel, _rounds(horizon, panel))
 
 
+def _claims() -> Iterable[Claim]:
+    close = (mean("SMD(m)", of="max_risk") - mean("Online(1)")).between(-_CLOSE, _CLOSE)
+    more = mean("SMD(1)", of="max_risk") > mean("Online(1)", "SMD(m)")
+    for letter, panel in (("a", "synthetic"), ("b", "adult")):
+        at: dict[str, Any] = {"on": panel, "place": f"Figure 3({letter})", "least": SEEDS}
+        yield from claims("very-close", close, says="per sample SMD(m) and Online(1) are very close", **at)
+        yield from claims("more-samples", more, says="SMD(1) needs more samples than {rival}", **at)
+
+
 FIG3 = STUDY.experiment(
     "fig3",
     "Figure 3",
@@ -33,32 +40,7 @@ FIG3 = STUDY.experiment(
     horizons=lambda horizon, panel, labels: {label: _rounds(horizon, panel)[label] for label in labels},
     metric="max_risk",
     tabulated=("samples",),
-    claims=tuple(
-        claim
-        for letter, panel in (("a", "synthetic"), ("b", "adult"))
-        for claim in (
-            *difference(
-                "SMD(m)",
-                "Online(1)",
-                on=panel,
-                says="per sample SMD(m) and Online(1) are very close",
-                place=f"Figure 3({letter})",
-                low=-_CLOSE,
-                high=_CLOSE,
-                metric="max_risk",
-                trials=SEEDS,
-            ),
-            *higher(
-                "SMD(1)",
-                ("Online(1)", "SMD(m)"),
-                on=panel,
-                says="SMD(1) needs more samples than {second}",
-                place=f"Figure 3({letter})",
-                metric="max_risk",
-                trials=SEEDS,
-            ),
-        )
-    ),
+    claims=tuple(_claims()),
     tuning=tuning("max_risk", w=GRID, q=lambda learner: (1.0, 10.0)),
     notes=(
         STAND_IN,

@@ -3,29 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import GroupCurves
-from jaxbandits.reproduction.engine.statements import difference, difference_of_metrics, higher, lower
+from jaxbandits.dro import SMD
+from jaxbandits.reproduction.engine import GroupCurves, Panel, claims, mean, observations
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.fig6 import GRID, Q_GRID, learners
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS
 from jaxbandits.results.trials import Trials
 
-_RIVALS = ("ATkRO(m)", "ATkRO(k)")
-_FIGURE: dict[str, Any] = {"on": "synthetic", "place": "Figure 7", "trials": SEEDS}
+_FIRST, _OTHER = (mean("SMD(m)", of=metric) for metric in ("first_risk", "other_risk"))
+_RIVALS = mean("ATkRO(m)", "ATkRO(k)")
+_OPTIMA_FIRST, _OPTIMA_OTHER = (
+    mean("SMD(m)", of=f"optimum_{metric}") - mean("SMD(m)", of=f"top_k_optimum_{metric}")
+    for metric in ("first_risk", "other_risk")
+)
+_FIGURE: dict[str, Any] = {"on": "synthetic", "place": "Figure 7", "least": SEEDS}
 _WITHIN = 0.015
-_READ_OFF = {  # differences that the paper's figure shows: metric and rival to value
-    ("first_risk", "ATkRO(m)"): -0.061,
-    ("first_risk", "ATkRO(k)"): -0.056,
-    ("other_risk", "ATkRO(m)"): 0.12,
-    ("other_risk", "ATkRO(k)"): 0.12,
-}
-_SAYS = {
-    "first_risk": "SMD(m) ends approximately {:g} lower on the outlier",
-    "other_risk": "on the other 19 groups SMD(m) ends approximately {:g} higher",
-}
-_MARGIN = f"the margin of {_WITHIN:g} on either side, which is ours, and the steps"
+_ABOUT = {value: (value - _WITHIN, value + _WITHIN) for value in (-0.061, -0.056, 0.12)}
+_MARGIN = {"remark": f"the margin of {_WITHIN:g} on either side, which is ours, and the steps"}
+_OPTIMA = "the exact optima of both objectives differ alike, by {:+g} to within " + f"{_WITHIN:g}"
 
 
 def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -47,10 +42,6 @@ def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     return found
 
 
-def _around(value: float) -> dict[str, Any]:
-    return {"low": value - _WITHIN, "high": value + _WITHIN}
-
-
 FIG7 = setting.STUDY.experiment(
     "fig7",
     "Figure 7",
@@ -64,34 +55,27 @@ FIG7 = setting.STUDY.experiment(
     derive=_derived,
     width=1,  # a vector of 1000 fills the machine
     claims=(
-        *lower("SMD(m)", _RIVALS, says="SMD(m) ends lower on the outlier", metric="first_risk", **_FIGURE),
-        *higher("SMD(m)", _RIVALS, says="and higher on the others", metric="other_risk", **_FIGURE),
-        *(
-            claim
-            for (metric, rival), value in _READ_OFF.items()
-            for claim in difference(
-                "SMD(m)",
-                rival,
-                says=_SAYS[metric].format(abs(value)),
-                sentence=_SAYS[metric].format(abs(value)),  # one, of both rivals
-                remark=_MARGIN,
-                metric=metric,
-                **_FIGURE,
-                **_around(value),
-            )
+        *claims("lower-on-outlier", _FIRST < _RIVALS, says="SMD(m) ends lower on the outlier", **_FIGURE),
+        *claims("higher-on-others", _OTHER > _RIVALS, says="and higher on the others", **_FIGURE),
+        *claims(
+            "outlier-difference",
+            (_FIRST - mean("ATkRO(m)")).between(*_ABOUT[-0.061]),
+            (_FIRST - mean("ATkRO(k)")).between(*_ABOUT[-0.056]),
+            says="SMD(m) ends approximately 0.061 lower on the outlier than ATkRO(m), 0.056 lower than ATkRO(k)",
+            **_MARGIN,
+            **_FIGURE,
         ),
-        *(
-            claim
-            for metric, value in (("first_risk", -0.061), ("other_risk", 0.12))
-            for claim in difference_of_metrics(
-                "SMD(m)",
-                f"optimum_{metric}",
-                f"top_k_optimum_{metric}",
-                says=f"the exact optima of both objectives differ alike, by {value:+g} to within {_WITHIN:g}",
-                **(_FIGURE | {"place": "ours, on Figure 7"}),
-                **_around(value),
-            )
+        *claims(
+            "others-difference",
+            (_OTHER - _RIVALS).between(*_ABOUT[0.12]),
+            says="on the other 19 groups SMD(m) ends approximately 0.12 higher",
+            **_MARGIN,
+            **_FIGURE,
         ),
+        *observations(
+            "optima-on-outlier", _OPTIMA_FIRST.between(*_ABOUT[-0.061]), says=_OPTIMA.format(-0.061), **_FIGURE
+        ),
+        *observations("optima-on-others", _OPTIMA_OTHER.between(*_ABOUT[0.12]), says=_OPTIMA.format(0.12), **_FIGURE),
     ),
     tuning=setting.tuning(_objective, w=GRID, q=lambda learner: Q_GRID),
     notes=(

@@ -14,34 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits import dro
 from jaxbandits.algorithms.dro import multipliers
-from jaxbandits.algorithms.dro.anytime_atkro_1 import AnytimeATkRO1
-from jaxbandits.algorithms.dro.anytime_atkro_m import AnytimeATkROm
-from jaxbandits.algorithms.dro.anytime_online import AnytimeOnline
-from jaxbandits.algorithms.dro.anytime_smd import AnytimeSMD
-from jaxbandits.algorithms.dro.atkro_k import ATkROk
-from jaxbandits.algorithms.dro.atkro_m import ATkROm
-from jaxbandits.algorithms.dro.haghtalab import Haghtalab
-from jaxbandits.algorithms.dro.online import Online
-from jaxbandits.algorithms.dro.sagawa_smd import SagawaSMD
-from jaxbandits.algorithms.dro.smd import SMD
-from jaxbandits.algorithms.dro.smd_r import SMDr
-from jaxbandits.algorithms.dro.smpa import SMPA
-from jaxbandits.algorithms.dro.soma import Soma
-from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.datasets.adult import HELD_OUT, adult_like, load_adult
-from jaxbandits.environments.dro.group_data import GroupData
-from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
-from jaxbandits.reproduction.engine.claim import Measured
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statistic import as_statistic
-from jaxbandits.reproduction.engine.study import Study
-from jaxbandits.reproduction.engine.tuning import (
+from jaxbandits.domains import L2Ball
+from jaxbandits.environments.datasets.adult import HELD_OUT
+from jaxbandits.reproduction.engine import (
     TOLERANCE,
+    Measured,
     Multipliers,
     MultiplierTable,
+    Panel,
+    Study,
     TunedLearner,
     Tuning,
+    as_statistic,
     with_multipliers,
 )
 from jaxbandits.results.intervals import Estimate, mean_interval
@@ -82,7 +68,7 @@ DIM, N_GROUPS = 1000, 20
 def space(panel: Panel) -> dict[str, Any]:
     """Return the constants of a panel's problem that learners are given."""
     environment = panel.environment
-    if isinstance(environment, GroupData):
+    if isinstance(environment, dro.GroupData):
         return {"dim": environment.dim, "domain": L2Ball(radius=10.0), "lipschitz": 4.0}
     return {"dim": environment.dim, "domain": L2Ball(radius=3.0)}
 
@@ -122,17 +108,17 @@ def tuning(
     return Tuning(presets=("tuned",), grid=grid, metric=metric, part=part)
 
 
-def homogeneous(dim: int = DIM, **settings: Any) -> SyntheticGroups:
+def homogeneous(dim: int = DIM, **settings: Any) -> dro.SyntheticGroups:
     """Make the problem of the balanced and imbalanced experiments."""
-    return SyntheticGroups.homogeneous(dim=dim, n_groups=N_GROUPS, **settings)
+    return dro.SyntheticGroups.homogeneous(dim=dim, n_groups=N_GROUPS, **settings)
 
 
-def heterogeneous(dim: int = DIM, **settings: Any) -> SyntheticGroups:
+def heterogeneous(dim: int = DIM, **settings: Any) -> dro.SyntheticGroups:
     """Make the problem of the outlier experiments, k = 3."""
-    return SyntheticGroups.heterogeneous(dim=dim, n_groups=N_GROUPS, top_k=3, **settings)
+    return dro.SyntheticGroups.heterogeneous(dim=dim, n_groups=N_GROUPS, top_k=3, **settings)
 
 
-def adult(path: Path | None = None, **settings: Any) -> tuple[str, GroupData]:
+def adult(path: Path | None = None, **settings: Any) -> tuple[str, dro.GroupData]:
     """Return a title, which names a stand-in as such, and the Adult data.
 
     Args:
@@ -140,11 +126,11 @@ def adult(path: Path | None = None, **settings: Any) -> tuple[str, GroupData]:
       **settings: of `GroupData`.
     """
     if path is not None:
-        return "Adult", GroupData.from_table(load_adult(path), **settings)
+        return "Adult", dro.GroupData.from_table(dro.load_adult(path), **settings)
     return _adult(os.environ.get("JAXBANDITS_DATA", ""), tuple(settings.items()))
 
 
-def adult_once(path: Path | None = None) -> tuple[str, GroupData]:
+def adult_once(path: Path | None = None) -> tuple[str, dro.GroupData]:
     """Return the Adult data for one pass, with the paper's 364 rows of each group held out."""
     return adult(path, order="once", held_out=HELD_OUT)
 
@@ -162,12 +148,12 @@ def adult_panels(make: Callable[..., dict[str, Panel]]) -> dict[str, Any]:
 @functools.cache
 def _table(data: str) -> Any:
     directory = Path(data) / "adult"
-    return load_adult(directory) if data and directory.is_dir() else adult_like()
+    return dro.load_adult(directory) if data and directory.is_dir() else dro.adult_like()
 
 
 @functools.cache
-def _adult(data: str, settings: tuple[tuple[str, Any], ...]) -> tuple[str, GroupData]:
-    environment = GroupData.from_table(_table(data), **dict(settings))
+def _adult(data: str, settings: tuple[tuple[str, Any], ...]) -> tuple[str, dro.GroupData]:
+    environment = dro.GroupData.from_table(_table(data), **dict(settings))
     return ("Adult" if environment.dataset == "adult" else "stand-in for Adult (synthetic)"), environment
 
 
@@ -178,7 +164,7 @@ def outlier(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """
     del panel
     risk = trials.get("risk")
-    iterations = np.asarray(trials.record_points) / (2.0 if isinstance(algorithm, SMPA) else 1.0)
+    iterations = np.asarray(trials.record_points) / (2.0 if isinstance(algorithm, dro.SMPA) else 1.0)
     return {
         "first_risk": risk[..., 0],
         "other_risk": risk[..., 1:].mean(axis=-1),
@@ -227,8 +213,9 @@ def _mean_count(holds: np.ndarray, several: Sequence[Trials]) -> Estimate:
 
 # The problems of Figures 2, 4 and 6 in small: d = 100, and 2,000 rounds; SMPA_m, which draws batches, has 400.
 _SMALL, _ROUNDS, _FEWER, _K = 100, 2000, 400, 3
-_TUNED = (SMD, Online, SagawaSMD, Haghtalab, Soma, AnytimeSMD, AnytimeOnline, SMDr, SMPA)
-_TUNED_TOP = (ATkROm, ATkROk, AnytimeATkROm, AnytimeATkRO1)
+_TUNED = (dro.SMD, dro.Online, dro.SagawaSMD, dro.Haghtalab, dro.Soma, dro.AnytimeSMD, dro.AnytimeOnline)
+_TUNED_ON_BUDGETS = (dro.SMDr, dro.SMPA)
+_TUNED_TOP = (dro.ATkROm, dro.ATkROk, dro.AnytimeATkROm, dro.AnytimeATkRO1)
 _FACTORS = {"w_scale": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), "q_scale": (0.1, 1.0, 10.0, 100.0)}
 
 
@@ -242,18 +229,20 @@ def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
     """Return a learner of the table; its constants are those among the following that its class has."""
 
     def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
-        n_1 = N_GROUPS * horizon if cls is SMPA else horizon  # SMPA_m lasts for n_m = n_1 / 20 rounds, SMD_r for n_1
+        n_1 = (
+            N_GROUPS * horizon if cls is dro.SMPA else horizon
+        )  # SMPA_m lasts for n_m = n_1 / 20 rounds, SMD_r for n_1
         given = {"n_groups": N_GROUPS, "horizon": horizon, "budgets": budgets_of(n_1, panel), "k": _K}
         names = {field.name for field in dataclasses.fields(cls)}
         fields = {name: value for name, value in given.items() if name in names}
         return with_multipliers(cls(**space(panel), **fields), multipliers)
 
-    return TunedLearner(cls.__name__, build, lambda: ({panel.title: panel}, _FEWER if cls is SMPA else _ROUNDS))
+    return TunedLearner(cls.__name__, build, lambda: ({panel.title: panel}, _FEWER if cls is dro.SMPA else _ROUNDS))
 
 
 def _tuned_learners() -> dict[str, TunedLearner]:
     balanced, outlier = Panel("balanced", homogeneous(_SMALL)), Panel("outlier", heterogeneous(_SMALL))
-    pairs = [*((cls, balanced) for cls in _TUNED), *((cls, outlier) for cls in _TUNED_TOP)]
+    pairs = [*((cls, balanced) for cls in (*_TUNED, *_TUNED_ON_BUDGETS)), *((cls, outlier) for cls in _TUNED_TOP)]
     return {cls.__module__.rpartition(".")[2]: _tuned_learner(cls, panel) for cls, panel in pairs}
 
 
