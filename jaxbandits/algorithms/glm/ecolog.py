@@ -66,8 +66,8 @@ class ECOLog(EllipsoidLearner):
         `published` has the diameter `D = 2S` of the ball that the lemmas speak of; the code itself has `D = S`, and
         `ridge = S`.
       * [printed] "public" is the radius of the first author's code, as the repository of RS-GLinCB's authors has it,
-        with its steps. The preset `public` has its score "mean" too, and lambda = d for its `ridge = 10`. Both public codes
-        have this score, which adds a width in the space of parameters to a mean reward.
+        with its steps. The preset `public` has its score "mean" too, and lambda = d for its `ridge = 10`. Both public
+        codes have this score, which adds a width in the space of parameters to a mean reward.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, hence its $O(log t)$. `beta_scale` multiplies the radius.
       * [reconstructed] The weight $1 / (2 + D)$ of the implicit step: the comparison that this follows does not state
