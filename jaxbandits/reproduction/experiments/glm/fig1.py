@@ -149,7 +149,11 @@ FIG1 = setting.FIGURES.experiment(
         "delta-0.05": Interpretation(
             "delta is not stated for the synthetic experiments: 0.05 in place of 0.01",
             {label: {"delta": 0.05} for label in _COMPARED},
-        )
+        ),
+        "ridge-0.5": Interpretation(
+            "lambda of RS-GLinCB: 1/2, as in its authors' code, in place of d, as in the paper",
+            {"RS-GLinCB": {"ridge": 0.5}},
+        ),
     },
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),
     timed=Timed(_PANELS, at=(1,)),

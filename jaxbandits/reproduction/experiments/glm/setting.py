@@ -71,8 +71,8 @@ FOUND_DELTA = (
     "delta is not stated either: 0.01, as in the experiments on that instance and in the paper's on Covertype."
 )
 FOUND_KAPPA = (
-    "RS-GLinCB has the constants of its authors' code, and it and GLOC are given the kappa of the instance, as in that "
-    "code; with the constants of its theorem nearly all rounds are warm-up at every S."
+    "RS-GLinCB has the constants of its authors' code, but lambda = d, as the paper says; with those of its theorem "
+    "every round is warm-up. It and GLOC are given the kappa of the instance, as in that code."
 )
 UNSTATED = (
     "The paper states neither d, K, the arms nor delta. Here, beside the instance of Figures 1 to 3: K = 20 arms "
@@ -153,7 +153,7 @@ def learners(
         **(ecolog if logistic else {}),
         "GLOC": GLOC.experiments(**linked, curvature=None if kappa is None else 1.0 / kappa),
         "GLM-UCB": GLMUCB.theory(**linked, **history, **largest),
-        "RS-GLinCB": RSGLinCB.practical(**linked, **history, **largest, kappa=kappa),
+        "RS-GLinCB": RSGLinCB.practical(**linked, **history, **largest, kappa=kappa, ridge=float(environment.dim)),
         "RS-GLinCB, theorem": RSGLinCB.experiments(**linked, **history, **largest, kappa=kappa),
         **({"OFUL-MLogB": OFULMLogB.theory(**common)} if logistic else {}),
         **({"ada-OFU-ECOLog": AdaOFUECOLog.theory(**common, **history)} if logistic else {}),
@@ -228,7 +228,7 @@ _SHARED: Mapping[str, Any] = {
     "width": 32,
     "float64": True,
 }
-SLOW_NOTE = "Methods that fit a likelihood, at a cost of O(t) a round, run on the first 64 seeds; comparisons are paired on those."
+SLOW_NOTE = "Methods that fit a likelihood cost O(t) a round and run on the first 64 seeds; comparisons are paired."
 FIGURES = Study(
     "glm",
     _PAPER,
