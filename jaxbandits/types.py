@@ -419,6 +419,16 @@ class Batches(Protocol):
 
 
 @runtime_checkable
+class BoundsHorizon(Protocol):
+    """Optional: an environment with data for so many rounds only; a longer horizon is refused."""
+
+    @property
+    def max_horizon(self) -> int | None:
+        """Largest number of rounds of a trial; None: any."""
+        ...
+
+
+@runtime_checkable
 class CountsRounds(Protocol):
     """Optional: an environment with rounds that do not count, such as events of a log that show another arm.
 

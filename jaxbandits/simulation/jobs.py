@@ -16,6 +16,7 @@ from jaxbandits.simulation.plan import ENVIRONMENT, Job, resolve_record_points
 from jaxbandits.simulation.program import TraceCache
 from jaxbandits.simulation.width import bytes_of_round, default_width
 from jaxbandits.tracing.settings import own_settings
+from jaxbandits.types import BoundsHorizon
 
 
 class LabelJobs(NamedTuple):
@@ -172,6 +173,9 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
     dims = [getattr(obj, "dim", None) for obj in (job.algorithm, job.environment)]
     if None not in dims and dims[0] != dims[1]:
         raise InputError(f"{job.label} has dim={dims[0]}, but the environment has dim={dims[1]}")
+    longest = job.environment.max_horizon if isinstance(job.environment, BoundsHorizon) else None
+    if longest is not None and job.horizon > longest:
+        raise InputError(f"horizon must be at most {longest}, the rounds in the environment's table, got {job.horizon}")
     if width is None:
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
         width = default_width(bytes_of_round(trace_job(first_point, device, traces)), device)

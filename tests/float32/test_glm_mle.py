@@ -77,7 +77,8 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
 def test_rs_glincb_follows_the_float64_reference(name, S, kappa):
     X, R = instance(name, 2, S)
     learner = RSGLinCB.practical(dim=2, n_arms=ARMS, norm_bound=S, link=LINKS[name], horizon=ROUNDS)
-    constants = {"gamma": 1 / 25, "beta": 4 / 150, "ratio": 1.5, "lam": 0.5, "centre": "mean", "reuse": True}
+    constants = {"gamma": 1 / 25, "beta": 4 / 150, "ratio": 1.5, "lam": 0.5, "discount": 1.0}
+    constants |= {"centre": "mean", "reuse": True}
     threshold = 100.0 / (kappa * S**2 * 2.0)
     reference = glm_mle.RSGLinCB(FAMILIES[name], 2, S, ROUNDS, kappa=kappa, threshold=threshold, **constants)
     trace = play(learner, X, R)

@@ -232,12 +232,12 @@ class RSGLinCB(Rounds):
     """Algorithm 2 in its own order: the determinant is looked at when a round that is not warm-up begins."""
 
     def __init__(self, f, d, S, T, R=1.0, kappa=1.0, lam=None, threshold=None, ratio=2.0, gamma=1.0, beta=1.0,
-                 centre="late", reuse=False, delta=0.05):  # fmt: skip
+                 centre="late", reuse=False, delta=0.05, discount=np.e):  # fmt: skip
         super().__init__(f, d, S, delta)
         log_term = d * np.log(T / delta)
         self.gamma, self.beta = gamma * 25 * R * S * np.sqrt(log_term), beta * 150 * np.sqrt(log_term)
         self.lam = log_term / R**2 if lam is None else lam
-        self.kappa, self.ratio, self.centre, self.reuse = kappa, ratio, centre, reuse
+        self.kappa, self.ratio, self.centre, self.reuse, self.discount = kappa, ratio, centre, reuse, discount
         self.threshold = 1 / (self.gamma**2 * kappa * R**2) if threshold is None else threshold
         self.V, self.H, self.H_tau = (self.lam * np.eye(d) for _ in range(3))
         self.th_o, self.th_tau = np.zeros(d), np.zeros(d)
@@ -275,4 +275,4 @@ class RSGLinCB(Rounds):
             self.V = self.V + np.outer(X[k], X[k])
             self.th_o = fit(self.f, self.X[self.warm], self.r[self.warm], self.lam)
         else:
-            self.H = self.H + self.f.slope(X[k] @ self.th_o) / np.e * np.outer(X[k], X[k])
+            self.H = self.H + self.f.slope(X[k] @ self.th_o) / self.discount * np.outer(X[k], X[k])

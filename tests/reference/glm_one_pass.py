@@ -82,7 +82,10 @@ class ECOLog:
         return np.sqrt(4.0 * lam * self.S**2 + 2.0 * (2.0 + D) * inner + 4.0 * np.log(1.0 + self.t))
 
     def scores(self, X):
-        return X @ self.theta + self.beta() * np.sqrt(np.einsum("kd,dk->k", X, np.linalg.solve(self.W, X.T)))
+        return X @ self.theta + self.beta() * self.widths(X)
+
+    def widths(self, X):
+        return np.sqrt(np.einsum("kd,dk->k", X, np.linalg.solve(self.W, X.T)))
 
     def implicit(self, x, n, s):
         if not np.any(x):
@@ -107,6 +110,32 @@ class ECOLog:
     @property
     def matrix(self):
         return self.W
+
+
+class PublicECOLog(ECOLog):
+    """The copy in nirjhar-das/GLBandit_Limited_Adaptivity: weight 1/2, theta_bar around theta_{t+1}, mean reward."""
+
+    def __init__(self, d, S, lam=None, delta=0.05):
+        super().__init__(d, S, lam, delta, D=0.0)  # 1 / (2 + 0)
+        self.sum = 0.0
+
+    def beta(self):
+        lam = self.lam
+        log = 2.0 * np.log(2.0 * np.sqrt(1.0 + self.t / (4.0 * lam)) / self.delta)
+        gamma = np.sqrt(lam) / 2.0 + log / np.sqrt(lam)
+        return np.sqrt(max(0.0, 2.0 * lam * self.S**2 + (1.0 + self.S) ** 2 * gamma + self.sum))
+
+    def scores(self, X):
+        return expit(X @ self.theta) + self.beta() * self.widths(X)
+
+    def update(self, x, r):
+        self.theta = self.implicit(x, 1.0, r)
+        bar, z = self.implicit(x, 2.0, 1.0), x @ self.theta
+        loss = np.logaddexp(0.0, x @ bar) - r * (x @ bar) - np.logaddexp(0.0, z) + r * z
+        move = self.theta - bar
+        self.sum += 2.0 * (1.0 + self.S) * loss - 0.5 * np.sqrt(move @ self.W @ move)
+        self.W = self.W + FAMILIES["bernoulli"].slope(z) * np.outer(x, x)
+        self.t += 1
 
 
 class OFULMLogB(GLBOMD):

@@ -298,8 +298,8 @@ def test_the_coverage_ratio_is_error_over_radius():
 
 GLM = {
     "OFUGLB": 70.0, "GLB-OMD": 100.0, "GLB-OMD, data radius": 80.0, "ECOLog": 120.0, "RS-GLinCB": 120.0,
-    "RS-GLinCB, tuned": 130.0, "GLOC": 400.0, "OFULog-r": 150.0, "GLM-UCB": 900.0, "uniform": 1000.0,
-    "ECOLog, code": 110.0, "ECOLog, data radius": 105.0, "ada-OFU-ECOLog": 110.0,
+    "RS-GLinCB, theorem": 130.0, "GLOC": 400.0, "OFULog-r": 150.0, "GLM-UCB": 900.0, "uniform": 1000.0,
+    "ECOLog, link score": 110.0, "ECOLog, data radius": 105.0, "ada-OFU-ECOLog": 110.0,
 }  # fmt: skip
 
 
@@ -321,15 +321,15 @@ def test_figure_1_of_the_generalised_linear_paper():
     """Ratios on both sides of each margin; RS-GLinCB degrades from S3 to S9, GLB-OMD does not."""
     panels = {name: dict(GLM) for name in ("S3", "S5", "S7", "S9")}
     found = verdicts("glm/fig1", told(panels))
-    late = {"RS-GLinCB": 200.0, "RS-GLinCB, tuned": 200.0, "GLB-OMD": 140.0}
+    late = {"RS-GLinCB": 200.0, "GLB-OMD": 140.0}
     degrades = verdicts("glm/fig1", told({**panels, "S9": {**GLM, **late}}), "at S9 ")
     degrades = {text: verdict for text, verdict in degrades.items() if of_regret(text)}
-    assert set(degrades.values()) == {"holds"} and len(degrades) == 3
+    assert set(degrades.values()) == {"holds"} and len(degrades) == 2
     for text, verdict in found.items():
         if of_regret(text):
             assert verdict == ("does not hold" if "degrades" in text else "holds"), text
     better = ("ECOLog", 160.0, 0)  # comparable or better is not worse
-    for label, level, least in (better, ("ECOLog", 62.0, 4), ("OFUGLB", 49.0, 4), ("GLOC", 145.0, 4)):
+    for label, level, least in (better, ("ECOLog", 62.0, 4), ("OFUGLB", 49.0, 4), ("GLOC", 145.0, 2)):
         story = {name: {**GLM, label: level} for name in panels}
         broken = [v for t, v in verdicts("glm/fig1", told(story)).items() if label in t and of_regret(t)]
         assert broken.count("does not hold") >= least and bool(least) == ("does not hold" in broken), (label, level)
@@ -377,7 +377,7 @@ def test_poisson_bandits():
     panels = ("S3", "S5", "S7")
     found = verdicts("glm/fig2", told(dict.fromkeys(panels, story)), "mean")
     assert {v for t, v in found.items() if of_regret(t)} == {"holds"}
-    for label, level, least in (("OFUGLB", 950.0, 15), ("GLOC", 55.0, 6), ("RS-GLinCB, tuned", 55.0, 6)):
+    for label, level, least in (("OFUGLB", 950.0, 12), ("GLOC", 55.0, 6), ("RS-GLinCB", 55.0, 3)):
         found = verdicts("glm/fig2", told({key: {**story, label: level} for key in panels}), "mean")
         broken = [t for t, v in found.items() if of_regret(t) and v == "does not hold"]
         assert len(broken) >= least and all(label in text for text in broken)
@@ -391,7 +391,7 @@ def test_times_of_poisson_bandits_against_their_size():
         times = {
             at: {"uniform": flat(0.0), "GLB-OMD": flat(1e5 * a), "OFUGLB": flat(1e8 * b)} for at, (a, b) in ends.items()
         }
-        return told({"S9": {"OFUGLB": 60.0, "GLB-OMD": 100.0}}, times)
+        return told({}, times)
 
     assert set(verdicts("glm/fig3", measured(2.7)).values()) == {"holds"}
     for growth, lost in ((1.1, 2), (1.6, 1), (5.0, 1)):
@@ -403,10 +403,9 @@ def test_times_of_poisson_bandits_against_their_size():
 def test_times_of_logistic_bandits():
     """Net of the environment; with ECOLog's time for GLB-OMD's, or without growth, the sentences break."""
     ns = {
-        "GLOC": 1e3, "GLB-OMD": 2e3, "ECOLog": 4e3, "ada-OFU-ECOLog": 5e3, "RS-GLinCB": 9e3, "RS-GLinCB, tuned": 8e3,
-        "GLM-UCB": 2e4, "OFULog-r": 3e4, "OFUGLB": 4e4,
+        "GLOC": 1e3, "GLB-OMD": 2e3, "ECOLog": 4e3, "RS-GLinCB": 9e3, "GLM-UCB": 2e4, "OFULog-r": 3e4, "OFUGLB": 4e4,
     }  # fmt: skip
-    grown = {"RS-GLinCB": 2.0, "RS-GLinCB, tuned": 2.0, "OFUGLB": 1.5}
+    grown = {"RS-GLinCB": 2.0}
 
     def measured(ns, grown):
         ends = {"S3": dict.fromkeys(ns, 1.0), "S9": {**dict.fromkeys(ns, 1.0), **grown}}
@@ -414,12 +413,12 @@ def test_times_of_logistic_bandits():
         return told({}, {at: {**each, "uniform": flat(1e3)} for at, each in of.items()})
 
     found = verdicts("glm/fig1", measured(ns, grown), "trial")
-    assert set(found.values()) == {"holds"} and len(found) == 14
+    assert set(found.values()) == {"holds"} and len(found) == 9
     swapped = {**ns, "GLB-OMD": ns["ECOLog"], "ECOLog": ns["GLB-OMD"]}
     found = verdicts("glm/fig1", measured(swapped, grown), "GLB-OMD is faster than")
     assert [t for t, v in found.items() if v == "does not hold"] == [t for t in found if " ECOLog:" in t]
     broken = verdicts("glm/fig1", measured(ns, {}), "grows with")
-    assert set(broken.values()) == {"does not hold"} and len(broken) == 3
+    assert set(broken.values()) == {"does not hold"} and len(broken) == 1
     for growth, verdict in ((flat(500.0), "holds"), (lambda t: 50.0 * t, "does not hold")):
         measured_one = told({}, {"S3": {"ada-OFU-ECOLog": growth, "uniform": flat(0.0)}})
         assert set(verdicts("glm/fig1-tv", measured_one, "a round of ada-OFU-ECOLog").values()) == {verdict}

@@ -10,9 +10,13 @@ import pytest
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.base.errors import InputError
 from jaxbandits.cli import main
+from jaxbandits.environments.glm import published_instance
 from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.claim import Measured
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.experiments.glm.regions import marks, regions_of
+from jaxbandits.results.result import Result
+from tests.results import made
 
 COVERTYPE = EXPERIMENTS["glm/covertype"]
 
@@ -68,28 +72,67 @@ def test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel():
     assert learners["RS-GLinCB"]._threshold < longest / (learners["RS-GLinCB"].ridge + 1000)
 
 
-def test_the_comparison_is_with_ecolog_as_published():
-    """With the diameter of the ball; the public code's, and a radius of ours, are rows beside it."""
-    for name in ("glm/fig1", "glm/fig1-tv"):
-        panel = EXPERIMENTS[name].panels(100)["S5"]
-        learners = EXPERIMENTS[name].algorithms("experiments", 100, panel)
-        rules = {label: (x.radius_rule, x._diameter) for label, x in learners.items() if label.startswith("ECOLog")}
+def learners(name, preset="experiments", panel="S5"):
+    experiment = EXPERIMENTS[name]
+    return experiment.algorithms(preset, 100, experiment.panels(100)[panel])
+
+
+def test_the_comparison_is_with_ecolog_as_in_public_code():
+    """With its score, steps and radius, which have no diameter; what its paper proves, and ours, are rows beside it."""
+    for name in ("glm/fig1", "glm/fig1-tv", "glm/fig1-fixed"):
+        rules = {k: (x.radius_rule, x.score) for k, x in learners(name).items() if k.startswith("ECOLog")}
         assert rules == {
-            "ECOLog": ("code", 10.0),
-            "ECOLog, code": ("code", 5.0),
-            "ECOLog, data radius": ("ville", 10.0),
+            "ECOLog": ("public", "mean"),
+            "ECOLog, link score": ("code", "link"),
+            "ECOLog, data radius": ("ville", "link"),
         }
+        assert learners(name)["ECOLog, link score"]._diameter == 10.0
+
+
+def test_figures_are_on_the_published_instance():
+    """One table of arms and one direction of theta* in all panels; rivals get the instance's kappa and delta."""
+    direction, arms = published_instance.draw(100)
+    for name in ("glm/fig1", "glm/fig2", "glm/fig3"):
+        for panel in EXPERIMENTS[name].panels(100).values():
+            np.testing.assert_array_equal(panel.environment.table, arms)
+            np.testing.assert_allclose(panel.environment.theta, panel.x * direction)
+    kappa = np.max(2.0 + 2.0 * np.cosh(5.0 * arms @ direction))
+    found = learners("glm/fig1")
+    assert found["RS-GLinCB"].kappa == pytest.approx(kappa) and found["RS-GLinCB"].ridge == 5.0
+    assert float(found["RS-GLinCB"]._threshold) == pytest.approx(1.0 / (0.01 * kappa * 25.0 * 5.0))
+    assert found["GLOC"].curvature == pytest.approx(1.0 / kappa)
+    assert {x.delta for label, x in found.items() if label != "uniform"} == {0.01}
+    assert "kappa 21" in EXPERIMENTS["glm/fig1"].panels(3000)["S3"].title
+
+
+def test_all_six_values_of_kappa_come_out_as_stated():
+    """Played by the simulator, to the last digit that is printed."""
+    verdicts = run(EXPERIMENTS["glm/kappas"], progress=False).judged
+    assert [verdict.decision for verdict in verdicts] == ["holds"] * 6
+    assert all(verdict.claim.high - verdict.claim.low == 1.0 for verdict in verdicts)
+
+
+def test_a_difference_is_shown_as_a_share_of_the_axis():
+    """(165 - 97) / 220, beside a ratio that is the same as without."""
+    spread = np.linspace(0.98, 1.02, 64)
+    levels = {"GLB-OMD": 165.0, "OFUGLB": 97.0, "GLOC": 220.0}
+    results = {"S3": Result({k: made.trials({"regret": (v * spread)[None, :, None]}) for k, v in levels.items()})}
+    (claim,) = [c for c in EXPERIMENTS["glm/fig1"].claims if "modest" in c.text and "(S3)" in c.text]
+    verdict = claim.judge(Measured(results, {}))
+    companions = dict(verdict.companions)
+    assert verdict.decision == "holds" and companions["ratio of means"] == pytest.approx(165.0 / 97.0)
+    assert companions["share of the axis to GLOC"] == pytest.approx(68.0 / 220.0)
+    without = {"S3": Result({k: results["S3"][k] for k in ("GLB-OMD", "OFUGLB")})}
+    assert "share of the axis to GLOC" not in dict(claim.judge(Measured(without, {})).companions)
 
 
 def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():
-    panel = EXPERIMENTS["glm/fig2"].panels(100)["S3"]
-    learners = EXPERIMENTS["glm/fig2"].algorithms("experiments", 100, panel)
-    assert learners["GLM-UCB"].reward_bound == learners["RS-GLinCB"].reward_bound == 100.0
-    assert "ECOLog" not in learners and "OFULog-r" not in learners
-    assert learners["OFUGLB"].n_arms == 20 and learners["OFUGLB"].capacity is None
-    fresh = EXPERIMENTS["glm/fig1-tv"]
-    learners = fresh.algorithms("experiments", 100, fresh.panels(100)["S5"])
-    assert learners["OFUGLB"].capacity == 100 and learners["OFUGLB"].n_arms is None and learners["GLB-OMD"].dim == 5
+    found = learners("glm/fig2", panel="S3")
+    assert found["GLM-UCB"].reward_bound == found["RS-GLinCB"].reward_bound == 100.0
+    assert "ECOLog" not in found and "OFULog-r" not in found
+    assert found["OFUGLB"].capacity == 100 and found["OFUGLB"].n_arms is None and found["GLB-OMD"].dim == 5
+    fixed = learners("glm/fig2-fixed", panel="S3")
+    assert fixed["OFUGLB"].n_arms == 20 and fixed["OFUGLB"].capacity is None
 
 
 def test_who_promises_coverage_gets_a_claim():

@@ -7,6 +7,10 @@
     "ville"      radius^2 = 4 lambda S^2 + (2 + D) (log(1/delta) + G_t),   G_t = sum_s l_s(theta_bar_s) - l_s(theta_s+1)
     "code"       radius^2 = 4 lambda S^2 + 2 (2 + D) ((2 + D) nu_t/4 + D^2/(2 + D) + G_t) + 4 log(1 + t),
                  nu_t = 1/2 + 2 log(2 sqrt(1 + t/(4 lambda)) / delta)
+    "public"     radius^2 = 2 lambda S^2 + (1 + S)^2 (sqrt(lambda)/2 + (nu_t - 1/2)/sqrt(lambda)) + 2 (1 + S) G_t
+                            - sum_s ||theta_s+1 - theta_bar_s||_{W_s} / 2,
+                 with 1/2 for 1/(2 + D) in both steps, and theta_bar_t around theta_t+1 in place of theta_t
+    score        "link": as above;   "mean": argmax_x  mu(x'theta_t) + radius_t ||x||_{W_t^{-1}}
 
 Logistic rewards only: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`.
 Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ a step where the ball is active; memory $O(d^2)$.
@@ -21,6 +25,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import errors, ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import best_scored, widths
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics import inverse_factors
@@ -29,7 +34,7 @@ from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_RADIUS_RULES = ("ville", "code")
+_RADIUS_RULES, _SCORES = ("ville", "code", "public"), ("link", "mean")
 _LOGISTIC = Bernoulli()
 
 
@@ -38,7 +43,7 @@ class ECOLogState(NamedTuple):
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # W_t^{-1}
-    gap: jax.Array  # []  G_t, by which theta_{s+1} fits the rounds s better than the predictions theta_bar_s
+    gap: jax.Array  # []  G_t; "public": G_t - sum_s ||theta_s+1 - theta_bar_s||_{W_s} / (4 (1 + S))
 
 
 @pytree
@@ -55,12 +60,14 @@ class ECOLog(EllipsoidLearner):
       * [printed] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two
         possible next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is left
         out, as in public code: `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
-      * [ours] "ville" is the default radius.
+      * [ours] "ville" is the default radius, "link" the default score.
       * [printed] "code" is the radius of the code that one of the method's authors annotated by its Lemmas 4 and 5 and
         equation (13) (the repository of OFUGLB's authors, forked from that of ECOLog's), with lambda in its first term.
         `published` has the diameter `D = 2S` of the ball that the lemmas speak of; the code itself has `D = S`, and
-        `ridge = S`. The first author's repository has yet another radius, 2 lambda S^2 + (1 + S)^2 (sqrt(lambda)/2 +
-        (nu_t - 1/2)/sqrt(lambda)) + 2 (1 + S) G_t less a norm, and adds the width to the mean reward; it is not here.
+        `ridge = S`.
+      * [printed] "public" is the radius of the first author's code, as the repository of RS-GLinCB's authors has it,
+        with its steps. The preset `public` has its score "mean" too, and lambda = d for its `ridge = 10`. Both public
+        codes have this score, which adds a width in the space of parameters to a mean reward.
       * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, hence its $O(log t)$. `beta_scale` multiplies the radius.
       * [reconstructed] The weight $1 / (2 + D)$ of the implicit step: the comparison that this follows does not state
@@ -78,7 +85,10 @@ class ECOLog(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
-    radius_rule: str = static("ville", doc='"ville": proved, from the losses observed; "code": of public code')
+    radius_rule: str = static(
+        "ville", doc='"ville": from the losses observed, proved; "code", "public": of public code'
+    )
+    score: str = static("link", doc='of an arm: "link": optimistic x\'theta; "mean": mean reward plus width')
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S, for \"code\" S")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
@@ -99,18 +109,31 @@ class ECOLog(EllipsoidLearner):
         return base if base.diameter is not None else dataclasses.replace(base, diameter=2.0 * base.norm_bound)
 
     @classmethod
+    def public(cls, *, dim: int, **changes: Any) -> "ECOLog":
+        """Use radius, steps and score of public code with `ridge = d`, as in the figures of arXiv:2507.11847."""
+        return cls.experiments(dim=dim, **{"radius_rule": "public", "score": "mean"} | changes)
+
+    @classmethod
     def example(cls) -> "ECOLog":
         return cls(dim=2, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown radius."""
+        """Raise `InputError` for an unknown radius or score."""
         if self.radius_rule not in _RADIUS_RULES:
             raise errors.unknown_name("ECOLog.radius_rule", self.radius_rule, _RADIUS_RULES)
+        if self.score not in _SCORES:
+            raise errors.unknown_name("ECOLog.score", self.score, _SCORES)
 
     def init(self, key: jax.Array) -> ECOLogState:
         del key  # deterministic
         inverse = inverse_factors.init(self.dim, self.lam)
         return ECOLogState(theta=jnp.zeros(self.dim), inverse=inverse, gap=jnp.zeros(()))
+
+    def select(self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs) -> ArmDecision:
+        if self.score == "link":
+            return super().select(key, t, state, obs)
+        bonus = self.radius(t, state) * widths(state.inverse, obs.arms)  # [K]
+        return best_scored(obs.arms, obs.mask, _LOGISTIC.mean(obs.arms @ state.theta) + bonus)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -118,30 +141,37 @@ class ECOLog(EllipsoidLearner):
         del key, t, obs
         x, r = decision.x, feedback.reward
         theta = self.implicit_step(state, x, 1.0, r)
-        z_bar = x @ self.implicit_step(state, x, 2.0, 1.0)  # l(z; 0) + l(z; 1): r cancels
-        z = x @ theta
+        public = self.radius_rule == "public"
+        theta_bar = self.implicit_step(state._replace(theta=theta) if public else state, x, 2.0, 1.0)  # r cancels
+        z, z_bar = x @ theta, x @ theta_bar
         gap = _LOGISTIC.log_partition(z_bar) - _LOGISTIC.log_partition(z) - r * (z_bar - z)
+        if public:
+            distance = jnp.sqrt(inverse_factors.norm_sq(state.inverse, theta - theta_bar))
+            gap = gap - distance / (4.0 * (1.0 + self.norm_bound))
         inverse = inverse_factors.add(state.inverse, _LOGISTIC.slope(z), inverse_factors.image(state.inverse, x))
         return ECOLogState(theta=theta, inverse=inverse, gap=state.gap + gap)
 
     def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
         """Return `radius_{t+1}` `[]` in the W norm, before round t (counted from 0); `beta_scale` included."""
         ridge, d = self.lam, self._diameter
+        n, prior = t + 1.0, 4.0 * ridge * self.norm_bound**2
+        nu = 0.5 + 2.0 * jnp.log(2.0 * jnp.sqrt(1.0 + n / (4.0 * ridge)) / self.delta)
         if self.radius_rule == "ville":
             spread = (2.0 + d) * (state.gap - jnp.log(self.delta))
-        else:
-            n = t + 1.0
-            nu = 0.5 + 2.0 * jnp.log(2.0 * jnp.sqrt(1.0 + n / (4.0 * ridge)) / self.delta)
+        elif self.radius_rule == "code":
             spread = 2.0 * (2.0 + d) * ((2.0 + d) * nu / 4.0 + d * d / (2.0 + d) + state.gap) + 4.0 * jnp.log1p(n)
-        return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * ridge * self.norm_bound**2 + spread, 0.0))
+        else:
+            prior, s, root = 0.5 * prior, 1.0 + self.norm_bound, jnp.sqrt(ridge)
+            spread = s * s * (0.5 * root + (nu - 0.5) / root) + 2.0 * s * state.gap
+        return self.beta_scale * jnp.sqrt(jnp.maximum(prior + spread, 0.0))
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
         """Solve an implicit step, for `count` observations of the arm x with rewards that sum to `total`.
 
         The minimiser `[d]` of ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z, z = x'theta, over
-        ||theta|| <= S.
+        ||theta|| <= S; "public": with 1/2 for 1 / (2 + D).
         """
-        scale = 0.5 * (2.0 + self._diameter)
+        scale = 1.0 if self.radius_rule == "public" else 0.5 * (2.0 + self._diameter)
 
         def project(inverse: InverseFactors, y: Vector, weight: jax.Array) -> Vector:
             del weight

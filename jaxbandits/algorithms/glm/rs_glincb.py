@@ -14,6 +14,7 @@ a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$ otherwise) in
 $O(log T)$ after the warm-up.
 """
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -60,8 +61,9 @@ class RSGLinCB(ArmLearner):
       * [printed] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round is
         warm-up at their horizons.
       * [printed] `practical` has the constants of the authors' code: lambda = 1/2, $gamma = R S sqrt(d log(T/delta))$,
-        a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, the mean of both estimates
-        as centre, and warm-up rounds in both fits.
+        a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, mu' in H without the e,
+        the mean of both estimates as centre, and warm-up rounds in both fits. The code also fits th_tau in the first
+        round after the warm-up, and over R^d.
       * [ours] The determinant is checked at the end of a round, which is the same rule; but with `reuse_warmup`,
         warm-up rounds between a refit and the next use of it enter the next refit only.
       * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and $O(K)$; arms that
@@ -95,6 +97,7 @@ class RSGLinCB(ArmLearner):
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
     threshold: ArrayLike | None = param(None, "(0, inf)", "of the warm-up; None: 1 / (gamma^2 kappa R^2)")
     det_ratio: ArrayLike = param(2.0, "(1, inf)", "growth of det H between two fits")
+    curvature_discount: ArrayLike = param(math.e, "(0, inf)", "mu' is divided by it in H")
     gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies gamma; 1 is the theory")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta; 1 is the theory")
 
@@ -107,7 +110,7 @@ class RSGLinCB(ArmLearner):
     def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
         """Use the constants of the authors' code."""
         tuned: dict[str, Any] = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
-        tuned |= {"centre": "mean", "reuse_warmup": True}
+        tuned |= {"centre": "mean", "reuse_warmup": True, "curvature_discount": 1.0}
         algorithm = cls(**{"dim": dim, "horizon": horizon} | tuned | changes)
         if algorithm.threshold is not None:
             return algorithm
@@ -173,7 +176,7 @@ class RSGLinCB(ArmLearner):
         data = likelihood.record(state.data, t, obs.arms, decision, feedback.reward, member)
         theta_o = self._fit(warmup_data, t + 1, state.theta_o, None, explore)
 
-        weight = (1.0 - warm_up) * self.link.slope(x @ state.theta_o) / jnp.e
+        weight = (1.0 - warm_up) * self.link.slope(x @ state.theta_o) / self.curvature_discount
         h_image = inverse_factors.image(state.h_inverse, x)
         h_inverse = inverse_factors.add(state.h_inverse, weight, h_image)
         growth = state.growth + jnp.log1p(weight * h_image.width_sq)

@@ -1,10 +1,10 @@
 """The generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
 
 theta* uniform on the sphere of radius S (around `center`);   K arms uniform in the unit ball, drawn once or afresh
-each round;   regret of a round = max_k $mu(x_k'theta*)$ - mu(x'theta*)      (means: no noise in it)
+each round, or row t of a table;   regret of a round = max_k $mu(x_k'theta*)$ - mu(x'theta*)    (means: no noise in it)
 
-The paper (arXiv:2507.11847) states neither d, K nor the law of its arms. `tv` and `fixed` are our readings of the
-values of kappa it quotes; both have $T = 3000$ and $delta = 0.05$ in mind.
+The paper (arXiv:2507.11847) states neither d, K nor the law of its arms; `tv` has the form of the instance on which the
+values of kappa come out that it does state (`published_instance`).
 """
 
 import warnings
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
@@ -40,7 +40,8 @@ class GeneralizedLinear:
     The environment streams do not depend on the learner: every method meets the same theta*, arms and noise.
 
     Raises (by `validate`):
-      InputError: for arms or theta of the wrong shape, or arms given together with `fresh_arms`.
+      InputError: for arms, a table or theta of the wrong shape, arms given together with `fresh_arms`, or a table given
+        without.
     """
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5"
@@ -52,6 +53,9 @@ class GeneralizedLinear:
     center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the sphere of theta*; None: 0")
     arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] the arms; None: uniform in the unit ball")
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] theta*; None: uniform on the sphere of radius S")
+    table: ArrayLike | None = shared(
+        None, "(-inf, inf)", "[T, K, d] fresh arms of every round, in all trials; None: uniform in the unit ball"
+    )
 
     @classmethod
     def tv(cls, **changes: Any) -> "GeneralizedLinear":
@@ -84,15 +88,24 @@ class GeneralizedLinear:
             raise InputError(f"theta must have shape ({self.dim},), got {np.shape(self.theta)}")
         if self.center is not None and np.shape(self.center)[-1:] != (self.dim,):
             raise InputError(f"center must have shape ({self.dim},), got {np.shape(self.center)}")
-        if self.arms is None:
-            return
-        if self.fresh_arms:
-            raise InputError("fresh_arms=True draws the arms of every round; leave arms at None")
-        if np.shape(self.arms)[-2:] != (self.n_arms, self.dim):
-            raise InputError(f"arms must have shape ({self.n_arms}, {self.dim}), got {np.shape(self.arms)}")
-        longest = float(np.max(np.linalg.norm(np.asarray(self.arms), axis=-1)))
-        if longest > 1.0 + 1e-6:
-            warnings.warn(f"an arm has norm {longest:.6g}: the theory of these methods assumes at most 1", stacklevel=2)
+        if self.arms is not None:
+            if self.fresh_arms:
+                raise InputError("fresh_arms=True draws the arms of every round; leave arms at None")
+            if np.shape(self.arms)[-2:] != (self.n_arms, self.dim):
+                raise InputError(f"arms must have shape ({self.n_arms}, {self.dim}), got {np.shape(self.arms)}")
+            _warn_of_long_arms(self.arms)
+        if self.table is not None:
+            shape = np.shape(self.table)
+            if len(shape) != 3 or shape[1:] != (self.n_arms, self.dim):
+                raise InputError(f"table must have shape (T, {self.n_arms}, {self.dim}), got {shape}")
+            if not self.fresh_arms:
+                raise InputError("a table has new arms in every round; set fresh_arms=True")
+            _warn_of_long_arms(self.table)
+
+    @property
+    def max_horizon(self) -> int | None:
+        """Number of rounds in the table; None where there is no table."""
+        return None if self.table is None else np.shape(self.table)[0]
 
     def init(self, key: jax.Array) -> GeneralizedLinearState:
         for_theta, for_arms = jax.random.split(key)
@@ -114,7 +127,8 @@ class GeneralizedLinear:
         return state._replace(theta=theta, best=None if self.fresh_arms else _best(state.arms, theta))
 
     def observe(self, key: jax.Array, t: jax.Array, state: GeneralizedLinearState) -> ArmObs:
-        del t
+        if self.table is not None:
+            return ArmObs(jax.lax.dynamic_index_in_dim(jnp.asarray(self.table), t, keepdims=False))
         if self.fresh_arms:
             return ArmObs(rng.uniform_ball(key, self.n_arms, self.dim))
         return FixedArmObs(state.arms)
@@ -143,6 +157,12 @@ class GeneralizedLinear:
         It is the kappa of this instance (fixed arms) or of this round.
         """
         return 1.0 / -largest(-self.link.slope(obs.arms @ state.theta))
+
+
+def _warn_of_long_arms(arms: ArrayLike) -> None:
+    longest = float(np.max(np.linalg.norm(np.asarray(arms), axis=-1)))
+    if longest > 1.0 + 1e-6:
+        warnings.warn(f"an arm has norm {longest:.6g}: the theory of these methods assumes at most 1", stacklevel=3)
 
 
 def _best(arms: jax.Array, theta: Vector) -> jax.Array:

@@ -10,7 +10,17 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.types import AdviceObs, ArmObs, Batches, ContextObs, CountsRounds, Delays, Derives, InHindsight
+from jaxbandits.types import (
+    AdviceObs,
+    ArmObs,
+    Batches,
+    BoundsHorizon,
+    ContextObs,
+    CountsRounds,
+    Delays,
+    Derives,
+    InHindsight,
+)
 
 _OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0
 
@@ -62,6 +72,11 @@ class Operator:
     def dim(self) -> int | None:
         """Dimension of the arms inside, where that is known: a learner must have the same."""
         return getattr(self.environment, "dim", None)
+
+    @property
+    def max_horizon(self) -> int | None:
+        """As inside."""
+        return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None
 
     @property
     def feedback_delay(self) -> int:

@@ -446,3 +446,20 @@ def _paired(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
     values = np.stack([trials.final(metric)[0, at] for trials, at in together], axis=-1)
     good = np.stack([trials.usable(metric)[0, at] for trials, at in together]).all(axis=0)
     return values[good], int((~good).sum())
+
+
+@as_statistic
+def with_axis_share(
+    measured: Measured, statistic: Statistic, panel: str, first: str, second: str, top: str, metric: str = "regret"
+) -> Estimate:
+    """Estimate another statistic; a companion is `(first - second) / top`, mean final values of a metric.
+
+    A ratio of two small regrets is invisible in a figure whose axis reaches to the regret of a third learner, `top`.
+    Without that learner there is no companion.
+    """
+    found, result = statistic(measured), measured.results[panel]
+    if top not in result:
+        return found
+    several, _ = _paired([result[label] for label in (first, second, top)], metric)
+    a, b, height = several.mean(axis=0)
+    return found._replace(companions=(*found.companions, (f"share of the axis to {top}", float((a - b) / height))))

@@ -1,5 +1,7 @@
 """OFU-ECOLog against its loop on fresh instances, a recorded trace, and the optimality of its implicit steps."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +34,18 @@ def test_matches_the_reference(d, S, ridge, radius):
     trace = play(ECOLog(dim=d, norm_bound=S, ridge=ridge, radius_rule=radius), X, R)
     agree(trace, X, R, learner)
     assert trace["gap"][-1] == pytest.approx(learner.cum, rel=1e-9)
+
+
+def test_public_code_matches_its_reference():
+    """Radius, steps and score; the widths decide: the other score plays other arms."""
+    X, R = fresh(5, 5, 5, 3.0)
+    public = ECOLog.public(dim=5, norm_bound=3.0, delta=0.01)
+    trace = play(public, X, R)
+    learner = glm_one_pass.PublicECOLog(5, 3.0, delta=0.01)
+    agree(trace, X, R, learner)
+    assert 8.0 * trace["gap"][-1] == pytest.approx(learner.sum, rel=1e-9)  # 2 (1 + S) = 8
+    other = play(dataclasses.replace(public, score="link"), X, R)
+    assert np.any(other["index"] != trace["index"])
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 0.05, 2.0])
@@ -129,7 +143,9 @@ def test_rotation_and_permutation():
     np.testing.assert_array_equal(order[permuted["index"]], base["index"])
 
 
-def test_unknown_radius():
+def test_unknown_radius_or_score():
+    with pytest.raises(InputError, match=r"unknown ECOLog.score 'meen'; did you mean 'mean'"):
+        validate(ECOLog(dim=2, score="meen"))
     with pytest.raises(InputError, match=r"unknown ECOLog.radius_rule 'vile'; did you mean 'ville'"):
         validate(ECOLog(dim=2, radius_rule="vile"))
 

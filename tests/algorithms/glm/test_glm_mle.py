@@ -54,7 +54,8 @@ def pair(method, name, form, d, radius="filippi"):
         constants = {"gamma": 0.04, "beta": 0.03, "ratio": 1.5, "lam": 0.7, "threshold": constants["threshold"]}
     else:
         learner = RSGLinCB.practical(**common, link=LINKS[name], horizon=ROUNDS)
-        constants = {"gamma": 1 / 25, "beta": 4 / 150, "ratio": 1.5, "lam": 0.5, "centre": "mean", "reuse": True}
+        constants = {"gamma": 1 / 25, "beta": 4 / 150, "ratio": 1.5, "lam": 0.5, "discount": 1.0}
+        constants |= {"centre": "mean", "reuse": True}
         constants["threshold"] = 100.0 / (kappa * S**2 * d)
     return learner, glm_mle.RSGLinCB(f, d, S, ROUNDS, kappa=kappa, **constants)
 

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
+from jaxbandits.environments.operators.drifting import Drifting
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.numerics import rng
+from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmDecision
 from tests import called
 
@@ -111,6 +114,18 @@ class TestRounds:
             seen.append(arms)
         assert not np.any(np.isin(seen[0], seen[1])) and not np.any(np.isin(seen[1], seen[2]))
 
+    def test_a_table_gives_the_arms_of_every_round(self):
+        """Against NumPy's row t: arms, best arm and regret of two rounds, in every trial."""
+        table = np.random.default_rng(0).uniform(-0.5, 0.5, (7, 4, 2))
+        env = as_arrays(GeneralizedLinear(dim=2, n_arms=4, fresh_arms=True, table=table, theta=THETA))
+        for seed, t in ((0, 0), (1, 5)):
+            state = called.init(env, jax.random.key(seed))
+            obs = called.observe(env, jax.random.key(seed), jnp.int32(t), state)
+            np.testing.assert_array_equal(obs.arms, table[t])
+            means = MEANS["bernoulli"](table[t] @ THETA)
+            _, _, outcome = called.step(env, jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, 2))
+            np.testing.assert_allclose(outcome.regret, means.max() - means[2], atol=1e-12)
+
     def test_fixed_arms_do_not_change(self):
         env = as_arrays(GeneralizedLinear(dim=2, n_arms=6))
         state = called.init(env, jax.random.key(0))
@@ -175,6 +190,10 @@ class TestInput:
             ({"arms": ARMS[:3]}, r"arms must have shape \(4, 2\), got \(3, 2\)"),
             ({"theta": np.ones(3)}, r"theta must have shape \(2,\), got \(3,\)"),
             ({"arms": ARMS, "fresh_arms": True}, "fresh_arms=True draws the arms of every round"),
+            ({"table": ARMS, "fresh_arms": True}, r"table must have shape \(T, 4, 2\), got \(4, 2\)"),
+            ({"table": ARMS[None, :3], "fresh_arms": True}, r"table must have shape \(T, 4, 2\), got \(1, 3, 2\)"),
+            ({"table": np.empty((0, 4, 2)), "fresh_arms": True}, "table must be a number .*, got an empty array"),
+            ({"table": ARMS[None]}, "a table has new arms in every round; set fresh_arms=True"),
             (
                 {"arms": np.where(ARMS > 0.9, np.nan, ARMS)},
                 r"GeneralizedLinear.arms must lie in \(-inf, inf\), got nan",
@@ -191,6 +210,15 @@ class TestInput:
     def test_long_arms_are_allowed_with_a_warning(self):
         with pytest.warns(UserWarning, match="an arm has norm 2"):
             validate(GeneralizedLinear(dim=2, n_arms=4, arms=2.0 * ARMS))
+
+        with pytest.warns(UserWarning, match="an arm has norm 2"):
+            validate(GeneralizedLinear(dim=2, n_arms=4, fresh_arms=True, table=2.0 * ARMS[None]))
+
+    @pytest.mark.parametrize("wrap", [lambda env: env, lambda env: Drifting(environment=env)], ids=["plain", "inside"])
+    def test_a_horizon_beyond_the_table_is_refused(self, wrap):
+        env = wrap(GeneralizedLinear(dim=2, n_arms=4, fresh_arms=True, table=np.stack([ARMS] * 3)))
+        with pytest.raises(InputError, match=r"^horizon must be at most 3, .*, got 4$"):
+            simulate(Uniform(dim=2), env, 4, 2, progress=False)
 
     def test_given_arms_pass(self):
         validate(given())

@@ -5,8 +5,10 @@ from jaxbandits.reproduction.experiments.glm.coverage import COVERAGE
 from jaxbandits.reproduction.experiments.glm.coverage_links import COVERAGE_LINKS
 from jaxbandits.reproduction.experiments.glm.covertype import COVERTYPE
 from jaxbandits.reproduction.experiments.glm.fig1 import FIG1
+from jaxbandits.reproduction.experiments.glm.fig1_fixed import FIG1_FIXED
 from jaxbandits.reproduction.experiments.glm.fig1_tv import FIG1_TV
 from jaxbandits.reproduction.experiments.glm.fig2 import FIG2
+from jaxbandits.reproduction.experiments.glm.fig2_fixed import FIG2_FIXED
 from jaxbandits.reproduction.experiments.glm.fig3 import FIG3
 from jaxbandits.reproduction.experiments.glm.kappa import KAPPA
 from jaxbandits.reproduction.experiments.glm.kappa_star import KAPPA_STAR
@@ -19,7 +21,9 @@ __all__ = ["EXPERIMENTS", "TABLE"]
 EXPERIMENTS = (
     FIG1,
     FIG1_TV,
+    FIG1_FIXED,
     FIG2,
+    FIG2_FIXED,
     FIG3,
     COVERTYPE,
     COVERAGE,

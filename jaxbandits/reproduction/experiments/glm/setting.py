@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.glm import multipliers
@@ -17,6 +18,7 @@ from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
 from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.algorithms.linear.uniform import Uniform
+from jaxbandits.environments.glm import published_instance
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.reproduction.engine.experiment import Panel
@@ -27,8 +29,8 @@ DELTA = 0.05
 _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
 PRESETS = {
     "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for likelihood methods), as the "
-    "paper's figures have it; 'tuned' RS-GLinCB has the constants of its authors' code; ECOLog has the radius of its "
-    "paper's lemmas, 'code' that of the public code, 'data radius' ours",
+    "paper's figures have it; RS-GLinCB has the constants of its authors' code, 'theorem' those of its theorem; ECOLog "
+    "is that of public code, 'link score' has the score and the radius of its paper's lemmas, 'data radius' ours",
     "theory": "as before, but GLB-OMD with the lambda that Theorem 1 needs",
 }
 _IN_FIGURES = {  # label: name in the table
@@ -39,8 +41,8 @@ _IN_FIGURES = {  # label: name in the table
     "ECOLog": "ecolog",
     "GLOC": "gloc",
     "GLM-UCB": "glm_ucb",
-    "RS-GLinCB": "rs_glincb",
-    "RS-GLinCB, tuned": "rs_glincb_code",
+    "RS-GLinCB": "rs_glincb_code",
+    "RS-GLinCB, theorem": "rs_glincb",
     "OFUL-MLogB": "oful_mlogb",
     "ada-OFU-ECOLog": "ada_ofu_ecolog",
 }
@@ -48,20 +50,33 @@ _MULTIPLIED = (
     f"{k} {', '.join(f'{v:g}' for v in multipliers.MULTIPLIERS[name].values())}" for k, name in _IN_FIGURES.items()
 )
 TUNED = {
-    "practical": "as experiments, but every radius times a multiplier, tuned once on Figure 1 "
+    "practical": "as experiments, but every radius times a multiplier, tuned once on fixed arms "
     f"(jaxbandits tune glm): {'; '.join(_MULTIPLIED)}",
     "tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own",
 }
 TUNING = (
     "Presets practical and tuned multiply radii, 36 points a learner: one radius by 1e-4 to 1, or two by six "
     "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), by races on seeds that judge nothing: 64, and 32 "
-    "(in the table 16) after a third of the rounds for learners that fit a likelihood. Practical: once, on Figure 1 "
-    "with S = 3 and 5, whatever is played elsewhere (jaxbandits tune glm); tuned: in each panel. After a third of the "
-    "rounds greed looks better than it is: GLM-UCB and OFULog-r took multipliers at or near the lower end of the grid."
+    "(in the table 16) after a third of the rounds for learners that fit a likelihood. Practical: once, on fixed arms "
+    "with S = 3 and 5 (glm/fig1-fixed), whatever is played elsewhere (jaxbandits tune glm); tuned: in each panel. "
+    "After a third of the rounds greed looks better than it is: GLM-UCB and OFULog-r took multipliers at or near the "
+    "lower end of the grid."
+)
+FOUND = (
+    "The paper states neither d, K nor the arms. The instance here is that of the experiments of RS-GLinCB's authors, "
+    "on which all six values of kappa come out that the paper states (glm/kappas): d = 5, K = 20 arms, new in every "
+    "round, the same in all trials and at every S. Trials differ in the rewards' noise only."
+)
+FOUND_DELTA = (
+    "delta is not stated either: 0.01, as in the experiments on that instance and in the paper's on Covertype."
+)
+FOUND_KAPPA = (
+    "RS-GLinCB has the constants of its authors' code, but lambda = d, as the paper says; with those of its theorem "
+    "every round is warm-up. It and GLOC are given the kappa of the instance, as in that code."
 )
 UNSTATED = (
-    "The paper states neither d, K, the arms nor delta. Here: K = 20 arms uniform in the unit ball, delta = 0.05, and "
-    "d = 2 with one arm set a trial, or d = 5 with a fresh one each round."
+    "The paper states neither d, K, the arms nor delta. Here, beside the instance of Figures 1 to 3: K = 20 arms "
+    "uniform in the unit ball, delta = 0.05, and d = 2 with one arm set a trial, or d = 5 with a fresh one each round."
 )
 COUNTS = (
     "With fixed arms the likelihood needs only counts and reward sums of K arms: likelihood methods are exact and cost "
@@ -69,15 +84,16 @@ COUNTS = (
 )
 WORST_KAPPA = (
     "RS-GLinCB is given the largest kappa of the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9: it "
-    "cannot know that of its instance, which is smaller (the paper quotes 21, 137 and 963 at S = 3, 5 and 7)."
+    "cannot know that of its instance, which is smaller and differs from trial to trial."
 )
 ECOLOG = (
-    "The paper does not say which radius ECOLog has. Here it has that of the lemmas of its own paper, with D = 2S; "
-    "'ECOLog, code' has D = S, as the public code, 'ECOLog, data radius' one of ours, from Ville's inequality, which "
-    "is smaller. In the presets practical and tuned a multiplier multiplies ours."
+    "ECOLog is that of public code (the repository of RS-GLinCB's authors), which adds a width in the space of "
+    "parameters to the mean reward. 'ECOLog, link score' scores by x'theta, with the radius of the lemmas of its own "
+    "paper; 'ECOLog, data radius' has a smaller one of ours, from Ville's inequality. In the presets practical and "
+    "tuned a multiplier multiplies the latter."
 )
 ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a likelihood; tabulated, not drawn."
-MLE = ("OFUGLB", "OFULog-r", "GLM-UCB", "RS-GLinCB", "RS-GLinCB, tuned")
+MLE = ("OFUGLB", "OFULog-r", "GLM-UCB", "RS-GLinCB", "RS-GLinCB, theorem")
 RADII = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(1e-4, 1.0, len(RADII) ** 2).tolist())
 _SCALES = ("gamma_scale", "beta_scale", "rho_scale", "warmup_scale")
@@ -96,7 +112,14 @@ def scales(learner: Any) -> list[str]:
 
 
 def learners(
-    preset: str, horizon: int, environment: Any, *, bound: float, delta: float = DELTA, fixed_arms: bool
+    preset: str,
+    horizon: int,
+    environment: Any,
+    *,
+    bound: float,
+    delta: float = DELTA,
+    fixed_arms: bool,
+    kappa: float | None = None,
 ) -> dict[str, Any]:
     """Make the learners of the figures, in the order of their legends and tables.
 
@@ -107,6 +130,7 @@ def learners(
       bound: S.
       delta: failure probability.
       fixed_arms: likelihood methods keep counts instead of all rounds.
+      kappa: of the instance, for RS-GLinCB and GLOC; None: the largest of the ball.
     """
     link = getattr(environment, "link", Bernoulli())
     logistic = isinstance(link, Bernoulli)
@@ -115,10 +139,10 @@ def learners(
     history: dict[str, Any] = {"n_arms": environment.n_arms} if fixed_arms else {"capacity": horizon}
     largest = {"horizon": horizon, "reward_bound": 1.0 if logistic else 100.0}
     stated = preset not in TUNED  # a tuned multiplier makes little of which constants it multiplies
-    ecolog = {"ECOLog": (ECOLog.published if stated else ECOLog.experiments)(**common)}
+    ecolog = {"ECOLog": (ECOLog.public if stated else ECOLog.experiments)(**common)}
     if stated:
         ecolog |= {
-            "ECOLog, code": ECOLog.experiments(**common, radius_rule="code"),
+            "ECOLog, link score": ECOLog.published(**common),
             "ECOLog, data radius": ECOLog.experiments(**common),
         }
     found = {
@@ -127,10 +151,10 @@ def learners(
         "GLB-OMD": getattr(GLBOMD, "experiments" if preset in TUNED else preset)(**linked),
         "GLB-OMD, data radius": GLBOMD.practical(**linked),
         **(ecolog if logistic else {}),
-        "GLOC": GLOC.experiments(**linked),
+        "GLOC": GLOC.experiments(**linked, curvature=None if kappa is None else 1.0 / kappa),
         "GLM-UCB": GLMUCB.theory(**linked, **history, **largest),
-        "RS-GLinCB": RSGLinCB.experiments(**linked, **history, **largest),
-        "RS-GLinCB, tuned": RSGLinCB.practical(**linked, **history, **largest),
+        "RS-GLinCB": RSGLinCB.practical(**linked, **history, **largest, kappa=kappa, ridge=float(environment.dim)),
+        "RS-GLinCB, theorem": RSGLinCB.experiments(**linked, **history, **largest, kappa=kappa),
         **({"OFUL-MLogB": OFULMLogB.theory(**common)} if logistic else {}),
         **({"ada-OFU-ECOLog": AdaOFUECOLog.theory(**common, **history)} if logistic else {}),
         "uniform": Uniform(dim=environment.dim),
@@ -151,6 +175,31 @@ def learners_given_norm(preset: str, horizon: int, panel: Panel) -> Mapping[str,
     )
 
 
+def learners_on_instance(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    """Make the learners of Figures 1 to 3 on the published instance, with S = the norm of theta*."""
+    environment = panel.environment
+    bound, kappa = float(environment.norm_bound), largest_kappa(environment)
+    every = learners(preset, horizon, environment, bound=bound, delta=0.01, fixed_arms=False, kappa=kappa)
+    return {label: learner for label, learner in every.items() if label not in ("OFUL-MLogB", "ada-OFU-ECOLog")}
+
+
+def largest_kappa(environment: GeneralizedLinear) -> float:
+    """Return 1 / min mu'(x'theta*) over all arms of all rounds of a table."""
+    assert environment.table is not None and environment.theta is not None
+    slopes = environment.link.slope(jnp.asarray(environment.table) @ jnp.asarray(environment.theta))
+    return float(1.0 / jnp.min(slopes))
+
+
+def on_instance(horizon: int, sizes: Sequence[int], link: Any) -> dict[str, Panel]:
+    """Make a panel for each norm S of theta* on the published instance."""
+    direction, arms = published_instance.draw(horizon)
+    panels = {}
+    for size in sizes:
+        environment = GeneralizedLinear.tv(link=link, norm_bound=float(size), theta=size * direction, table=arms)
+        panels[f"S{size}"] = Panel(f"S = {size} (kappa {largest_kappa(environment):.0f})", environment, x=size)
+    return panels
+
+
 def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
     """Make a panel for each norm S of theta*, with fresh arms each round or one arm set a trial."""
     make = GeneralizedLinear.tv if fresh else GeneralizedLinear.fixed
@@ -161,25 +210,41 @@ def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
     return panels
 
 
-# Tabulated: the curves of the first three would flatten all others, and there are eight colours.
-UNDRAWN = ("GLM-UCB", "OFUL-MLogB", "uniform", "ada-OFU-ECOLog", "ECOLog, code", "ECOLog, data radius")
+# Tabulated: the curves of some would flatten all others, and there are eight colours.
+UNDRAWN = (
+    *("GLM-UCB", "OFUL-MLogB", "uniform", "ada-OFU-ECOLog"),
+    *("ECOLog, link score", "ECOLog, data radius", "RS-GLinCB, theorem"),
+)
 PER_PANEL = Tuning(
     ("tuned",), grid, "regret", seeds=64, slow=dict.fromkeys((*MLE, "ada-OFU-ECOLog"), (32, 3)), tolerance=TOLERANCE
 )
 MOST, SOME = 512, 256  # seeds of one-pass and of likelihood methods
 SEEDS_NOTE = f"Methods that fit a likelihood run on the first {SOME} seeds of {MOST}; comparisons are paired on those."
+_SHARED: Mapping[str, Any] = {
+    "horizon": 3000,
+    "presets": PRESETS | TUNED,
+    "reconstructed": {"ECOLog": "ECOLog as in public code, which of them guessed"},
+    "tuning": PER_PANEL,
+    "width": 32,
+    "float64": True,
+}
+SLOW_NOTE = "Methods that fit a likelihood cost O(t) a round and run on the first 64 seeds; comparisons are paired."
 FIGURES = Study(
     "glm",
     _PAPER,
-    horizon=3000,
+    seeds=200,
+    guessed="instance identified by its six kappas; delta guessed",
+    algorithms=learners_on_instance,
+    slow=dict.fromkeys(MLE, 64),
+    **_SHARED,
+)
+OTHER_ARMS = Study(
+    "glm",
+    _PAPER,
     seeds=MOST,
-    presets=PRESETS | TUNED,
-    reconstructed={"ECOLog": "ECOLog without its adaptive branch, its radius guessed"},
     guessed="d, K, law of the arms and delta guessed",
     algorithms=learners_given_norm,
-    tuning=PER_PANEL,
-    width=32,
-    float64=True,
+    **_SHARED,
 )
 THEOREMS = Study("glm", _PAPER, horizon=3000, seeds=1024)
 TABLE = MultiplierTable(
