@@ -49,6 +49,7 @@ from jaxbandits.reproduction.engine.statistic import (
     relative_change,
     scaled,
     share_below,
+    with_axis_share,
 )
 from jaxbandits.reproduction.engine.study import Study
 from jaxbandits.reproduction.engine.thresholds import (
@@ -80,5 +81,5 @@ __all__ = [
     "claims", "exactly", "exponent_of", "growth", "growth_across", "growth_over", "judge", "learners_of_figures",
     "log_growth", "mean", "mean_difference", "mean_ratio", "measure", "median", "observations", "paired_mean",
     "panel_ratio", "rate", "ratio_of_ratios", "relative_change", "scaled", "share", "share_below", "slug",
-    "theorems", "time", "time_over_panels", "time_slope", "wins", "with_multipliers",
+    "theorems", "time", "time_over_panels", "time_slope", "wins", "with_axis_share", "with_multipliers",
 ]  # fmt: skip

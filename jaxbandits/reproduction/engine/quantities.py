@@ -75,6 +75,14 @@ class Quantity:
             for words, statistic, labels in self.each
         )  # fmt: skip
 
+    def beside(self, show: Callable[[str, Statistic], Statistic]) -> "Quantity":
+        """Return the quantity with companions: `show` takes the panel and the statistic."""
+        each = (
+            (words, lambda panel, of=statistic: show(panel, of(panel)), labels)
+            for words, statistic, labels in self.each
+        )
+        return dataclasses.replace(self, each=tuple(each))
+
     def __lt__(self, high: float) -> tuple[Test, ...]:
         return self.between(high=high)
 

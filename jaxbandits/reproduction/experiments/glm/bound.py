@@ -3,23 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.diagnostics import glm as meters
-from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Bound
-from jaxbandits.reproduction.engine.statements import mostly_below
-from jaxbandits.reproduction.engine.thresholds import OUT_OF_REACH
+from jaxbandits.glm import GLBOMD, GeneralizedLinear, links
+from jaxbandits.reproduction.engine import OUT_OF_REACH, Bound, Panel, observations, share, theorems
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.glm import theorem_2
 
 _BOUNDED = {  # panel: family, S
-    "S3": ("logistic, S = 3", Bernoulli(), 3.0),
-    "S5": ("logistic, S = 5", Bernoulli(), 5.0),
-    "poisson": ("Poisson, S = 1", Poisson(), 1.0),
-    "gaussian": ("Gaussian, S = 2", Gaussian(), 2.0),
+    "S3": ("logistic, S = 3", links.Bernoulli(), 3.0),
+    "S5": ("logistic, S = 5", links.Bernoulli(), 5.0),
+    "poisson": ("Poisson, S = 1", links.Poisson(), 1.0),
+    "gaussian": ("Gaussian, S = 2", links.Gaussian(), 2.0),
 }
 
 
@@ -50,23 +45,22 @@ BOUND = THEOREMS.experiment(
     derive=_with_bound,
     record_points="log",
     claims=(
-        *mostly_below(
-            "GLB-OMD",
-            "share_of_bound",
+        *theorems(
+            "bound",
+            share("GLB-OMD", of="share_of_bound") > 0.99,
             on=_BOUNDED.keys(),
             says="regret stays below the explicit bound with probability at least 1 - delta",
             place="Theorem 2",
             cannot_fail=OUT_OF_REACH.format(most="T times the largest gap", what="regret"),
-            trials=1000,
+            least=1000,
         ),
-        *mostly_below(
-            "GLB-OMD",
-            "share_of_bound",
+        *observations(
+            "loose",
+            share("GLB-OMD", of="share_of_bound", at_most=1e-3) > 0.99,
             on=("S3", "S5"),
-            threshold=1e-3,
             says="the bound is loose: regret is below a thousandth of it",
-            place="ours, on Theorem 2",
-            trials=1000,
+            place="Theorem 2",
+            least=1000,
         ),
     ),
     notes=(

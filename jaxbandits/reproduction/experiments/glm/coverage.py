@@ -3,20 +3,19 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
-from jaxbandits.algorithms.glm.ecolog import ECOLog
-from jaxbandits.algorithms.glm.glb_omd import GLBOMD
-from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
-from jaxbandits.algorithms.glm.gloc import GLOC
-from jaxbandits.algorithms.glm.ofuglb import OFUGLB
-from jaxbandits.algorithms.glm.ofulog_r import OFULogR
 from jaxbandits.diagnostics import glm as meters
-from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.estimation.links import Bernoulli, Poisson
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Interpretation, Panel
-from jaxbandits.reproduction.engine.figures import Shares
-from jaxbandits.reproduction.engine.statements import mostly_below
+from jaxbandits.glm import (
+    GLBOMD,
+    GLMUCB,
+    GLOC,
+    OFUGLB,
+    AdaOFUECOLog,
+    ECOLog,
+    GeneralizedLinear,
+    OFULogR,
+    links,
+)
+from jaxbandits.reproduction.engine import Claim, Interpretation, Panel, Shares, claims, observations, share, slug
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 
 
@@ -32,42 +31,60 @@ def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Mapping[st
         "GLB-OMD, lambda = d": GLBOMD.experiments(**linked),
         "GLB-OMD, data radius": GLBOMD.practical(**linked),
     }
-    if isinstance(environment.link, Bernoulli):
+    if isinstance(environment.link, links.Bernoulli):
         learners["OFULog-r"] = OFULogR.theory(**common, n_arms=environment.n_arms)
         learners["ECOLog"] = ECOLog.experiments(**common)
         learners["ada-OFU-ECOLog"] = AdaOFUECOLog.theory(**common, n_arms=environment.n_arms)
         learners["GLM-UCB"] = GLMUCB.theory(**linked, n_arms=environment.n_arms, horizon=horizon)
-    if not isinstance(environment.link, Poisson):  # whose noise is not sub-Gaussian
+    if not isinstance(environment.link, links.Poisson):  # whose noise is not sub-Gaussian
         learners["GLOC"] = GLOC.experiments(**linked)
     return learners
 
 
-# Learner to where theta* is promised to stay in all sets, and with which probability.
+# Learner to where theta* is promised to stay in all sets, with which probability, and whether that is ours.
 _PROMISES = {
-    "OFUGLB": ("Lee, Yun & Jun, Theorem 3.1", 1 - DELTA),
-    "GLB-OMD, theory": ("Theorem 1", 1 - DELTA),
-    "GLB-OMD, data radius": ("ours, on Lemmas 4 and 5", 1 - DELTA),
-    "OFULog-r": ("Abeille, Faury & Calauzenes", 1 - DELTA),
-    "ECOLog": ("ours, on Faury et al. (whose radius it is not)", 1 - DELTA),
-    "ada-OFU-ECOLog": ("ours, on Faury et al.; reconstructed, delta for each of its two sets", 1 - 2 * DELTA),
-    "GLM-UCB": ("Filippi et al., Theorem 2", 1 - DELTA),
-    "GLOC": ("ours, on Jun et al.; reconstructed", 1 - DELTA),
+    "OFUGLB": ("Lee, Yun & Jun, Theorem 3.1", 1 - DELTA, "theorem"),
+    "GLB-OMD, theory": ("Theorem 1", 1 - DELTA, "theorem"),
+    "GLB-OMD, data radius": ("Lemmas 4 and 5", 1 - DELTA, "observation"),
+    "OFULog-r": ("Abeille, Faury & Calauzenes", 1 - DELTA, "theorem"),
+    "ECOLog": ("Faury et al. (whose radius it is not)", 1 - DELTA, "observation"),
+    "ada-OFU-ECOLog": ("Faury et al.; reconstructed, delta for each of its two sets", 1 - 2 * DELTA, "observation"),
+    "GLM-UCB": ("Filippi et al., Theorem 2", 1 - DELTA, "theorem"),
+    "GLOC": ("Jun et al.; reconstructed", 1 - DELTA, "observation"),
 }
 GENERAL = ("OFUGLB", "GLB-OMD, theory", "GLB-OMD, data radius")
 
 
-def coverage_claims(panel: str, names: Iterable[str]) -> tuple[Claim, ...]:
-    """Claim that the confidence sets hold theta*: those of learners that promise it, and those with lambda = d."""
-    unpromised = "GLB-OMD, lambda = d"
-    return (
-        *(claim for name in names for claim in _covers(panel, name, *_PROMISES[name])),
-        *_covers(panel, unpromised, "ours", 1 - DELTA, ", which no theorem covers,"),
+def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
+    """Claim that the confidence sets hold theta*: those of learners that promise it, and those with lambda = d.
+
+    Args:
+      promised: panel to the learners that promise it there.
+    """
+    unpromised = observations(
+        "covers-lambda-d",
+        share("GLB-OMD, lambda = d", of="error_ratio") > 1 - DELTA,
+        on=promised.keys(),
+        says="GLB-OMD, lambda = d, which no theorem covers, keeps theta* in all its confidence sets",
+        least=1000,
     )
-
-
-def _covers(panel: str, name: str, place: str, share: float, aside: str = "") -> tuple[Claim, ...]:
-    says = f"{name}{aside} keeps theta* in all its confidence sets"
-    return mostly_below(name, "error_ratio", on=panel, says=says, place=place, share=share, trials=1000)
+    return (
+        *(
+            claim
+            for name, (place, probability, kind) in _PROMISES.items()
+            if any(name in names for names in promised.values())
+            for claim in claims(
+                f"covers-{slug(name)}",
+                share(name, of="error_ratio") > probability,
+                on=[panel for panel, names in promised.items() if name in names],
+                says="{label} keeps theta* in all its confidence sets",
+                place=place,
+                kind=kind,
+                least=1000,
+            )
+        ),
+        *unpromised,
+    )
 
 
 COVERAGE = THEOREMS.experiment(
@@ -82,7 +99,7 @@ COVERAGE = THEOREMS.experiment(
     },
     metric="error_ratio",
     meters=(meters.coverage(),),
-    claims=(*coverage_claims("S3", _PROMISES), *coverage_claims("S5", _PROMISES)),
+    claims=coverage_claims({"S3": _PROMISES, "S5": _PROMISES}),
     notes=(
         "error_ratio: the largest distance of theta* from the centre so far, over the radius; for level sets the root "
         "of the excess loss over that of the level; for GLM-UCB C_mu ||.||_V over rho, which is sufficient.",

@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import higher, lower, not_worse, panel_ratio
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE
+from jaxbandits.glm import links
+from jaxbandits.reproduction.engine import COMPARABLE, Claim, Curves, mean, observations, panel_ratio
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import modest_increase, ofuglb_is_lowest, root_of_t
 
@@ -18,21 +15,31 @@ def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]
       panels: by S.
       arms: how they differ, for the place of the claims.
     """
-    place = f"ours, on Figures 1 and 3 ({arms})"
-    says = "GLB-OMD is comparable to {second} or better"
-    data = "the data radius is better than Theorem 1's"
+    place = f"Figures 1 and 3 ({arms})"
+    ours = {"on": panels, "place": place, "kind": "observation"}
     return (
-        *(claim for panel in panels for claim in ofuglb_is_lowest(panel, place, ("GLB-OMD", "ECOLog", "GLOC"))),
-        *not_worse("GLB-OMD", ("ECOLog", "ada-OFU-ECOLog"), on=panels, says=says, place=place, trials=32),
-        *(claim for panel in panels for claim in modest_increase(panel, place, "a modest price for one pass")),
-        *lower("GLB-OMD, data radius", "GLB-OMD", on=panels, says=data, place="ours", trials=32),
-        panel_ratio(
-            "GLB-OMD",
-            panels[-1],
-            panels[0],
+        *ofuglb_is_lowest("GLB-OMD", "ECOLog", "GLOC", **ours),
+        *observations(
+            "comparable",
+            mean("GLB-OMD") / mean("ECOLog", "ada-OFU-ECOLog") < COMPARABLE,
+            on=panels,
+            says="GLB-OMD is comparable to {rival} or better",
+            place=place,
+            least=32,
+        ),
+        *modest_increase("a modest price for one pass", **ours),
+        *observations(
+            "data-radius",
+            mean("GLB-OMD, data radius") < mean("GLB-OMD"),
+            on=panels,
+            says="the data radius is better than Theorem 1's",
+            least=32,
+        ),
+        *observations(
+            "stable-in-s",
+            panel_ratio("GLB-OMD", panels[-1], panels[0]) < COMPARABLE,
             says="regret of GLB-OMD does not grow significantly with S",
             place=place,
-            high=COMPARABLE,
         ),
         *root_of_t(panels),
     )
@@ -44,17 +51,16 @@ FIG1_FIXED = setting.OTHER_ARMS.experiment(
     "fig1-fixed",
     "Figures 1 and 3 (v2: 1 and 4)",
     title="logistic bandits, one arm set a trial",
-    panels=lambda horizon: setting.norms(_NORMS, Bernoulli(), fresh=False),
+    panels=lambda horizon: setting.norms(_NORMS, links.Bernoulli(), fresh=False),
     claims=(
         *logistic_observations([f"S{norm}" for norm in _NORMS], "fixed arms"),
-        *higher(
-            "GLM-UCB",
-            "uniform",
+        *observations(
+            "explodes",
+            mean("GLM-UCB") > 0.8 * mean("uniform"),
             on="S7",
-            factor=0.8,
             says="GLM-UCB explodes with kappa",
-            place="ours (Table 1 has an upper bound)",
-            trials=32,
+            place="Table 1, which has an upper bound",
+            least=32,
         ),
     ),
     notes=(

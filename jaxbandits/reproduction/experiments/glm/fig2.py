@@ -1,51 +1,17 @@
 """Figure 2: Poisson bandits on the published instance, fresh arms in every round."""
 
-from collections.abc import Sequence
-
-from jaxbandits.estimation.links import Poisson
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Timed
-from jaxbandits.reproduction.engine.figures import Cost, Curves
-from jaxbandits.reproduction.engine.statements import higher, slower
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE
+from jaxbandits.glm import links
+from jaxbandits.reproduction.engine import COMPARABLE, Cost, Curves, Timed, claims, mean, observations, time
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import (
     PLACE_OF_TIMES,
-    glb_omd_is_faster,
     modest_increase,
     ofuglb_is_lowest,
     root_of_t,
     times_of_a_trial,
 )
 
-_PLACE, _OURS = "Figure 2; Section 5", "ours, on Figure 2"
-
-
-def _regret(panels: Sequence[str]) -> tuple[Claim, ...]:
-    """Compare regret with a Poisson link in each panel."""
-    return (*(claim for panel in panels for claim in _regret_in(panel)), *root_of_t(panels))
-
-
-def _regret_in(panel: str) -> tuple[Claim, ...]:
-    here = {"on": panel, "place": _OURS, "trials": 32}
-    return (
-        *ofuglb_is_lowest(panel, _OURS, ("GLB-OMD", "RS-GLinCB", "GLM-UCB", "GLOC")),
-        *modest_increase(panel, _PLACE, "a modest increase over OFUGLB"),
-        *higher("GLOC", "GLB-OMD", factor=COMPARABLE, says="GLOC has large regret", **here),
-    )
-
-
-def _times(first: str, last: str) -> tuple[Claim, ...]:
-    """Compare run times with a Poisson link, one trial at a time."""
-    place, ours = "Figure 2, right; Section 5", "ours, on Figure 2, right (Section 5 says it of logistic bandits)"
-    says = "the cost of OFUGLB is reduced by 1000 times"
-    return (
-        *times_of_a_trial(first, last, ("GLM-UCB",), ours, PLACE_OF_TIMES),
-        *glb_omd_is_faster("RS-GLinCB", first, ours),
-        *slower("OFUGLB", "GLB-OMD", on=last, says=says, place=place, times=1000.0),
-    )
-
-
+_OURS = "Figure 2, right (Section 5 says it of logistic bandits)"
 _NORMS = (3, 5, 7)
 _PANELS = tuple(f"S{norm}" for norm in _NORMS)
 
@@ -53,8 +19,37 @@ FIG2 = setting.FIGURES.experiment(
     "fig2",
     "Figure 2",
     title="Poisson bandits on the published instance",
-    panels=lambda horizon: setting.on_instance(horizon, _NORMS, Poisson()),
-    claims=(*_regret(_PANELS), *_times("S3", "S7")),
+    panels=lambda horizon: setting.on_instance(horizon, _NORMS, links.Poisson()),
+    claims=(
+        *ofuglb_is_lowest(
+            *("GLB-OMD", "RS-GLinCB", "GLM-UCB", "GLOC"), on=_PANELS, place="Figure 2", kind="observation"
+        ),
+        *modest_increase("a modest increase over OFUGLB", on=_PANELS, place="Figure 2; Section 5"),
+        *observations(
+            "gloc",
+            mean("GLOC") > COMPARABLE * mean("GLB-OMD"),
+            on=_PANELS,
+            says="GLOC has large regret",
+            place="Figure 2",
+            least=32,
+        ),
+        *root_of_t(_PANELS),
+        *times_of_a_trial("S3", "S7", ("GLM-UCB",), kind="observation", place=_OURS, stable=PLACE_OF_TIMES),
+        *observations(
+            "faster",
+            time("RS-GLinCB") > time("GLB-OMD"),
+            on="S3",
+            says="GLB-OMD is faster than {label}",
+            place=_OURS,
+        ),
+        *claims(
+            "1000-times",
+            time("OFUGLB") > 1000.0 * time("GLB-OMD"),
+            on="S7",
+            says="the cost of OFUGLB is reduced by 1000 times",
+            place="Figure 2, right; Section 5",
+        ),
+    ),
     notes=(
         setting.FOUND,
         setting.FOUND_DELTA,

@@ -1,30 +1,28 @@
 """Figure 2 with one arm set a trial, which the paper's instance does not have."""
 
-from jaxbandits.estimation.links import Poisson
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import higher
+from jaxbandits.glm import links
+from jaxbandits.reproduction.engine import Curves, mean, observations
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import modest_increase, ofuglb_is_lowest, root_of_t
 
 _NORMS = (3, 5, 7)
 _PANELS = tuple(f"S{norm}" for norm in _NORMS)
-_PLACE = "ours, on Figure 2 (fixed arms)"
+_OURS = {"on": _PANELS, "place": "Figure 2 (fixed arms)", "kind": "observation"}
 
 FIG2_FIXED = setting.OTHER_ARMS.experiment(
     "fig2-fixed",
     "Figure 2",
     title="Poisson bandits, one arm set a trial",
-    panels=lambda horizon: setting.norms(_NORMS, Poisson(), fresh=False),
+    panels=lambda horizon: setting.norms(_NORMS, links.Poisson(), fresh=False),
     claims=(
-        *(claim for panel in _PANELS for claim in ofuglb_is_lowest(panel, _PLACE, ("GLB-OMD", "GLOC"))),
-        *(claim for panel in _PANELS for claim in modest_increase(panel, _PLACE, "a modest increase over OFUGLB")),
-        *higher(
-            "GLB-OMD, data radius",
-            "GLB-OMD",
+        *ofuglb_is_lowest("GLB-OMD", "GLOC", **_OURS),
+        *modest_increase("a modest increase over OFUGLB", **_OURS),
+        *observations(
+            "data-radius",
+            mean("GLB-OMD, data radius") > mean("GLB-OMD"),
             on="S5",
             says="the data radius is worse than Theorem 1's",
-            place="ours",
-            trials=32,
+            least=32,
         ),
         *root_of_t(_PANELS),
     ),

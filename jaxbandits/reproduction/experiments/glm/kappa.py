@@ -1,20 +1,21 @@
 """Theorem 2 and Table 1: regret against kappa."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.glm.ecolog import ECOLog
-from jaxbandits.algorithms.glm.glb_omd import GLBOMD
-from jaxbandits.algorithms.glm.gloc import GLOC
 from jaxbandits.diagnostics import glm as meters
-from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.reproduction.engine.experiment import Interpretation, Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import growth_over_panels, panel_ratio
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE
+from jaxbandits.glm import GLBOMD, GLOC, ECOLog, GeneralizedLinear
+from jaxbandits.reproduction.engine import (
+    COMPARABLE,
+    Against,
+    Interpretation,
+    Panel,
+    growth_over,
+    observations,
+    panel_ratio,
+)
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 
 _KAPPA = {f"S{size}": float(2.0 + 2.0 * np.cosh(size)) for size in range(1, 10)}  # over the ball of radius S
@@ -32,9 +33,6 @@ def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-_against_kappa = functools.partial(growth_over_panels, panels=_KAPPA, axis="kappa", trials=1000)
-_FREE = {"place": "ours, on Theorem 2 (an upper bound)", "high": 0.1}
-
 KAPPA = THEOREMS.experiment(
     "kappa",
     "Theorem 2 and Table 1",
@@ -47,19 +45,26 @@ KAPPA = THEOREMS.experiment(
     },
     meters=(meters.kappa(), meters.optimal_slope()),
     claims=(
-        _against_kappa("GLB-OMD", says="regret of GLB-OMD is free of kappa", **_FREE),
-        _against_kappa("GLB-OMD, theory", says="so it is with the lambda of Theorem 1", **_FREE),
-        _against_kappa(
-            "GLOC", says="regret of GLOC is not free of kappa", place="ours (Table 1 has an upper bound)", low=0.25
+        *observations(
+            "free-of-kappa",
+            growth_over(_KAPPA, "kappa", "GLB-OMD", "GLB-OMD, theory") < 0.1,
+            says="regret of {label} is free of kappa",
+            place="Theorem 2 (an upper bound)",
+            least=1000,
         ),
-        panel_ratio(
-            "GLB-OMD",
-            "S9",
-            "S3",
+        *observations(
+            "gloc-not-free",
+            growth_over(_KAPPA, "kappa", "GLOC") > 0.25,
+            says="regret of GLOC is not free of kappa",
+            place="Table 1, which has an upper bound",
+            least=1000,
+        ),
+        *observations(
+            "stable-in-s",
+            panel_ratio("GLB-OMD", "S9", "S3") < COMPARABLE,
             says="regret of GLB-OMD does not grow much",
-            place="ours, on Figure 3 (with more seeds)",
-            high=COMPARABLE,
-            trials=1000,
+            place="Figure 3 (with more seeds)",
+            least=1000,
         ),
     ),
     notes=(

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.diagnostics import glm as meters
-from jaxbandits.estimation.links import Bernoulli, Poisson
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statistic import final_mean
+from jaxbandits.glm import links
+from jaxbandits.linear import Uniform
+from jaxbandits.reproduction.engine import Claim, Curves, Panel, mean, observations
 from jaxbandits.reproduction.experiments.glm import setting
 
-_LINKS = {"logistic": Bernoulli(), "Poisson": Poisson()}
+_LINKS = {"logistic": links.Bernoulli(), "Poisson": links.Poisson()}
 STATED = {"logistic": {3: 21, 5: 137, 7: 963}, "Poisson": {3: 18, 5: 127, 7: 882}}  # S to kappa
 
 
@@ -26,13 +23,12 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 def _claims() -> Iterable[Claim]:
     for family, values in STATED.items():
         for size, value in values.items():
-            yield Claim(
-                f"kappa is as stated, to the last digit: {value} ({family}, S = {size})",
-                "ours, on Section 5 (identifies the instance)",
-                final_mean(f"{family} S{size}", "uniform", "kappa"),
-                low=value - 0.5,
-                high=value + 0.5,
-                sentence="kappa is as stated, to the last digit",
+            yield from observations(
+                "as-stated",
+                mean("uniform", of="kappa").between(value - 0.5, value + 0.5),
+                on={f"{family} S{size}": f"{family}, S = {size}: {value}"},
+                says="kappa is as stated, to the last digit",
+                place="Section 5 (identifies the instance)",
             )
 
 

@@ -8,22 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.glm import multipliers
-from jaxbandits.algorithms.glm.ada_ofu_ecolog import AdaOFUECOLog
-from jaxbandits.algorithms.glm.ecolog import ECOLog
-from jaxbandits.algorithms.glm.glb_omd import GLBOMD
-from jaxbandits.algorithms.glm.glm_ucb import GLMUCB
-from jaxbandits.algorithms.glm.gloc import GLOC
-from jaxbandits.algorithms.glm.ofuglb import OFUGLB
-from jaxbandits.algorithms.glm.oful_mlogb import OFULMLogB
-from jaxbandits.algorithms.glm.ofulog_r import OFULogR
-from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
-from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.environments.glm import published_instance
-from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
-from jaxbandits.estimation.links import Bernoulli
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.study import Study
-from jaxbandits.reproduction.engine.tuning import TOLERANCE, MultiplierTable, Tuning, learners_of_figures
+from jaxbandits.glm import (
+    GLBOMD,
+    GLMUCB,
+    GLOC,
+    OFUGLB,
+    AdaOFUECOLog,
+    ECOLog,
+    GeneralizedLinear,
+    OFULMLogB,
+    OFULogR,
+    RSGLinCB,
+    links,
+)
+from jaxbandits.linear import Uniform
+from jaxbandits.reproduction.engine import TOLERANCE, MultiplierTable, Panel, Study, Tuning, learners_of_figures
 
 DELTA = 0.05
 _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
@@ -132,8 +132,8 @@ def learners(
       fixed_arms: likelihood methods keep counts instead of all rounds.
       kappa: of the instance, for RS-GLinCB and GLOC; None: the largest of the ball.
     """
-    link = getattr(environment, "link", Bernoulli())
-    logistic = isinstance(link, Bernoulli)
+    link = getattr(environment, "link", links.Bernoulli())
+    logistic = isinstance(link, links.Bernoulli)
     common = {"dim": environment.dim, "norm_bound": bound, "delta": delta}
     linked = {**common, "link": link}
     history: dict[str, Any] = {"n_arms": environment.n_arms} if fixed_arms else {"capacity": horizon}
@@ -253,7 +253,7 @@ TABLE = MultiplierTable(
     learners_of_figures(
         _IN_FIGURES,
         lambda panel: learners_given_norm("tuned", 3000, panel),
-        lambda: norms((3, 5), Bernoulli(), fresh=False),
+        lambda: norms((3, 5), links.Bernoulli(), fresh=False),
         3000,
     ),
     float64=True,
