@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.algorithms.contextual.disjoint_lin_ucb import DisjointLinUCB
-from jaxbandits.algorithms.contextual.oracle_eps_greedy import OracleEpsGreedy
-from jaxbandits.algorithms.contextual.reg_cb_opt import RegCBOpt
-from jaxbandits.algorithms.contextual.square_cb import SquareCB
-from jaxbandits.algorithms.oco.optax_learner import OptaxLearner
-from jaxbandits.environments.data.table_bandit import TableBandit
+from jaxbandits.contextual import DisjointLinUCB, OracleEpsGreedy, RegCBOpt, SquareCB
+from jaxbandits.data import TableBandit
 from jaxbandits.environments.datasets.uci import SETS, find, load_uci, uci_like
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import lower, not_worse
-from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.oco import OptaxLearner
+from jaxbandits.reproduction.engine import Curves, Panel, Report, Study, mean, observations
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.results import curves
 from jaxbandits.results.intervals import mean_interval, t_interval
@@ -27,10 +21,8 @@ from jaxbandits.results.intervals import mean_interval, t_interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxbandits.reproduction.engine.run import Report
-
 _RATE = 0.1  # of AdaGrad, the oracle of all learners but LinUCB
-_PLACE = "ours, after Bietti et al."
+_SETS: dict[str, Any] = {"on": SETS.keys(), "place": "Bietti et al."}
 
 
 @functools.cache
@@ -84,7 +76,7 @@ class WinsAndLosses:
 
     name: str = "wins"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         labels = report.labels
         net = np.zeros((len(labels), len(labels)), int)
@@ -134,16 +126,16 @@ BIETTI_WINS = Study(
     from_file=_from_file,
     stand_ins={name: name for name in SETS},
     claims=(
-        *lower("RegCB", "eps-greedy", on=SETS.keys(), says="optimism is ahead of {second}", place=_PLACE),
-        *lower("greedy", "eps-greedy", on=SETS.keys(), says="greedy play is ahead of {second}", place=_PLACE),
-        *lower("SquareCB", "eps-greedy", on=SETS.keys(), says="inverse gaps are ahead of {second}", place=_PLACE),
-        *not_worse(
-            "greedy",
-            "RegCB",
-            on=SETS.keys(),
+        *observations("optimism", mean("RegCB") < mean("eps-greedy"), says="optimism is ahead of {rival}", **_SETS),
+        *observations("greedy", mean("greedy") < mean("eps-greedy"), says="greedy play is ahead of {rival}", **_SETS),
+        *observations(
+            "inverse-gaps", mean("SquareCB") < mean("eps-greedy"), says="inverse gaps are ahead of {rival}", **_SETS
+        ),
+        *observations(
+            "close-second",
+            mean("greedy") / mean("RegCB") < 1.1,
             says="greedy play is a close second to optimism",
-            place=_PLACE,
-            within=1.1,
+            **_SETS,
         ),
     ),
     notes=(

@@ -3,12 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.armed.chernoff_ucb import ChernoffUCB
-from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import log_growth, lower
-from jaxbandits.reproduction.engine.study import Study
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE
+from jaxbandits.armed import ChernoffUCB, ThompsonBeta
+from jaxbandits.reproduction.engine import COMPARABLE, Panel, Study, log_growth, mean, observations
 from jaxbandits.reproduction.experiments.classics.setting import CHAPELLE, PRESETS, LogCurves, coins
 from jaxbandits.theory.classics import lai_robbins
 
@@ -36,20 +32,25 @@ CHAPELLE_FIG1 = Study(
     algorithms=_learners,
     panels=lambda horizon: {name: coins(_TITLES[name], _means(*of)) for name, of in _PANELS.items()},
     claims=(
-        *lower("Thompson", "UCB", on=_TITLES, says="Thompson sampling is ahead of UCB", place="ours, on Figure 1"),
+        *observations(
+            "ahead",
+            mean("Thompson") < mean("UCB"),
+            on=_TITLES,
+            says="Thompson sampling is ahead of UCB",
+            place="Figure 1",
+        ),
         *(
             claim
             for name, (n_arms, eps) in _PANELS.items()
             if name != _FLAT
-            for claim in log_growth(
-                "Thompson",
+            for claim in observations(
+                "lower-bound",
+                log_growth("Thompson", unit=lai_robbins(_means(n_arms, eps)), what="C").between(
+                    1.0 / COMPARABLE, COMPARABLE
+                ),
                 on={name: _TITLES[name]},
                 says="Thompson sampling grows as the lower bound of Lai and Robbins does",
-                place="ours, on Figure 1 at T = 10^6",
-                unit=lai_robbins(_means(n_arms, eps)),
-                what="C",
-                low=1.0 / COMPARABLE,
-                high=COMPARABLE,
+                place="Figure 1 at T = 10^6",
             )
         ),
     ),

@@ -3,31 +3,34 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.armed.chernoff_ucb import ChernoffUCB
-from jaxbandits.algorithms.armed.per_item import PerItem
-from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
-from jaxbandits.environments.armed.retiring_arms import RetiringArms
-from jaxbandits.environments.operators.batched import with_batches
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import panel_ratio
-from jaxbandits.reproduction.engine.statistic import mean_ratio, ratio_of_ratios
-from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.armed import ChernoffUCB, PerItem, RetiringArms, ThompsonBeta
+from jaxbandits.operators import with_batches
+from jaxbandits.reproduction.engine import (
+    Against,
+    Panel,
+    Study,
+    claims,
+    mean,
+    measure,
+    observations,
+    panel_ratio,
+    ratio_of_ratios,
+)
 from jaxbandits.reproduction.experiments.classics.setting import CHAPELLE, PRESETS
 
 _ITEMS = 10
 _RATIOS = {1: 2.65, 3: 2.68, 10: 2.84, 32: 2.98, 100: 3.22, 316: 3.60, 1000: 3.82}  # as printed, by delay
 _WITHIN = 1.25
-_SAME = "the regret of UCB over that of Thompson sampling is that of the paper, to 25 %"
+_GROWTH = measure(
+    "regret at 1,000 rounds over that at 1, UCB's divided by that of Thompson sampling,",
+    ratio_of_ratios("delay1000", "delay1", "UCB", "Thompson"),
+    ("UCB", "Thompson"),
+)
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset, horizon, panel
-    return {
-        "UCB": PerItem(policy=ChernoffUCB(n_arms=_ITEMS)),
-        "Thompson": PerItem(policy=ThompsonBeta(n_arms=_ITEMS)),
-    }
+    return {"UCB": PerItem(policy=ChernoffUCB(n_arms=_ITEMS)), "Thompson": PerItem(policy=ThompsonBeta(n_arms=_ITEMS))}
 
 
 CHAPELLE_TABLE1 = Study(
@@ -45,34 +48,33 @@ CHAPELLE_TABLE1 = Study(
     },
     claims=(
         *(
-            Claim(
-                f"{_SAME} (delay {delay:,}: {ratio:g})",
-                "ours, on Table 1",
-                mean_ratio(f"delay{delay}", "UCB", "Thompson"),
-                low=ratio / _WITHIN,
-                high=ratio * _WITHIN,
-                sentence=_SAME,
-            )
+            claim
             for delay, ratio in _RATIOS.items()
+            for claim in observations(
+                "ratio-as-printed",
+                (mean("UCB") / mean("Thompson")).between(ratio / _WITHIN, ratio * _WITHIN),
+                on={f"delay{delay}": f"delay {delay:,}: {ratio:g}"},
+                says="the regret of UCB over that of Thompson sampling is that of the paper, to 25 %",
+                place="Table 1",
+            )
         ),
         *(
-            panel_ratio(
-                "Thompson",
-                f"delay{delay}",
-                "delay1",
+            claim
+            for delay in (3, 10, 32)
+            for claim in claims(
+                "short-delays",
+                panel_ratio("Thompson", f"delay{delay}", "delay1").between(1.0 / 1.1, 1.1),
+                on={f"delay{delay}": f"delay {delay}"},
+                panels=(f"delay{delay}", "delay1"),
                 says="delays up to 32 rounds hardly change the regret of Thompson sampling",
                 place="Table 1",
-                low=1.0 / 1.1,
-                high=1.1,
             )
-            for delay in (3, 10, 32)
         ),
-        Claim(
-            "UCB suffers more from the delay than Thompson sampling: its regret at 1,000 rounds over that at 1, "
-            "divided by the same of Thompson sampling, above 1",
-            "Table 1",
-            ratio_of_ratios("delay1000", "delay1", "UCB", "Thompson"),
-            low=1.0,
+        *claims(
+            "ucb-suffers-more",
+            _GROWTH > 1.0,
+            says="UCB suffers more from the delay than Thompson sampling",
+            place="Table 1",
         ),
     ),
     notes=(

@@ -4,11 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.armed.etc import ETC
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import mean_within
-from jaxbandits.reproduction.engine.study import Study
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE
+from jaxbandits.armed import ETC
+from jaxbandits.reproduction.engine import COMPARABLE, Panel, Study, claims, mean, observations, theorems
 from jaxbandits.reproduction.experiments.classics.setting import BOOK, GAPS, PRESETS, AgainstGap, gap_panels, titles
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.classics import etc_bound, etc_regret
@@ -38,42 +35,36 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
     derive=_shares,
     tabulated=("share_of_bound",),
     claims=(
-        *mean_within(
-            "ETC",
-            "share_of_bound",
+        *theorems(
+            "bound-holds",
+            mean("ETC", of="share_of_bound") < 1.0,
             on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
             says="with m of (6.5) regret is at most (6.6)",
             place="Theorem 6.1; (6.6)",
-            high=1.0,
         ),
-        *mean_within(
-            "ETC",
-            "share_of_bound",
+        *theorems(
+            "trivial-bound",
+            mean("ETC", of="share_of_bound") < 1.0,
             on=titles(_TRIVIAL),
             says="where (6.6) is n D regret is at most that",
             place="Theorem 6.1; (6.6)",
-            high=1.0,
             cannot_fail="(6.6) is n D at this gap, the most that regret can be",
         ),
-        *mean_within(
-            "ETC",
-            "share_of_bound",
+        *claims(
+            "bound-close",
+            mean("ETC", of="share_of_bound").between(1.0 / COMPARABLE, COMPARABLE),
             on=titles(GAPS),
             says="the upper bound is quite close to the actual performance",
             place="Figure 6.1; Experiment 6.1",
-            low=1.0 / COMPARABLE,
-            high=COMPARABLE,
             remark="'quite close' is read as within a factor of 1.5; the expected regret, which has a closed form, is "
             "half of the bound at D = 0.1",
         ),
-        *mean_within(
-            "ETC",
-            "share_of_exact",
+        *observations(
+            "exact-regret",
+            mean("ETC", of="share_of_exact").between(0.99, 1.01),
             on=titles(GAPS),
             says="the simulation has the expected regret D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
-            place="ours, on Figure 6.1",
-            low=0.99,
-            high=1.01,
+            place="Figure 6.1",
         ),
     ),
     notes=("10^5 simulations a gap, as in the book.",),

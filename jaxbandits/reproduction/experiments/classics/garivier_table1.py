@@ -1,21 +1,27 @@
 """Table 1: plays that identify the best of Bernoulli arms, and the optimal proportions of plays."""
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.explore.kl_lucb import KLLUCB
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
-from jaxbandits.algorithms.explore.top_two_thompson import TopTwoThompson
-from jaxbandits.algorithms.explore.track_and_stop import TrackAndStop
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Shares
-from jaxbandits.reproduction.engine.statements import lower, mean_within, mostly_below
-from jaxbandits.reproduction.engine.statistic import exactly
-from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.explore import KLLUCB, TopTwoThompson, TrackAndStop
+from jaxbandits.reproduction.engine import (
+    Panel,
+    Shares,
+    Statistic,
+    Study,
+    exactly,
+    mean,
+    measure,
+    observations,
+    share,
+    slug,
+    theorems,
+)
 from jaxbandits.reproduction.experiments.classics.setting import GARIVIER, PRESETS, coins
 from jaxbandits.results.trials import Trials
 
@@ -25,7 +31,7 @@ _PROPORTIONS = {"mu1": [0.417, 0.390, 0.136, 0.057], "mu2": [0.336, 0.251, 0.177
 _PLAYS = {"Track-and-Stop": {"mu1": 4052, "mu2": 1406}, "KL-LUCB": {"mu1": 8437, "mu2": 2716}}
 _LEAST = {"mu1": 1739.8364936303262, "mu2": 574.16486190472}  # theory.classics.least_stopping_time, tested
 _WITHIN = 1.1
-_DIGITS = "the optimal proportions of plays w* have the paper's digits: the largest deviation is below 0.0005"
+_plays = functools.partial(mean, of="stopping_time")
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -43,10 +49,10 @@ def _errors(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     return {"error": 1.0 - trials.get("correct"), "unfinished": 1.0 - trials.get("stopped")}
 
 
-def _deviation(panel: str) -> Callable[[], float]:
-    """Return a function that computes the largest deviation of w* from the paper's digits."""
-    return lambda: float(
-        np.abs(np.asarray(optimal_proportions(jnp.asarray(_MEANS[panel]))) - _PROPORTIONS[panel]).max()
+def _deviation(panel: str) -> Statistic:
+    """Compute the largest deviation of w* from the paper's digits."""
+    return exactly(
+        lambda: float(np.abs(np.asarray(optimal_proportions(jnp.asarray(_MEANS[panel]))) - _PROPORTIONS[panel]).max())
     )
 
 
@@ -63,64 +69,50 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
     derive=_errors,
     record_points=20,
     claims=(
-        *(
-            Claim(
-                f"{_DIGITS} ({name}: {', '.join(f'{w:.3f}' for w in _PROPORTIONS[name])})",
-                "ours, on Table 1",
-                exactly(_deviation(name)),
-                high=5e-4,
-                sentence=_DIGITS,
-            )
-            for name in _MEANS
+        *observations(
+            "proportions",
+            measure("the largest deviation", _deviation, in_panel=True) < 5e-4,
+            on={name: f"{name}: {', '.join(f'{w:.3f}' for w in ws)}" for name, ws in _PROPORTIONS.items()},
+            says="the optimal proportions of plays w* have the paper's digits",
+            place="Table 1",
         ),
-        *lower(
-            "Track-and-Stop",
-            "KL-LUCB",
+        *observations(
+            "fewer-plays",
+            _plays("Track-and-Stop") < _plays("KL-LUCB"),
             on=_MEANS.keys(),
             says="Track-and-Stop needs fewer plays than KL-LUCB",
-            place="ours, on Table 1",
-            metric="stopping_time",
+            place="Table 1",
         ),
         *(
             claim
-            for label, plays in _PLAYS.items()
-            for name, number in plays.items()
-            for claim in mean_within(
-                label,
-                "stopping_time",
-                on=name,
-                says=f"{label} takes {number:,} plays, to 10 %",
-                place="ours, on Table 1",
-                low=number / _WITHIN,
-                high=number * _WITHIN,
+            for label, numbers in _PLAYS.items()
+            for name, plays in numbers.items()
+            for claim in observations(
+                f"{slug(label)}-plays",
+                _plays(label).between(plays / _WITHIN, plays * _WITHIN),
+                on={name: f"{name}: {plays:,}"},
+                says="{label} takes as many plays as in the paper, to 10 %",
+                place="Table 1",
             )
         ),
         *(
             claim
-            for label in _PLAYS
             for name, least in _LEAST.items()
-            for claim in mean_within(
-                label,
-                "stopping_time",
+            for claim in theorems(
+                "least-plays",
+                _plays(*_PLAYS) > least,
                 on=name,
-                says=f"{label} plays at least T* kl(delta, 1 - delta) times on average",
+                says="{label} plays at least T* kl(delta, 1 - delta) times on average",
                 place="Theorem 1",
-                low=least,
             )
         ),
-        *(
-            claim
-            for label in (*_PLAYS, "top-two Thompson")
-            for claim in mostly_below(
-                label,
-                "error",
-                on=_MEANS.keys(),
-                says=f"{label} errs with probability at most delta, also with the threshold of the experiments",
-                place="ours, on Table 1",
-                share=1.0 - _DELTA,
-                threshold=0.5,
-                trials=1000,
-            )
+        *observations(
+            "errors",
+            share(*_PLAYS, "top-two Thompson", of="error", at_most=0.5) > 1.0 - _DELTA,
+            on=_MEANS.keys(),
+            says="{label} errs with probability at most delta, also with the threshold of the experiments",
+            place="Table 1",
+            least=1000,
         ),
     ),
     notes=(

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import higher, lower, not_worse
-from jaxbandits.reproduction.experiments.classics.setting import RUSSAC, forgetting, moving_arms
+from jaxbandits.reproduction.engine import Panel
+from jaxbandits.reproduction.experiments.classics.setting import RUSSAC, forgetting, forgetting_claims, moving_arms
 
 _VARIATION = 4.0 + np.sqrt(2.0)
 _ROUNDS = 6000
@@ -28,32 +27,5 @@ RUSSAC_FIG1 = RUSSAC.experiment(
     title="linear bandit whose parameter jumps",
     algorithms=forgetting(float(_VARIATION)),
     panels=_panels,
-    claims=(
-        *(
-            claim
-            for label in ("D-LinUCB", "SW-LinUCB")
-            for claim in lower(
-                label,
-                "LinUCB",
-                on=_ON,
-                says=f"{label} is ahead of LinUCB, which never forgets",
-                place="ours, on Figure 1",
-            )
-        ),
-        *not_worse(
-            "D-LinUCB",
-            "SW-LinUCB",
-            on=_ON,
-            says="forgetting by discounts is not worse than by a window",
-            place="ours, on Figure 1",
-            within=1.05,
-        ),
-        *higher(
-            "D-LinUCB as coded",
-            "D-LinUCB",
-            on=_ON,
-            says="the recursion of the authors' code explores more than the paper's, and costs regret",
-            place="ours, on Algorithm 1",
-        ),
-    ),
+    claims=forgetting_claims("Figure 1", _ON),
 )

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import higher, lower, not_worse
-from jaxbandits.reproduction.experiments.classics.setting import RUSSAC, forgetting, moving_arms
+from jaxbandits.reproduction.engine import Panel
+from jaxbandits.reproduction.experiments.classics.setting import RUSSAC, forgetting, forgetting_claims, moving_arms
 
 _VARIATION = 1.5702727100817697  # the length of the path, as the authors' notebook prints it
 _TURNING, _ROUNDS = 3000, 6000
@@ -26,32 +25,5 @@ RUSSAC_FIG2 = RUSSAC.experiment(
     title="linear bandit whose parameter turns slowly",
     algorithms=forgetting(_VARIATION),
     panels=_panels,
-    claims=(
-        *(
-            claim
-            for label in ("D-LinUCB", "SW-LinUCB")
-            for claim in lower(
-                label,
-                "LinUCB",
-                on=_ON,
-                says=f"{label} is ahead of LinUCB, which never forgets",
-                place="ours, on Figure 2",
-            )
-        ),
-        *not_worse(
-            "D-LinUCB",
-            "SW-LinUCB",
-            on=_ON,
-            says="forgetting by discounts is not worse than by a window",
-            place="ours, on Figure 2",
-            within=1.05,
-        ),
-        *higher(
-            "D-LinUCB as coded",
-            "D-LinUCB",
-            on=_ON,
-            says="the recursion of the authors' code explores more than the paper's, and costs regret",
-            place="ours, on Algorithm 1",
-        ),
-    ),
+    claims=forgetting_claims("Figure 2", _ON),
 )

@@ -6,27 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
-from jaxbandits.algorithms.armed.kl_ucb import KLUCB
-from jaxbandits.algorithms.armed.moss import MOSS
-from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
-from jaxbandits.algorithms.armed.ucb1 import UCB1
-from jaxbandits.algorithms.armed.ucb_v import UCBV
-from jaxbandits.algorithms.linear.d_lin_ucb import DLinUCB
-from jaxbandits.algorithms.linear.sw_lin_ucb import SWLinUCB
-from jaxbandits.environments.armed.bernoulli_arms import BernoulliArms
-from jaxbandits.environments.armed.noisy_arms import NoisyArms
-from jaxbandits.environments.linear.ball_arms import BallArms
-from jaxbandits.environments.operators.drifting import Given, with_drift
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.study import Study
+from jaxbandits.armed import KLUCB, MOSS, UCB1, UCBV, BayesUCB, BernoulliArms, NoisyArms, ThompsonBeta
+from jaxbandits.linear import BallArms, DLinUCB, SWLinUCB
+from jaxbandits.operators import Given, with_drift
+from jaxbandits.reproduction.engine import Claim, Panel, Report, Study, claims, log_growth, mean, observations
 from jaxbandits.results import curves
 from jaxbandits.theory.classics import lai_robbins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from jaxbandits.reproduction.engine.run import Report
 
 PRESETS = {"experiments": "constants as the papers' experiments have them"}
 CHAPELLE = "Chapelle & Li, NIPS 2011"
@@ -53,7 +41,7 @@ class LogCurves:
     metric: str | None = None
     name: str = "log"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         metric = self.metric or report.experiment.metric
         panels = report.panels
@@ -97,7 +85,7 @@ class AgainstGap:
     bound: str = ""
     name: str = "gaps"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: Any, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         figure, ax = plt.subplots(figsize=(7.4, 4.4), layout="constrained")
         panels = report.panels
@@ -149,6 +137,40 @@ def kl_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
         "Bayes-UCB": BayesUCB(n_arms=n_arms),
         "Thompson": ThompsonBeta(n_arms=n_arms),
     }
+
+
+def kl_claims(figure: str, panel: str, means: list[float], horizon: int) -> tuple[Claim, ...]:
+    """Claim what both figures show of KL-UCB, and of two learners that the paper does not have."""
+    least = lai_robbins(means)
+    on = {"on": panel, "place": figure}
+    return (
+        *claims(
+            "better",
+            mean("KL-UCB") < mean("UCB1"),
+            on=panel,
+            says="KL-UCB always performs better than the basic UCB policy",
+            place=f"{figure}; abstract",
+        ),
+        *observations(
+            "better-than-pinsker",
+            mean("KL-UCB") < mean("UCB1 with 1/2"),
+            says="KL-UCB is also better than UCB1 with the constant 1/2 of Pinsker's inequality",
+            **on,
+        ),
+        *observations(
+            "lower-bound",
+            log_growth("KL-UCB", unit=least, what=f"C = {least:.3f}").between(0.85, 1.15),
+            on=panel,
+            says="KL-UCB grows as the lower bound of Lai and Robbins does",
+            place=f"Theorem 1 at n = {horizon:,}",
+        ),
+        *observations(
+            "bayesians-not-worse",
+            mean("Thompson", "Bayes-UCB") / mean("KL-UCB") < 1.1,
+            says="{label} is not worse than KL-UCB",
+            **on,
+        ),
+    )
 
 
 def coins(title: str, means: list[float]) -> Panel:
@@ -207,6 +229,32 @@ def forgetting(variation: float) -> Callable[[str, int, Panel], Mapping[str, Any
         }
 
     return learners
+
+
+def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
+    """Claim what both figures show of learners that forget, and what the recursion of the authors' code costs."""
+    on = {"on": panel, "place": figure}
+    return (
+        *observations(
+            "forgetting-helps",
+            mean("D-LinUCB", "SW-LinUCB") < mean("LinUCB"),
+            says="{label} is ahead of LinUCB, which never forgets",
+            **on,
+        ),
+        *observations(
+            "discounts",
+            mean("D-LinUCB") / mean("SW-LinUCB") < 1.05,
+            says="forgetting by discounts is not worse than by a window",
+            **on,
+        ),
+        *observations(
+            "code-explores-more",
+            mean("D-LinUCB as coded") > mean("D-LinUCB"),
+            on=panel,
+            says="the recursion of the authors' code explores more than the paper's, and costs regret",
+            place="Algorithm 1",
+        ),
+    )
 
 
 def moving_arms(path: np.ndarray) -> Any:

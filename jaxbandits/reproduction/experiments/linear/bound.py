@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Bound
-from jaxbandits.reproduction.engine.statements import mostly_below
-from jaxbandits.reproduction.engine.thresholds import OUT_OF_REACH
+from jaxbandits.reproduction.engine import OUT_OF_REACH, Bound, Panel, observations, share, theorems
 from jaxbandits.reproduction.experiments.linear.setting import LAWS, THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
@@ -32,24 +29,23 @@ BOUND = THEOREMS.experiment(
     derive=_with_bound,
     record_points="log",
     claims=(
-        *mostly_below(
-            "Hvt-UCB",
-            "share_of_bound",
+        *theorems(
+            "bound-holds",
+            share("Hvt-UCB", of="share_of_bound") > 0.99,
             on=LAWS.keys(),
             says="regret stays below the explicit bound with probability at least 1 - 1/T",
             place="Theorem 1",
             cannot_fail=OUT_OF_REACH.format(most="2 T", what="regret"),
-            trials=1000,
+            least=1000,
         ),
-        *mostly_below(
-            "Hvt-UCB",
-            "share_of_bound",
+        *observations(
+            "bound-loose",
+            share("Hvt-UCB", of="share_of_bound", at_most=1e-3) > 0.99,
             on=LAWS.keys(),
-            threshold=1e-3,
             says="the bound is loose: regret is below a thousandth of it",
-            place="ours, on Theorem 1",
+            place="Theorem 1",
             cannot_fail=OUT_OF_REACH.format(most="2000 T", what="a thousand times regret"),
-            trials=1000,
+            least=1000,
         ),
     ),
     notes=("The second term is printed without its factor: with the correct w_t it is 4 c L kappa / sqrt(lambda).",),

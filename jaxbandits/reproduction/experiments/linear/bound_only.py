@@ -5,12 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Bound, Shares
-from jaxbandits.reproduction.engine.statements import mostly_below
-from jaxbandits.reproduction.engine.thresholds import OUT_OF_REACH
+from jaxbandits.linear import HvtUCB
+from jaxbandits.reproduction.engine import OUT_OF_REACH, Bound, Panel, Shares, share, theorems
 from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, THEOREMS, environment, largest_scale
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.linear import theorem_1
@@ -54,22 +51,22 @@ BOUND_ONLY = THEOREMS.experiment(
     derive=_with_bound,
     record_points="log",
     claims=(
-        *mostly_below(
-            "Hvt-UCB",
-            "share_of_bound",
+        *theorems(
+            "bound-holds",
+            share("Hvt-UCB", of="share_of_bound") > 0.99,
             on=LAWS.keys(),
             says="given a bound on nu_t only, regret stays below the explicit bound with probability at least 1 - 1/T",
             place="Corollary 1",
             cannot_fail=OUT_OF_REACH.format(most="2 T", what="regret"),
-            trials=1000,
+            least=1000,
         ),
-        *mostly_below(
-            "Hvt-UCB",
-            "error_ratio",
+        *theorems(
+            "covers",
+            share("Hvt-UCB", of="error_ratio") > 0.99,
             on=LAWS.keys(),
             says="given a bound on nu_t only, theta* lies in all confidence sets with probability at least 1 - 4 delta",
             place="Lemma 1; Corollary 1",
-            trials=1000,
+            least=1000,
         ),
     ),
     notes=(

@@ -6,12 +6,12 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Shares
-from jaxbandits.reproduction.engine.statements import mostly_below
+from jaxbandits.reproduction.engine import Panel, Shares, observations, share, theorems
 from jaxbandits.reproduction.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, scaled
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
+
+_JUDGED: dict[str, Any] = {"on": LAWS.keys(), "place": "Lemma 1", "least": 1000, "presets": ("theory",)}
 
 
 def _weights(r: Round) -> Any:
@@ -44,24 +44,17 @@ COVERAGE = THEOREMS.experiment(
     meters=(meters.coverage(), Meter("clipped", _clipped), Meter("leverage", _leverage)),
     derive=_shares_of_rounds,
     claims=(
-        *mostly_below(
-            "Hvt-UCB",
-            "error_ratio",
-            on=LAWS.keys(),
+        *theorems(
+            "covers",
+            share("Hvt-UCB", of="error_ratio") > 0.99,
             says="theta* lies in all confidence sets with probability at least 1 - 4 delta",
-            place="Lemma 1",
-            trials=1000,
-            presets=("theory",),
+            **_JUDGED,
         ),
-        *mostly_below(
-            "Hvt-UCB",
-            "error_ratio",
-            on=LAWS.keys(),
-            threshold=0.01,
+        *observations(
+            "radius-loose",
+            share("Hvt-UCB", of="error_ratio", at_most=0.01) > 0.99,
             says="the radius is loose: the error stays below a hundredth of it",
-            place="ours, on Lemma 1",
-            trials=1000,
-            presets=("theory",),
+            **_JUDGED,
         ),
     ),
     notes=(

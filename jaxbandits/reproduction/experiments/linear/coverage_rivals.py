@@ -1,19 +1,12 @@
 """Do the rivals' confidence sets hold theta*?"""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.linear.crmm import CRMM
-from jaxbandits.algorithms.linear.crtm import CRTM
-from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
-from jaxbandits.algorithms.linear.menu import MENU
-from jaxbandits.algorithms.linear.oful import OFUL
-from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Shares
-from jaxbandits.reproduction.engine.statements import mostly_below
+from jaxbandits.linear import CRMM, CRTM, MENU, OFUL, TOFU, HeavyOFUL
+from jaxbandits.reproduction.engine import Panel, Shares, observations, share, theorems
 from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, PRESETS, THEOREMS, environment
 
 _PANELS = ("gaussian", "student", "pareto")
@@ -33,32 +26,10 @@ def _rivals(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-# Who promises that theta* stays in all sets: where, and under which of the laws.
-_PROMISES = {
-    "HEAVY-OFUL": ("Algorithm 1 of Huang et al.", _PANELS),
-    "OFUL": ("Theorem 2 of Abbasi-Yadkori et al.", ("gaussian",)),
-    "CRTM": ("ours, on Xue et al.; reconstructed", _PANELS),
-    "CRMM": ("ours, on Xue et al. (symmetric noise); reconstructed", ("gaussian", "student")),
-    "MENU": ("Algorithm MENU of Shao et al.", _PANELS),
-    "TOFU": ("Algorithm TOFU of Shao et al.", _PANELS),
-}
-
-
-def _covers(name: str, panel: str) -> tuple[Claim, ...]:
-    source, laws = _PROMISES[name]
-    promised = panel in laws
-    does = "keeps theta* in all its confidence sets"
-    return mostly_below(
-        name,
-        "error_ratio",
-        on=panel,
-        says=f"{name} {does}" if promised else f"{name}, which no theorem covers there, {does} too",
-        place=source if promised else "ours",
-        threshold=_INSIDE,
-        trials=400,
-        presets=("theory",),
-    )
-
+_covers = functools.partial(share, of="error_ratio", at_most=_INSIDE)
+_JUDGED: dict[str, Any] = {"least": 400, "presets": ("theory",)}
+_KEEPS = {"says": "{label} keeps theta* in all its confidence sets", **_JUDGED}
+_KEEPS_TOO = {"says": "{label}, which no theorem covers there, keeps theta* in all its confidence sets too", **_JUDGED}
 
 COVERAGE_RIVALS = THEOREMS.experiment(
     "coverage-rivals",
@@ -73,7 +44,26 @@ COVERAGE_RIVALS = THEOREMS.experiment(
     },
     metric="error_ratio",
     meters=(meters.coverage(),),
-    claims=tuple(claim for panel in _PANELS for name in _PROMISES for claim in _covers(name, panel)),
+    claims=(
+        *theorems(
+            "heavy-oful-covers", _covers("HEAVY-OFUL") > 0.99, on=_PANELS, place="Algorithm 1 of Huang et al.", **_KEEPS
+        ),
+        *theorems(
+            "oful-covers", _covers("OFUL") > 0.99, on="gaussian", place="Theorem 2 of Abbasi-Yadkori et al.", **_KEEPS
+        ),
+        *observations("crtm-covers", _covers("CRTM") > 0.99, on=_PANELS, place="Xue et al.; reconstructed", **_KEEPS),
+        *observations(
+            "crmm-covers",
+            _covers("CRMM") > 0.99,
+            on=("gaussian", "student"),
+            place="Xue et al. (symmetric noise); reconstructed",
+            **_KEEPS,
+        ),
+        *theorems("menu-covers", _covers("MENU") > 0.99, on=_PANELS, place="Algorithm MENU of Shao et al.", **_KEEPS),
+        *theorems("tofu-covers", _covers("TOFU") > 0.99, on=_PANELS, place="Algorithm TOFU of Shao et al.", **_KEEPS),
+        *observations("oful-elsewhere", _covers("OFUL") > 0.99, on=("student", "pareto"), **_KEEPS_TOO),
+        *observations("crmm-elsewhere", _covers("CRMM") > 0.99, on="pareto", **_KEEPS_TOO),
+    ),
     notes=(
         "error_ratio: the largest ||theta_t - theta*||_{V_t} over the radius so far, each in the norm of its own "
         "design. Failure probabilities are 1/T (1/(8T) for OFUL), far below what these trials resolve.",

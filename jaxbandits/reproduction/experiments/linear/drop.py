@@ -3,17 +3,23 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.environments.linear.noise import Gaussian, StudentT
-from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import panel_ratio
-from jaxbandits.reproduction.engine.statistic import ratio_of_ratios
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE, MUCH
+from jaxbandits.linear import noise
+from jaxbandits.reproduction.engine import (
+    COMPARABLE,
+    MUCH,
+    Claim,
+    Panel,
+    claims,
+    measure,
+    observations,
+    panel_ratio,
+    ratio_of_ratios,
+)
 from jaxbandits.reproduction.experiments.linear import setting
 
 _LAWS = {  # title, law, eps, the bound on its moment that every learner is given
-    "student": ("Student t (2.1)", StudentT(df=2.1), 0.99, 1.31),
-    "gaussian": ("Gaussian", Gaussian(), 1.0, 1.0),
+    "student": ("Student t (2.1)", noise.StudentT(df=2.1), 0.99, 1.31),
+    "gaussian": ("Gaussian", noise.Gaussian(), 1.0, 1.0),
 }
 
 
@@ -22,9 +28,9 @@ def panels(horizon: int) -> Mapping[str, Panel]:
     del horizon
     return {
         f"{law}-{reading}": Panel(
-            f"{title}, {arms}", setting.environment(noise=noise, eps=eps, moment_scale=bound, unit_arms=unit_arms)
+            f"{title}, {arms}", setting.environment(noise=of_noise, eps=eps, moment_scale=bound, unit_arms=unit_arms)
         )
-        for law, (title, noise, eps, bound) in _LAWS.items()
+        for law, (title, of_noise, eps, bound) in _LAWS.items()
         for reading, (unit_arms, arms) in setting.NORMALISATIONS.items()
     }
 
@@ -36,31 +42,31 @@ def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}
 
 
-def _drops(name: str, title: str) -> tuple[Claim, ...]:
-    heavy, light = f"student-{name}", f"gaussian-{name}"
+def _drops(reading: str, title: str) -> tuple[Claim, ...]:
+    heavy, light = f"student-{reading}", f"gaussian-{reading}"
+    on: dict[str, Any] = {"on": {reading: title}, "panels": (heavy, light)}
+    more = measure(
+        "growth of mean regret from Gaussian to Student t noise, OFUL's over Hvt-UCB's,",
+        ratio_of_ratios(heavy, light, "OFUL", "Hvt-UCB"),
+        ("OFUL", "Hvt-UCB"),
+    )
     return (
-        panel_ratio(
-            "OFUL",
-            heavy,
-            light,
+        *claims(
+            "oful-drops",
+            panel_ratio("OFUL", heavy, light) > MUCH,
             says="OFUL drops significantly under heavy tails",
             place="Figure 1, left; Section 5",
-            low=MUCH,
+            **on,
         ),
-        panel_ratio(
-            "Hvt-UCB",
-            heavy,
-            light,
+        *claims(
+            "hvt-ucb-robust",
+            panel_ratio("Hvt-UCB", heavy, light) < COMPARABLE,
             says="Hvt-UCB is robust",
             place="Figures 1 and 2; Section 5",
-            high=COMPARABLE,
+            **on,
         ),
-        Claim(
-            "heavy tails cost OFUL more than Hvt-UCB: its mean regret grows by a larger factor from Gaussian to "
-            f"Student t noise ({title})",
-            "ours, on Figures 1 and 2",
-            ratio_of_ratios(heavy, light, "OFUL", "Hvt-UCB"),
-            low=1.0,
+        *observations(
+            "oful-loses-more", more > 1.0, says="heavy tails cost OFUL more than Hvt-UCB", place="Figures 1 and 2", **on
         ),
     )
 

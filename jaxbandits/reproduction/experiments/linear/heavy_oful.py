@@ -3,21 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.linear.crtm import CRTM
-from jaxbandits.algorithms.linear.heavy_oful import HeavyOFUL
-from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
-from jaxbandits.algorithms.linear.oful import OFUL
-from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.algorithms.linear.uniform import Uniform
-from jaxbandits.environments.linear.fresh_arms import FreshArms
-from jaxbandits.reproduction.engine.experiment import Experiment, Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import equivalent, lower
-from jaxbandits.reproduction.engine.thresholds import MUCH
+from jaxbandits.linear import CRTM, OFUL, TOFU, FreshArms, HeavyOFUL, HvtUCB, Uniform
+from jaxbandits.reproduction.engine import MUCH, Curves, Experiment, Panel, mean, observations
 from jaxbandits.reproduction.experiments.linear.setting import PRESETS, largest_scale
 
 _DECADES = {"scale0": (0.0, "noise of constant scale"), "scale2": (2.0, "log10 of the scale uniform on (0, 2)")}
-_WHERE = "ours, on the experiment of Huang et al."
+_PLACE = {"place": "the experiment of Huang et al."}
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -49,31 +40,26 @@ HEAVY_OFUL = Experiment(
     },
     metric="regret",
     claims=(
-        *lower(
-            "HEAVY-OFUL",
-            "TOFU",
+        *observations(
+            "beats-tofu",
+            mean("HEAVY-OFUL") < mean("TOFU"),
             on=_DECADES.keys(),
             says="HEAVY-OFUL is better than TOFU in its own setting",
-            place=_WHERE,
+            **_PLACE,
         ),
-        *equivalent(
-            "Hvt-UCB",
-            "HEAVY-OFUL",
+        *observations(
+            "comparable",
+            mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")),
             on=_DECADES.keys(),
             says="Hvt-UCB is comparable to HEAVY-OFUL there",
-            place=_WHERE,
+            **_PLACE,
         ),
-        *(
-            claim
-            for name in ("HEAVY-OFUL", "Hvt-UCB")
-            for claim in lower(
-                name,
-                ("OFUL", "CRTM", "TOFU"),
-                on="scale2",
-                factor=1.0 / MUCH,
-                says=f"knowing nu_t puts {name} far ahead of {{second}} there",
-                place=_WHERE,
-            )
+        *observations(
+            "far-ahead",
+            mean("HEAVY-OFUL", "Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM", "TOFU"),
+            on="scale2",
+            says="knowing nu_t puts {label} far ahead of {rival} there",
+            **_PLACE,
         ),
     ),
     notes=(

@@ -5,11 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
-from jaxbandits.environments.linear.noise import Gaussian
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import growth_over_panels
+from jaxbandits.linear import HvtUCB, noise
+from jaxbandits.reproduction.engine import Against, Panel, growth_over, observations
 from jaxbandits.reproduction.experiments.linear.setting import DIM, THEOREMS, environment
 from jaxbandits.theory.linear import theorem_1
 
@@ -20,7 +17,7 @@ _SHARES = {"T/32": 1 / 32, "T/8": 1 / 8, "T/2": 1 / 2, "T": 1.0}
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
     rounds = {name: max(4, round(share * horizon)) for name, share in _SHARES.items()}
-    silent = environment(noise=Gaussian(spread=0.0), eps=1.0)
+    silent = environment(noise=noise.Gaussian(spread=0.0), eps=1.0)
     return {name: Panel(f"T = {t:,}", silent, x=float(t), rounds=t) for name, t in rounds.items()}
 
 
@@ -53,26 +50,19 @@ NOISELESS = THEOREMS.experiment(
     panels=_panels,
     record_points=4,
     claims=(
-        growth_over_panels(
-            "Hvt-UCB, theory",
-            _HORIZONS,
-            "T",
+        *observations(
+            "polylogarithmic",
+            growth_over(_HORIZONS, "T", "Hvt-UCB, theory") < _RATE,
             says="without noise regret is polylogarithmic in T for eps = 1, no faster than the explicit bound",
-            place="ours, on Theorem 1 with nu_t = 0 (an upper bound)",
-            high=_RATE,
-            trials=1000,
+            place="Theorem 1 with nu_t = 0 (an upper bound)",
+            least=1000,
         ),
-        *(
-            growth_over_panels(
-                label,
-                _HORIZONS,
-                "T",
-                says="the same with multipliers",
-                place="ours, on Theorem 1",
-                high=_RATE,
-                trials=1000,
-            )
-            for label in ("Hvt-UCB", _COVERING)
+        *observations(
+            "with-multipliers",
+            growth_over(_HORIZONS, "T", "Hvt-UCB", _COVERING) < _RATE,
+            says="without noise regret grows no faster than the explicit bound with multipliers too",
+            place="Theorem 1",
+            least=1000,
         ),
     ),
     notes=(

@@ -4,18 +4,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
-from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Against
-from jaxbandits.reproduction.engine.statements import growth_over_panels, panel_ratio
-from jaxbandits.reproduction.engine.thresholds import COMPARABLE
+from jaxbandits.linear import HvtUCB, noise
+from jaxbandits.reproduction.engine import COMPARABLE, Against, Panel, growth_over, observations, panel_ratio
 from jaxbandits.reproduction.experiments.linear.setting import DIM, THEOREMS, environment
 
 _DF, _EPS, _DECADES = 2.1, 0.99, 1.5
 _SCALES = {f"nu{nu:g}": nu for nu in (0.1, 0.3, 1.0, 3.0, 10.0)}
 _LABELS = ("Hvt-UCB", "Hvt-UCB, theory")
-_PLACE = "ours, on Theorem 1 (an upper bound)"
+_ON_BOUND: dict[str, Any] = {"place": "Theorem 1 (an upper bound)", "least": 1000}
 
 
 def root_mean_square(decades: float) -> float:
@@ -25,10 +21,10 @@ def root_mean_square(decades: float) -> float:
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
     del horizon
-    unit = float(StudentT(df=_DF).scale(_EPS))
+    unit = float(noise.StudentT(df=_DF).scale(_EPS))
 
     def of_scale(nu: float, **fields: Any) -> Any:
-        return environment(noise=StudentT(df=_DF, spread=nu / unit), eps=_EPS, **fields)
+        return environment(noise=noise.StudentT(df=_DF, spread=nu / unit), eps=_EPS, **fields)
 
     constant = {name: Panel(f"nu = {nu:g}", of_scale(nu), x=nu) for name, nu in _SCALES.items()}
     equal = 0.3 * root_mean_square(_DECADES)
@@ -54,29 +50,25 @@ SCALE = THEOREMS.experiment(
     presets={"both": "the practical multipliers, and every constant as the theorem states it"},
     algorithms=_both,
     panels=_panels,
-    claims=tuple(
-        growth_over_panels(
-            label,
-            _SCALES,
-            "nu",
+    claims=(
+        *observations(
+            "root-of-sum",
+            growth_over(_SCALES, "nu", *_LABELS) < 1.0,
             says="regret grows no faster than the root of the sum of nu_t^2",
-            place=_PLACE,
-            high=1.0,
-            trials=1000,
-        )
-        for label in _LABELS
-    )
-    + tuple(
-        panel_ratio(
-            label,
-            {"nu_t over 1.5 decades": ("varying",)},
-            {"the constant nu of the same sum": ("equal",)},
+            **_ON_BOUND,
+        ),
+        *observations(
+            "sum-counts",
+            *(
+                panel_ratio(
+                    label, {"nu_t over 1.5 decades": ("varying",)}, {"the constant nu of the same sum": ("equal",)}
+                )
+                < COMPARABLE
+                for label in _LABELS
+            ),
             says="the sum of nu_t^2 is what counts",
-            place=_PLACE,
-            high=COMPARABLE,
-            trials=1000,
-        )
-        for label in _LABELS
+            **_ON_BOUND,
+        ),
     ),
     notes=(
         "Student t noise (2.1) of moment scale nu at eps = 0.99; learners receive nu_t in each round. Regret cannot "

@@ -1,18 +1,13 @@
 """Sensitivity of Hvt-UCB to its tuning and to the given bounds: one sweep over five hyperparameters (ours)."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
-from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.reproduction.engine.experiment import Experiment, Panel
-from jaxbandits.reproduction.engine.figures import Heatmap
-from jaxbandits.reproduction.engine.statements import at_point
+from jaxbandits.linear import HeavyTailed, HvtUCB, noise
+from jaxbandits.reproduction.engine import Experiment, Heatmap, Panel, at_point, observations
 from jaxbandits.reproduction.experiments.linear.setting import scaled
-from jaxbandits.simulation.grid import Grid, product
+from jaxbandits.simulation import Grid, product
 
 _DIM, _NU, _EPS = 2, 1.31, 0.99
 _TUNED = MULTIPLIERS["hvt_ucb"]
@@ -33,7 +28,7 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {"Hvt-UCB": Grid(learner, product(GRID))}
 
 
-_at = functools.partial(at_point, nominal=NOMINAL, on="max", place="ours")
+_SWEPT: dict[str, Any] = {"on": "max", "labels": ("Hvt-UCB",)}
 
 SENSITIVITY = Experiment(
     name="linear/sensitivity",
@@ -45,20 +40,32 @@ SENSITIVITY = Experiment(
     algorithms=_algorithms,
     panels=lambda horizon: {
         "max": Panel(
-            "arms divided by the largest norm", HeavyTailed(dim=_DIM, n_arms=50, noise=StudentT(df=2.1), eps=_EPS)
+            "arms divided by the largest norm", HeavyTailed(dim=_DIM, n_arms=50, noise=noise.StudentT(df=2.1), eps=_EPS)
         )
     },
     metric="regret",
     record_points=6,
     claims=(
-        _at({"moment_bound": 10 * _NU}, says="nu overstated 10 times costs little", below=2.0),
-        _at({"moment_bound": 0.1 * _NU}, says="nu understated 10 times costs little", below=2.0),
-        _at({"eps": 0.5}, says="eps understated costs little", below=2.0),
-        _at({"beta_scale": 1.0}, says="the printed radius costs much", above=10.0),
-        _at(
-            {"step_size": 1.0},
+        *(
+            claim
+            for id, says, changes in (
+                ("nu-overstated", "nu overstated 10 times costs little", {"moment_bound": 10 * _NU}),
+                ("nu-understated", "nu understated 10 times costs little", {"moment_bound": 0.1 * _NU}),
+                ("eps-understated", "eps understated costs little", {"eps": 0.5}),
+            )
+            for claim in observations(id, at_point(changes, NOMINAL, factor=2.0) < 0.0, says=says, **_SWEPT)
+        ),
+        *observations(
+            "printed-radius",
+            at_point({"beta_scale": 1.0}, NOMINAL, factor=10.0) > 0.0,
+            says="the printed radius costs much",
+            **_SWEPT,
+        ),
+        *observations(
+            "ridge-step",
+            at_point({"step_size": 1.0}, NOMINAL) < 0.0,
             says="the step size of ridge regression is at least as good as the printed one",
-            below=1.0,
+            **_SWEPT,
         ),
     ),
     notes=("Every map passes through the nominal point; the other three hyperparameters stay nominal in it.",),

@@ -7,19 +7,15 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
+from jaxbandits.linear import HvtUCB
 from jaxbandits.numerics import inverse_factors
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import growth, mostly_below
-from jaxbandits.reproduction.engine.thresholds import always
+from jaxbandits.reproduction.engine import Curves, Panel, always, growth, observations, share, theorems
 from jaxbandits.reproduction.experiments.linear.setting import DIM, HORIZON, LAWS, THEOREMS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import lemma_2
 
 _LABEL, _TRIALS = "OMD, alpha = 2, tau = inf", 200
-_LIGHT = ("gaussian",)
 
 
 class _Sample(NamedTuple):
@@ -101,24 +97,21 @@ SUB_GAUSSIAN = THEOREMS.experiment(
     derive=_with_bound,
     record_points="log",
     claims=(
-        *mostly_below(
-            _LABEL,
-            "lemma_2_excess",
+        *theorems(
+            "lemma-2",
+            share(_LABEL, of="lemma_2_excess", at_most=1e-9) > always(_TRIALS),
             on=LAWS.keys(),
-            threshold=1e-9,
             says="the squared error is at most generalisation gap + stability - negative term + 4 lambda S^2, at every "
             "record point (relative 1e-9)",
             place="Lemma 2",
-            share=always(_TRIALS),
-            trials=_TRIALS,
+            least=_TRIALS,
         ),
-        *growth(
-            _LABEL,
-            on=_LIGHT,
+        *observations(
+            "log-t",
+            growth(_LABEL, of="error_sq") < exponent_of_log(HORIZON),
+            on="gaussian",
             says="under sub-Gaussian noise the squared error grows at most as log T",
-            place="ours, on Section 4.1 (an upper bound)",
-            metric="error_sq",
-            high=exponent_of_log(HORIZON),
+            place="Section 4.1 (an upper bound)",
         ),
     ),
     notes=(

@@ -2,25 +2,12 @@
 
 from typing import Any
 
-from jaxbandits.algorithms.linear.menu import MENU
-from jaxbandits.algorithms.linear.tofu import TOFU
-from jaxbandits.environments.linear.noise import StudentT
-from jaxbandits.reproduction.engine.experiment import Panel
-from jaxbandits.reproduction.engine.statements import round_cost
+from jaxbandits.linear import MENU, TOFU, noise
+from jaxbandits.reproduction.engine import FLAT, GROWS, Panel, claims, time_slope
 from jaxbandits.reproduction.experiments.linear import setting
-from jaxbandits.reproduction.experiments.linear.setting import (
-    DIM,
-    PRESETS,
-    SLOW,
-    TIMED,
-    TITLES,
-    environment,
-    learners,
-    scaled,
-)
+from jaxbandits.reproduction.experiments.linear.setting import DIM, PRESETS, TITLES, environment, learners, scaled
 
-# Growth of a round's cost with t as Table 1 prints it; a log factor reads as constant at these horizons.
-_GROWS = {"MENU": False, "CRMM": False, "TOFU": True, "CRTM": False, "HEAVY-OFUL": True, "Hvt-UCB": False}
+_TABLE = {"on": "max", "place": "Table 1, cost per round"}
 
 
 def _all_learners(preset: str, horizon: int, panel: Panel) -> dict[str, Any]:
@@ -41,15 +28,26 @@ TABLE1 = setting.FIGURES.experiment(
     tuning=None,
     headline="",
     algorithms=_all_learners,
-    panels=lambda horizon: {"max": Panel(TITLES["max"], environment(noise=StudentT(df=2.1), eps=0.99))},
-    claims=tuple(
-        round_cost(name, on="max", place="Table 1, cost per round", grows=grows) for name, grows in _GROWS.items()
+    panels=lambda horizon: {"max": Panel(TITLES["max"], environment(noise=noise.StudentT(df=2.1), eps=0.99))},
+    claims=(  # a log factor reads as constant at these horizons
+        *claims(
+            "flat",
+            time_slope("MENU", "CRMM", "CRTM", "Hvt-UCB") < FLAT,
+            says="a round of {label} costs no more the later it is",
+            **_TABLE,
+        ),
+        *claims(
+            "grows",
+            time_slope("TOFU", "HEAVY-OFUL") > GROWS,
+            says="a round of {label} costs more the later it is",
+            **_TABLE,
+        ),
     ),
     notes=(
         "TOFU runs on the first 64 seeds likewise. MENU and TOFU have no curve in the paper.",
         "MENU and CRMM do their work at the ends of epochs; over one program that work is spread over all rounds.",
         "Times are of float32. So is TOFU's regret here, whose estimate needs float64 for its digits at this horizon.",
     ),
-    slow={**SLOW, "TOFU": 64},
-    **TIMED,
+    slow={**setting.SLOW, "TOFU": 64},
+    **setting.TIMED,
 )

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits.algorithms.linear.crtm import CRTM
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.reproduction.engine.experiment import Interpretation, Panel
-from jaxbandits.reproduction.engine.figures import Curves
-from jaxbandits.reproduction.engine.statements import higher, lower, mean_within
+from jaxbandits.linear import CRTM
+from jaxbandits.reproduction.engine import Curves, Interpretation, Panel, claims, mean, observations
 from jaxbandits.reproduction.experiments.linear.drop import panels
-from jaxbandits.reproduction.experiments.linear.setting import DIM, STUDY, TITLES, TWO_NORMALISATIONS
+from jaxbandits.reproduction.experiments.linear.setting import DIM, RECONSTRUCTED, STUDY, TITLES, TWO_NORMALISATIONS
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
@@ -43,38 +41,38 @@ TRUNCATION = STUDY.experiment(
     title="rewards that CRTM truncates",
     algorithms=_thresholds,
     panels=panels,
+    reconstructed={label: RECONSTRUCTED["CRTM"] for label in _FACTORS if label != _NOTHING},
     tabulated=("truncated_share",),
     meters=(Meter("truncated", meters.truncated),),
     derive=_share_of_rewards,
     claims=(
-        *mean_within(
-            "CRTM",
-            "truncated_share",
+        *observations(
+            "truncates-many",
+            mean("CRTM", of="truncated_share") > _LARGE,
             on=_LIGHT,
             says="CRTM truncates many rewards under Gaussian noise",
-            place="ours, on Section 5",
-            low=_LARGE,
+            place="Section 5",
         ),
-        *higher(
-            "CRTM",
-            _NOTHING,
+        *claims(
+            "loses-data",
+            mean("CRTM") > mean(_NOTHING),
             on=_LIGHT,
-            says="which loses valuable data under Gaussian noise",
+            says="truncation loses valuable data under Gaussian noise",
             place="Figure 2, left; Section 5",
         ),
-        *higher(
-            "CRTM, Gamma x 0.01",
-            _NOTHING,
+        *observations(
+            "smaller-threshold",
+            mean("CRTM, Gamma x 0.01") > mean(_NOTHING),
             on=_LIGHT,
             says="a smaller threshold does lose valuable data under Gaussian noise",
-            place="ours, on Section 5",
+            place="Section 5",
         ),
-        *lower(
-            "CRTM",
-            _NOTHING,
+        *observations(
+            "heavy-tails",
+            mean("CRTM") < mean(_NOTHING),
             on={f"student-{name}": title for name, title in TITLES.items()},
             says="truncation is for heavy tails such as Student t noise",
-            place="ours, on Section 1",
+            place="Section 1",
         ),
     ),
     notes=(
