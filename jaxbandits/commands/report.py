@@ -79,6 +79,7 @@ def _write_pages(parts: Any, directory: Path, experiments: Mapping[str, "Experim
     from jaxbandits.reproduction.ledger import pages
 
     folder = directory / "papers"
+    folder.mkdir(parents=True, exist_ok=True)
     texts = {directory / "ledger.md": pages.overview(parts, "papers/{}.md".format)}
     for part in parts:
         texts[folder / f"{part.paper.family}.md"] = pages.paper(part, lambda run: _picture(run, folder, experiments))
@@ -106,5 +107,6 @@ def _preview(experiment: "Experiment") -> str:
     """Return the caption of a picture that the budget `quick` drew."""
     from jaxbandits.reproduction.engine.budget import parts
 
-    short = parts(experiment, "quick")[0]
-    return f"Preview: T = {short.settings['horizon']:,}, {short.settings['seeds']} seeds."
+    for short in parts(experiment, "quick"):
+        return f"Preview: T = {short.settings['horizon']:,}, {short.settings['seeds']} seeds."
+    return "Preview: a short run."

@@ -1,10 +1,7 @@
 """The registry of experiments, written out by hand, family by family."""
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.reproduction.engine.claim import Claim, Verdict
-from jaxbandits.reproduction.engine.experiment import Experiment, Panel
-from jaxbandits.reproduction.engine.study import Study
-from jaxbandits.reproduction.engine.tuning import MultiplierTable
+from jaxbandits.reproduction.engine import Claim, Experiment, MultiplierTable, Panel, Study, Verdict
 from jaxbandits.reproduction.experiments import classics, coco, dro, glm, linear, oco
 
 EXPERIMENTS: dict[str, Experiment] = {

@@ -75,7 +75,9 @@ def test_experiments_side_by_side(tmp_path):
     done = subprocess.run([sys.executable, "-m", "jaxbandits", *command], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "1 of 2 runs failed: mine-refuses" in done.stderr, done.stderr
     assert "jaxbandits: mine-refuses: not today" in done.stderr and "[2/2] mine-" in done.stderr
-    assert "panel p: regret after 100 rounds" in done.stdout and "mine/works" in (out / "pages/papers/mine.md").read_text()
+    assert (
+        "panel p: regret after 100 rounds" in done.stdout and "mine/works" in (out / "pages/papers/mine.md").read_text()
+    )
 
 
 _DIES = """

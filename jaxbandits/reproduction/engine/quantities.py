@@ -77,10 +77,11 @@ class Quantity:
 
     def beside(self, show: Callable[[str, Statistic], Statistic]) -> "Quantity":
         """Return the quantity with companions: `show` takes the panel and the statistic."""
-        each = (
-            (words, lambda panel, of=statistic: show(panel, of(panel)), labels)
-            for words, statistic, labels in self.each
-        )
+
+        def shown(statistic: Callable[[str], Statistic]) -> Callable[[str], Statistic]:
+            return lambda panel: show(panel, statistic(panel))
+
+        each = ((words, shown(statistic), labels) for words, statistic, labels in self.each)
         return dataclasses.replace(self, each=tuple(each))
 
     def __lt__(self, high: float) -> tuple[Test, ...]:

@@ -89,7 +89,7 @@ def _counts(chapter: Chapter, page: Callable[[str], str] | None) -> tuple[str, .
     parts += [f"{held['open']} open"] if held["open"] else []
     parts += [f"{held['cannot fail']} cannot fail here"] if held["cannot fail"] else []
     if not statements:
-        numbers = ("no figures", *[""] * len(_COUNTED))
+        numbers = ("none", *[""] * len(_COUNTED))
     return _named(chapter, page), *numbers, ", ".join(parts)
 
 
@@ -105,7 +105,7 @@ def _further(chapter: Chapter, page: Callable[[str], str]) -> list[tuple[str, ..
 
 
 def _named(chapter: Chapter, page: Callable[[str], str] | None) -> str:
-    title = cell(f"{chapter.paper.title}, {chapter.paper.reference.rpartition(', ')[2]}")
+    title = cell(chapter.paper.title.partition(":")[0])
     return title if page is None else f"[{title}]({page(chapter.paper.family)})"
 
 

@@ -94,7 +94,7 @@ class Run(NamedTuple):
 
 
 def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
-    """Return the runs below a directory, or those of a ledger; sorted by experiment, headline runs first.
+    """Return the runs below a directory, or those of a ledger, as experiments are declared, headline runs first.
 
     Args:
       path: a directory where `reproduce` wrote, or a file that `write` wrote.
@@ -106,7 +106,8 @@ def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
     found = _of_ledger(path, experiments) if path.is_file() else _of_manifests(path, experiments)
     if not found:
         raise InputError(f"{path} holds no finished run: `jaxbandits reproduce all --out {path}` makes them")
-    return sorted(found, key=_order)
+    places = {name: place for place, name in enumerate(experiments)}
+    return sorted(found, key=lambda run: (places.get(run.experiment, len(places)), *_order(run)))
 
 
 def _order(run: Run) -> tuple[Any, ...]:

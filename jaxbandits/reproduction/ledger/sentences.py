@@ -45,7 +45,13 @@ class Sentence(NamedTuple):
     @property
     def says(self) -> str:
         """The sentence, with all its rivals by name."""
-        return " / ".join(dict.fromkeys(row.verdict.claim.says for row in self.rows))
+        claims = [row.verdict.claim for row in self.rows]
+        for names in ([claim.rival for claim in claims], [next(iter(claim.labels), "") for claim in claims]):
+            pairs = zip(claims, names, strict=True)
+            patterns = {"{}".join(claim.says.rsplit(name, 1)) if name else claim.says for claim, name in pairs}
+            if len(patterns) == 1:
+                return patterns.pop().replace("{}", _listed(list(dict.fromkeys(names))))
+        return " / ".join(dict.fromkeys(claim.says for claim in claims))
 
     @property
     def places(self) -> str:
@@ -83,6 +89,11 @@ class Sentence(NamedTuple):
         parts += [f"{failed} fail{'s' * (failed == 1)}"] if failed else []
         parts += [f"{n - held - failed} open"] if n - held - failed else []
         return ", ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as "a, b and c"."""
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), *names[-1:]])
 
 
 class Chapter(NamedTuple):

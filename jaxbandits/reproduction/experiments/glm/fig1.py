@@ -145,9 +145,7 @@ FIG1 = setting.FIGURES.experiment(
             least=32,
         ),
         *root_of_t(_PANELS),
-        *times_of_a_trial(
-            "S3", "S9", ("OFULog-r", "GLM-UCB", "ECOLog"), kind="statement", place=_TIMES, stable=_TIMES
-        ),
+        *times_of_a_trial("S3", "S9", ("OFULog-r", "GLM-UCB", "ECOLog"), kind="statement", place=_TIMES, stable=_TIMES),
         *claims(
             "faster",
             time("RS-GLinCB", "ECOLog") > time("GLB-OMD"),
