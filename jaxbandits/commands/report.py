@@ -24,16 +24,21 @@ def add(commands: Any) -> None:
     report.add_argument(
         "--pages", type=path, metavar="DIR", help="also as Markdown: DIR/ledger.md, DIR/papers with their figures"
     )
+    report.add_argument(
+        "--rejudge", action="store_true", help="judge the stored results by the statistics of this version"
+    )
     report.set_defaults(run=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
     out = arguments.out or (arguments.runs / "ledger.html" if arguments.runs.is_dir() else None)
-    write(arguments.runs, out, arguments.ledger, arguments.pages)
+    write(arguments.runs, out, arguments.ledger, arguments.pages, arguments.rejudge)
     return 0
 
 
-def write(runs: Path, out: Path | None, ledger: Path | None = None, pages: Path | None = None) -> None:
+def write(
+    runs: Path, out: Path | None, ledger: Path | None = None, pages: Path | None = None, rejudge: bool = False
+) -> None:
     """Write the ledger of some runs, and print what was written.
 
     Args:
@@ -41,6 +46,7 @@ def write(runs: Path, out: Path | None, ledger: Path | None = None, pages: Path 
       out: the HTML file; None: none.
       ledger: the table of numbers; None: none.
       pages: directory of the Markdown pages; None: none.
+      rejudge: whether stored results are judged anew.
 
     Raises:
       InputError: where there is no run, or for a path that cannot be written.
@@ -49,12 +55,14 @@ def write(runs: Path, out: Path | None, ledger: Path | None = None, pages: Path 
     from jaxbandits.reproduction import EXPERIMENTS
     from jaxbandits.reproduction.ledger import html
     from jaxbandits.reproduction.ledger import runs as runs_lib
+    from jaxbandits.reproduction.ledger.rejudged import rejudged
     from jaxbandits.reproduction.ledger.sentences import chapters
     from jaxbandits.reproduction.papers import PAPERS
 
     if out is None and ledger is None and pages is None:
         raise InputError(f"{runs} is a file: say what to write, --out, --pages or --ledger")
     found = runs_lib.read(runs, EXPERIMENTS)
+    found = [rejudged(run) for run in found] if rejudge else found
     parts = chapters(found, PAPERS)
     written = [] if out is None else [html.write(parts, out)]
     if ledger is not None:

@@ -18,13 +18,18 @@ from jaxbandits.commands import reproduce
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.budget import BUDGETS, parts
 from jaxbandits.reproduction.engine.claim import Claim
+from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.engine.statistic import final_mean
 from jaxbandits.reproduction.engine.verdict import Verdict
 from jaxbandits.reproduction.ledger import errata, files, finished, pages, runs
+from jaxbandits.reproduction.ledger.rejudged import rejudged
 from jaxbandits.reproduction.ledger.runs import About, Run
 from jaxbandits.reproduction.ledger.sentences import chapters
 from jaxbandits.reproduction.papers import PAPERS
+from jaxbandits.results.result import Result
 from jaxbandits.sweeps.directory import Directory
 from tests.reproduction import made
+from tests.results import made as results
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"seeds": 6, "horizon": made.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
@@ -369,6 +374,25 @@ def test_without_a_renderer_the_pages_are_written(directory, tmp_path, capsys, m
     report.write_all(runs_)
     assert (runs_ / "pages" / "ledger.md").exists() and not (runs_ / "ledger.html").exists()
     assert "wrote" in capsys.readouterr().out
+
+
+def test_stored_results_are_judged_by_the_statistics_of_this_version(tmp_path):
+    """Times keep their verdicts; a table has no results."""
+    claims = (
+        dataclasses.replace(judged("low/a").claim, statistic=final_mean("one", "a"), high=9.0, least=2),
+        judged("time/a", unit="repeats").claim,
+    )
+    experiment = dataclasses.replace(EXPERIMENTS["oco/e6"], name="my/one", claims=claims, figures=())
+    values = {"regret": np.full((1, 64, 1), 2.0)}
+    old = tuple(dataclasses.replace(judged(decision=NO), claim=claim) for claim in claims)
+    report = Report(experiment, experiment.preset(None), 60, {"one": Result({"a": results.trials(values)})}, {}, old)
+    files.write(report, tmp_path, finished.request(experiment, **ASKED))
+    (run,) = runs.read(tmp_path, {"my/one": experiment})
+    assert [verdict.decision for verdict in run.verdicts] == [NO, NO]
+    low, time = rejudged(run).verdicts
+    assert (low.decision, low.value, time.decision) == (YES, 2.0, NO)
+    with pytest.raises(InputError, match="name the directory of the runs"):
+        rejudged(run._replace(directory=None))
 
 
 def test_a_directory_without_runs_or_with_others_is_told(tmp_path):

@@ -9,6 +9,7 @@ from scipy import special
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import statistic
 from jaxbandits.reproduction.engine.claim import Claim, Measured
+from jaxbandits.reproduction.engine.verdict import judge, p_value
 from jaxbandits.results.intervals import mean_interval
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
@@ -94,11 +95,11 @@ def test_verdict_and_p_of_a_share_are_read_off_the_same_tails(claimed, above):
     """p is twice the smaller tail at the claim's end; at most 5 % where there is a verdict and more where not."""
     n, region = 60, {"low": claimed} if above else {"high": claimed}
     for k in range(n + 1):
-        judged = Claim("t", "s", lambda _, k=k: statistic.exact_share(k, n), **region).judge(Measured({}, {}))
+        judged = judge(Claim("t", "s", lambda _, k=k: statistic.exact_share(k, n), "", **region), Measured({}, {}))
         fewer, more = tails(k, n, claimed)
         assert judged.p == pytest.approx(min(1.0, max(2.0 * min(fewer, more), 1e-12)), rel=1e-6)
         side = (more < fewer) == above
-        expected = "not decided" if judged.p > 0.05 else "holds" if side else "does not hold"
+        expected = "open" if judged.p > 0.05 else "holds" if side else "does not hold"
         assert judged.decision == expected, k
 
 
@@ -162,8 +163,8 @@ def test_a_claim_about_what_was_left_out_is_not_decided():
     ):
         with pytest.raises(InputError):
             about(measured)
-        judged = Claim("text", "source", about).judge(measured)
-        assert judged.decision == "not decided" and judged.reason == "not measured in this run"
+        judged = judge(Claim("id", "says", about, "Figure 1"), measured)
+        assert judged.decision == "open" and judged.reason == "not measured in this run"
 
 
 # Over panels, and late in a run ---------------------------------------------------------------------------------------
@@ -301,8 +302,8 @@ def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_
     curves = rng.normal(-1.0, 0.1, (1, 60, 4))
     negative = statistic.growth_exponent("panel", "a", since=0.0)(measured_of(result_of({"a": curves}, [1, 2, 4, 8])))
     assert np.isnan(negative.mean) and np.isinf(negative.low)
-    judged = Claim("text", "source", statistic.growth_exponent("panel", "a", since=0.0), high=1.0)
-    assert judged.judge(measured_of(result_of({"a": curves}, [1, 2, 4, 8]))).decision == "not decided"
+    claim = Claim("id", "says", statistic.growth_exponent("panel", "a", since=0.0), "Figure 1", high=1.0)
+    assert judge(claim, measured_of(result_of({"a": curves}, [1, 2, 4, 8]))).decision == "open"
 
 
 def test_late_rate_by_hand():
@@ -369,8 +370,9 @@ def test_claims_of_a_paper_are_rarely_wrong_together(law):
     itself it would be 0.0068 for the lognormal law.
     """
     rng, wrong, repeats = np.random.default_rng(3), 0, 8000
-    claim = Claim("t", "s", lambda measured: mean_interval(np.zeros(2)), high=0.0 if law == "normal" else np.exp(0.72))
+    end = 0.0 if law == "normal" else np.exp(0.72)
+    claim = Claim("t", "s", lambda measured: mean_interval(np.zeros(2)), "", high=end)
     for _ in range(repeats):
         values = rng.normal(size=64) if law == "normal" else rng.lognormal(0.0, 1.2, 64)
-        wrong += claim.p_value(mean_interval(values)) <= 0.05 / 20
+        wrong += p_value(claim, mean_interval(values)) <= 0.05 / 20
     assert wrong / repeats < 0.06 / 20 + 0.0018, wrong

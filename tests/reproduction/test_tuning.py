@@ -1,7 +1,6 @@
 """One tuner: what a run tunes in its panels, and the written tables that presets read."""
 
 import dataclasses
-import json
 import math
 import re
 import subprocess
@@ -33,6 +32,7 @@ from jaxbandits.reproduction.engine.tuning import (
 )
 from jaxbandits.reproduction.experiments.coco import setting as coco
 from jaxbandits.reproduction.experiments.linear import setting as linear
+from jaxbandits.reproduction.ledger import runs
 from jaxbandits.simulation import compare
 from tests.toys import Noisy, Shrink
 
@@ -158,8 +158,7 @@ def test_a_table_holds_points_of_its_grid_as_many_for_every_learner(family):
 
 def test_no_judged_seed_is_a_tuning_seed():
     """Of the experiments as declared and of every run in the ledger, which names its seeds."""
-    requests = [run["request"] for run in json.loads((ROOT / "docs" / "ledger.json").read_text())["runs"]]
-    last = max(request["first seed"] + request["seeds"] for request in requests)
+    last = max(run.first_seed + run.seeds for run in runs.read(ROOT / "docs" / "ledger.csv", EXPERIMENTS))
     assert 20_000 < last <= FIRST_SEED
 
 

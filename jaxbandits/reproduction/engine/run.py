@@ -73,7 +73,7 @@ def run(
       seeds: trials per label and panel, fewer for its slow learners; None: the experiment's.
       horizon: rounds; None: the paper's.
       preset: name of a preset; None: the first.
-      without: labels to leave out; claims about them are not decided.
+      without: labels to leave out; claims about them stay open.
       timing: whether times per round are measured, where the experiment has them; claims about them need that.
       checkpoint: directory with one checkpoint per panel; None: no checkpoints.
       **options: as for `jaxbandits.compare`.

@@ -41,7 +41,7 @@ def page(chapters: Sequence[Chapter]) -> str:
     try:
         from markdown_it import MarkdownIt
     except ImportError:
-        raise InputError("an HTML page needs markdown-it-py: pip install 'jaxbandits[report]', or --markdown") from None
+        raise InputError("an HTML page needs markdown-it-py: pip install 'jaxbandits[report]', or --pages") from None
     texts = [pages.overview(chapters)]
     texts += [f'<a id="{escape(c.paper.family)}"></a>\n\n' + pages.paper(c, _inline) for c in chapters]
     body = MarkdownIt("commonmark", {"html": True}).enable("table").render("\n\n".join(texts))

@@ -1,0 +1,31 @@
+"""Stored results judged anew, by the statistics of this version: a better interval need not cost a run."""
+
+import dataclasses
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.verdict import Verdict, judge
+from jaxbandits.reproduction.ledger.runs import Run
+from jaxbandits.results.result import Result
+
+
+def rejudged(run: Run) -> Run:
+    """Return a run with the verdicts that its stored results have; what is not stored, as times, keeps its verdict.
+
+    Args:
+      run: with its directory, as `runs.read` returns it.
+
+    Raises:
+      InputError: for a run of a table, whose results are elsewhere, or results that cannot be read.
+    """
+    if run.directory is None:
+        raise InputError(f"the results of {run.experiment} are not in a table: name the directory of the runs")
+    stem = f"{run.experiment.rpartition('/')[2]}-"
+    paths = [run.directory / name for name in run.files if name.endswith(".npz")]
+    measured = Measured({path.stem.removeprefix(stem): Result.load(path) for path in paths}, {})
+    return run._replace(verdicts=tuple(_rejudged(verdict, measured, run.preset) for verdict in run.verdicts))
+
+
+def _rejudged(verdict: Verdict, measured: Measured, preset: str) -> Verdict:
+    found = judge(verdict.claim, measured, verdict.enough_rounds, preset)
+    return verdict if found.missing else dataclasses.replace(found, stand_ins=verdict.stand_ins, marks=verdict.marks)
