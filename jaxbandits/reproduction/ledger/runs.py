@@ -16,12 +16,13 @@ from jaxbandits.reproduction.ledger.manifest import MANIFEST, is_of_a_sweep, loa
 from jaxbandits.reproduction.ledger.manifest import read as read_manifest
 
 SETTINGS = ("preset", "reading", "precision", "data", "seed", "first_seed", "seeds", "rounds", "commit")
+_NUMBERS = ("seed", "first_seed", "seeds", "rounds")  # of these
 COLUMNS = ("id", *SETTINGS, *rows.NUMBERS, "adjusted")
 RENAMED: Mapping[str, str] = {}  # id of an earlier ledger: the id that its claim has today
 
 
 class About(NamedTuple):
-    """What a run's experiment declares, for readers."""
+    """Declaration of the experiment of a run, for readers."""
 
     title: str
     source: str
@@ -200,7 +201,7 @@ def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     claims = {f"{name}/{claim.id}": (e, claim) for name, e in experiments.items() for claim in e.claims}
-    grouped: dict[tuple[str, ...], list[Verdict]] = {}
+    grouped: dict[tuple[str, tuple[str, ...], tuple[int, ...]], list[Verdict]] = {}
     for number, row in enumerate(found, start=2):
         name = RENAMED.get(row["id"], row["id"])
         if name not in claims:
@@ -214,15 +215,17 @@ def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
                 "enough_rounds": int(row["rounds"]) >= experiment.horizon,
             }
             verdict = rows.from_ledger(row, claim, **fields)
+            numbers = tuple(int(row[name]) for name in _NUMBERS)
         except (ValueError, TypeError) as error:
             raise InputError(f"{path}, line {number}: {error}") from None
-        grouped.setdefault((experiment.name, *(row[name] for name in SETTINGS)), []).append(verdict)
-    return [_run(experiments[name], settings, verdicts) for (name, *settings), verdicts in grouped.items()]
+        words = tuple(row[name] for name in SETTINGS if name not in _NUMBERS)
+        grouped.setdefault((experiment.name, words, numbers), []).append(verdict)
+    return [_run(experiments[name], words, numbers, its) for (name, words, numbers), its in grouped.items()]
 
 
-def _run(experiment: Experiment, settings: Sequence[str], verdicts: Sequence[Verdict]) -> Run:
-    preset, reading, precision, data, *numbers, commit = settings
-    seed, first_seed, seeds, rounds = map(int, numbers)
+def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], verdicts: Sequence[Verdict]) -> Run:
+    preset, reading, precision, data, commit = words
+    seed, first_seed, seeds, rounds = numbers
     return Run(
         experiment.name, about_of(experiment), preset, reading, precision, data, seed, first_seed, seeds, rounds,
         commit, tuple(verdicts),
