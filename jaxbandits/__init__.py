@@ -6,6 +6,7 @@ for algorithms and environments of your own, and the classes that the README use
 `jaxbandits --help` does not import JAX.
 """
 
+import os
 from typing import TYPE_CHECKING
 
 from jaxbandits.base import lazy
@@ -82,5 +83,9 @@ if TYPE_CHECKING:
     from jaxbandits.types import PointDecision as PointDecision
     from jaxbandits.types import Reward as Reward
     from jaxbandits.types import ScaledReward as ScaledReward
+
+# Silences XLA's messages about slow compilation, unless the user asks for them; errors are raised anyway. XLA reads the
+# variable when JAX is imported: after that it has no effect.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 lazy.attach(__name__, "__version__")

@@ -16,8 +16,6 @@ _GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces o
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return 0, 1 if parts of a sweep failed, 2 for wrong input, 130 if interrupted."""
-    # Silences XLA's messages about slow compilation; errors are raised anyway.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from jaxbandits.base.errors import InputError
 
     try:

@@ -88,7 +88,9 @@ def _ldl_solve(factors: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> V
     for i in reversed(range(dim)):
         for k in range(i + 1, dim):
             x[i] = x[i] - columns[i][k - i - 1] * x[k]
-    return Rows(tuple(x if dim <= 2 else barrier(x)), 0).array()
+    # Without barriers a kernel that reads x computes products once a row, and the width of a batch decides which of
+    # them LLVM takes out of the loop over rows, and so no longer joins with a sum to one operation that rounds once.
+    return Rows(tuple(barrier(x)), 0).array()
 
 
 def log_det(factors: Any) -> jax.Array:

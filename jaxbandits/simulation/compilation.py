@@ -12,8 +12,10 @@ detours in Python.
 
 import collections
 import contextlib
+import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeAlias
@@ -48,6 +50,9 @@ FROZEN = (
     "the code computes other constants each time it is traced: a draw with np.random, a clock or a counter is frozen "
     "to one value for all rounds and trials; draw with jax.random from the key that is passed"
 )
+# What XLA's errors begin with where a program from disk calls something that this process lacks.
+_CANNOT_BE_LOADED = ("NOT_FOUND", "UNIMPLEMENTED", "FAILED_PRECONDITION")
+_UNKNOWN_OPTION = re.compile(r"No such compile option: '(.*)'")
 _LARGEST_STEP = 8  # a call has at most so many times the rounds of the call before it: early rounds may be cheap
 
 
@@ -126,7 +131,7 @@ class CompileUnit(NamedTuple):
 
 
 class LoadedExecutable:
-    """A compiled function from disk. If its first call fails, the function is compiled again and called anew."""
+    """A compiled function from disk. If its first call misses something, it is compiled again and called anew."""
 
     def __init__(self, executable: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
         self._executable, self._compile_again = executable, compile_again
@@ -139,8 +144,10 @@ class LoadedExecutable:
         with self._lock:
             try:
                 results = jax.block_until_ready(self._executable(*args))  # errors show when results are waited for
-            except Exception:
-                self._executable = self._executable if self._succeeded else self._compile_again()
+            except jax.errors.JaxRuntimeError as error:
+                if self._succeeded or not str(error).startswith(_CANNOT_BE_LOADED):
+                    raise
+                self._executable = self._compile_again()
                 results = self._executable(*args)
             self._succeeded = True
         return results
@@ -258,15 +265,30 @@ def _options(unit: CompileUnit, device_target: target.Target) -> Mapping[str, An
 
 
 def _compile(lowered: Any, options: Mapping[str, Any]) -> Any:
-    options = dict(options)
-    unrolling = without_unrolling() if options.pop(NO_UNROLLING, False) else contextlib.nullcontext()
-    try:
-        with unrolling:
-            return lowered.compile(compiler_options=options)
-    except jax.errors.JaxRuntimeError as error:  # an older jaxlib without the option
-        if "No such compile option" not in str(error):
-            raise
-        return lowered.compile()
+    """Compile a lowered function, with the options that this jaxlib knows."""
+    options = {name: value for name, value in options.items() if name not in _unknown_options}
+    unrolling = contextlib.nullcontext if not options.pop(NO_UNROLLING, False) else without_unrolling
+    while True:
+        try:
+            with unrolling():
+                return lowered.compile(compiler_options=options)
+        except jax.errors.JaxRuntimeError as error:
+            unknown = _UNKNOWN_OPTION.search(str(error))
+            if unknown is None or unknown[1] not in options:
+                raise
+            del options[unknown[1]]
+            _warn_once(unknown[1])
+
+
+_unknown_options: set[str] = set()
+
+
+def _warn_once(option: str) -> None:
+    """Say that this jaxlib lacks an option, which no function is compiled with from then on."""
+    if option not in _unknown_options:
+        _unknown_options.add(option)
+        message = f"this jaxlib does not know the option {option}: programs are compiled without it"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def clear_compiled() -> None:

@@ -94,7 +94,12 @@ class Executables:
 
     def _evict(self) -> None:
         """Delete the least recently used files beyond `LARGEST`."""
-        files = sorted((s.st_mtime, s.st_size, path) for path in self.directory.iterdir() if (s := path.stat()))
+        files: list[tuple[float, int, Path]] = []
+        for path in self.directory.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # another process deletes files too
+                status = path.stat()
+                files.append((status.st_mtime, status.st_size, path))
+        files.sort()
         excess = sum(size for _, size, _ in files) - LARGEST
         for _, size, path in files:
             if excess <= 0:

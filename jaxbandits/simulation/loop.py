@@ -29,6 +29,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import shared_leaves
 from jaxbandits.numerics import rng
+from jaxbandits.simulation.cached_traces import own_code
 from jaxbandits.simulation.meters import NO_TOTALS, STRETCH, Meter, Metric, Round, Totals
 from jaxbandits.simulation.recording import STOPPED, check_metric_names, measure, take_snapshot
 from jaxbandits.tracing import batching
@@ -127,7 +128,8 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
       InputError: where arms have no features and the learner, which has a dimension, looks at them; the same of a
         context, and of advice.
     """
-    obs = environment.observe(key, t, state)
+    with own_code(environment):
+        obs = environment.observe(key, t, state)
     if getattr(algorithm, "reads_context", False):
         seen, is_shown = "a context", isinstance(obs, ContextObs)
     elif getattr(algorithm, "reads_advice", False):
@@ -146,7 +148,8 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
 
 
 def _init_environment(key: jax.Array, environment: Any) -> Any:
-    return environment.init(key)
+    with own_code(environment):
+        return environment.init(key)
 
 
 def init_carry(
@@ -195,7 +198,8 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     delay, batch = _feedback_delay(algorithm, environment)
     learner_time = environment.learner_time(t, carry.env_state) if isinstance(environment, CountsRounds) else t
     (env_state, feedback, outcome), interaction = _interact(algorithm, environment, t, learner_time, carry)
-    update_key = rng.fold_in(carry.streams.update, t)
+    with own_code():
+        update_key = rng.fold_in(carry.streams.update, t)
     delay_buffer = carry.delay_buffer
     if batch > 1:
         delay_buffer = _write_to_buffer(delay_buffer, interaction, lax.rem(t, jnp.asarray(delay + batch, t.dtype)))
@@ -237,10 +241,12 @@ def _interact(
     algorithm: Any, environment: Any, t: jax.Array, learner_time: jax.Array, carry: Carry
 ) -> tuple[tuple[Any, Any, Any], Interaction]:
     """Observe, select and step; return the results of `environment.step`, and the interaction that the learner sees."""
-    observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
+    with own_code():
+        observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
     obs = _observe(algorithm, environment, observe_key, t, carry.env_state)
     decision = algorithm.select(select_key, learner_time, carry.alg_state, obs)
-    env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
+    with own_code(environment):
+        env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
     # Barrier: without it every consumer computes the draw behind the feedback again.
     return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
 

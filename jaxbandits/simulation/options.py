@@ -28,7 +28,7 @@ class Options:
       seed: base seed, 0 to 2^32 - 1; every random draw of the run follows from it.
       first_seed: global index of the first trial: more trials later, or elsewhere, continue where these end.
       width: trials in a batch, side by side in one program: 1 or a multiple of 16; by default from the bytes of a round
-        of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond). Numbers depend on it in their last bits.
+        of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond). On CPUs only 1 gives other last bits than the rest.
       compile: `"full"`, or `"fast"`: rounds are compiled without optimisation, in some two fifths of the time, and play
         at 1/8 to 1/48 of the speed, which pays below about a million rounds of a learner; last bits differ.
       devices: JAX devices; all of the default backend by default.

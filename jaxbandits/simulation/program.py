@@ -6,14 +6,15 @@ trials anew, since code may have changed (`trace_anew`); `simulation.compilation
 """
 
 import abc
+import collections
 import dataclasses
 import functools
 import itertools
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +26,7 @@ from jaxbandits.base.exact import exact_structure
 from jaxbandits.base.foreign import has_foreign_code, is_own_file
 from jaxbandits.base.pytree import map_traced
 from jaxbandits.simulation import loop
+from jaxbandits.simulation.cached_traces import ignore_cached_traces
 from jaxbandits.simulation.compilation import (
     FAST_CODE,
     FAST_COMPILE,
@@ -42,7 +44,7 @@ from jaxbandits.simulation.loop import Carry, TracedTrial
 from jaxbandits.simulation.meters import Meter, Metric, Totals
 from jaxbandits.simulation.trial_keys import trial_keys
 from jaxbandits.tracing import target
-from jaxbandits.tracing.jax_compat import ignore_cached_traces, source_files
+from jaxbandits.tracing.jax_compat import source_files
 from jaxbandits.tracing.settings import settings_for_threads
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import InitFromObs
@@ -187,11 +189,12 @@ class TraceCache:
             with target.trace_for(device_target):
                 return loop.trace_trial(meters, *shapes)
 
+        key = (meters, device_target, exact_structure(shapes), _types(shapes))
+
         def build() -> TracedTrial:
-            trial, is_foreign = trace_anew(trace, lambda trial: trial.functions, *pair, meters)
+            trial, is_foreign = trace_anew(key, trace, lambda trial: trial.functions, *pair, meters)
             return dataclasses.replace(trial, is_foreign=is_foreign)
 
-        key = (meters, device_target, exact_structure(shapes), _types(shapes))
         return self._traces.get(key, build)
 
     def prepare(
@@ -214,16 +217,28 @@ def _types(tree: Any) -> tuple[tuple[Any, str], ...]:
     return tuple((x.shape, str(x.dtype)) for x in jax.tree.leaves(tree))
 
 
+class _Agreement(NamedTuple):
+    """Traces with and without JAX's caches that were the same, in an earlier call of `trace_anew`."""
+
+    digests: list[str]
+    holds_foreign_code: bool
+
+
+_agreements: collections.OrderedDict[Hashable, _Agreement] = collections.OrderedDict()
+
+
 def trace_anew(
-    trace: Callable[[], T], functions: Callable[[T], Sequence[TracedFunction]], *objects: Any
+    key: Hashable, trace: Callable[[], T], functions: Callable[[T], Sequence[TracedFunction]], *objects: Any
 ) -> tuple[T, bool]:
     """Trace functions of objects as their code is, whatever JAX has cached of it.
 
     JAX caches the traces of a user's jitted function although a global that it reads has changed. So code of others
     than this package and JAX is traced a second time without these caches; where both traces differ, a third one tells
-    a cached trace from code that is traced differently each time.
+    a cached trace from code that is traced differently each time. In a later call with the same key one trace without
+    caches is enough, if it is the same as then.
 
     Args:
+      key: equal for functions of the same objects and arguments, whatever their code.
       trace: makes the traces.
       functions: the traced functions in its result.
       *objects: whose code is traced.
@@ -242,19 +257,31 @@ def trace_anew(
         before = _global_generators()
         return trace(), _global_generators() != before
 
+    def holds_foreign_code(traced: T) -> bool:
+        return any(map(_holds_foreign_code, functions(traced)))
+
+    is_foreign, agreed = has_foreign_code(*objects), _agreements.get(key)
+    if is_foreign and agreed is not None:
+        with ignore_cached_traces(serve_own_code=not agreed.holds_foreign_code):
+            only, has_drawn = trace_and_watch()
+        if not has_drawn and agreed == _Agreement(digests(only), holds_foreign_code(only)):
+            return only, True
     first, has_drawn = trace_and_watch()
     if has_drawn and trace_and_watch()[1]:  # twice: another thread may have drawn meanwhile
         raise InputError(FROZEN)
-    if not has_foreign_code(*objects) and not any(_holds_foreign_code(function) for function in functions(first)):
+    holds = holds_foreign_code(first)
+    if not is_foreign and not holds:
         return first, False
-    with ignore_cached_traces():
+    with ignore_cached_traces(serve_own_code=not holds):
         second = trace()
-    if digests(second) == digests(first):
-        return second, True
-    with ignore_cached_traces():
-        third = trace()
-    if digests(third) != digests(second):
-        raise InputError(FROZEN)
+    if digests(second) != digests(first):
+        with ignore_cached_traces(serve_own_code=not holds):
+            third = trace()
+        if digests(third) != digests(second):
+            raise InputError(FROZEN)
+    _agreements[key] = _Agreement(digests(second), holds)
+    while len(_agreements) > MAX_COMPILED:
+        _agreements.popitem(last=False)
     return second, True
 
 
@@ -510,7 +537,9 @@ def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str
         with target.trace_for(target_of(device)):
             return TracedFunction.trace(functools.partial(rebuild_instance), environment, recorded)
 
-    return trace_anew(trace, lambda function: [function], environment)
+    arguments = (environment, recorded)
+    key = (target_of(device), exact_structure(arguments), _types(arguments))
+    return trace_anew(key, trace, lambda function: [function], environment)
 
 
 def _rebuild_instance(trace: TracedFunction, width: int, *args: Any) -> dict[str, jax.Array]:

@@ -190,6 +190,19 @@ def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
     assert {path.name for path in tmp_path.iterdir()} == {"a", "c", "d"}
 
 
+def test_what_another_process_deletes_meanwhile_stops_no_eviction(tmp_path, monkeypatch, compiling):
+    kept, program = Executables(tmp_path), compiled()
+    for age, name in enumerate("abc"):
+        kept.save(name, *program)
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    size = (tmp_path / "a").stat().st_size
+    monkeypatch.setattr(executables, "LARGEST", 2 * size + size // 2)
+    listed = [*tmp_path.iterdir(), tmp_path / "gone"]
+    monkeypatch.setattr(type(tmp_path), "iterdir", lambda self: iter(listed))
+    kept._evict()
+    assert [name for name in "abc" if (tmp_path / name).exists()] == ["a", "b"]
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch, compiling):
     monkeypatch.setattr(compilation_cache, "executables_for", lambda device: Executables(tmp_path))
@@ -225,7 +238,7 @@ def test_a_program_whose_first_call_fails_is_compiled_and_called_anew(cache, mon
 
         def __call__(self, *args):
             calls.append(self.name)
-            raise RuntimeError("no such symbol")
+            raise jax.errors.JaxRuntimeError("NOT_FOUND: No FFI handler registered for lapack_sgetrf on platform Host")
 
     monkeypatch.setattr(Executables, "load", lambda self, key, *_: Broken(key))
     np.testing.assert_array_equal(run().get("loss"), first)
@@ -233,11 +246,31 @@ def test_a_program_whose_first_call_fails_is_compiled_and_called_anew(cache, mon
 
 
 def test_an_error_of_the_first_call_that_is_no_fault_of_the_file_is_raised():
-    def fails(*_):
-        raise FloatingPointError("a NaN")
+    out_of_memory = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1073741824 bytes.")
+    for error in (FloatingPointError("a NaN"), out_of_memory):
 
-    with pytest.raises(FloatingPointError, match="a NaN"):
-        compilation.LoadedExecutable(fails, lambda: fails)(1.0)
+        def fails(*_, error=error):
+            raise error
+
+        with pytest.raises(type(error), match=str(error)[:5]):
+            compilation.LoadedExecutable(fails, lambda: pytest.fail("compiled again"))(1.0)
+
+
+def test_only_an_option_that_xla_does_not_know_is_left_out(monkeypatch):
+    class Lowered:
+        def compile(self, compiler_options):
+            compiled.append(dict(compiler_options))
+            return jax.jit(double).lower(X).compile(compiler_options=compiler_options)
+
+    compiled = []
+    monkeypatch.setattr(compilation, "_unknown_options", set())
+    options = {"xla_of_tomorrow": 1, "xla_backend_optimization_level": 0}
+    ours = options | {compilation.NO_UNROLLING: True}  # taken out: XLA has it elsewhere
+    with pytest.warns(RuntimeWarning, match="does not know the option xla_of_tomorrow: programs are compiled without"):
+        compilation._compile(Lowered(), ours)
+    assert compiled == [options, {"xla_backend_optimization_level": 0}]
+    compilation._compile(Lowered(), ours)  # no second warning, no second failure
+    assert compiled[2:] == [{"xla_backend_optimization_level": 0}]
 
 
 def test_rebuilt_instances_are_a_program_like_others(cache, monkeypatch):

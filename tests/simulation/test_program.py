@@ -1,5 +1,6 @@
 """Programs: bounded in number, shared data in one copy, one trial alone without an axis of trials."""
 
+import collections
 import gc
 
 import jax
@@ -71,11 +72,22 @@ def test_data_go_to_the_device_once_per_job(monkeypatch):
 
 def test_a_trial_is_traced_once_in_a_run_for_all_widths(monkeypatch):
     traced, trace = [], loop.trace_trial
+    monkeypatch.setattr(program_lib, "_agreements", collections.OrderedDict())
     monkeypatch.setattr(loop, "trace_trial", lambda *args: (traced.append(1), trace(*args))[1])
     traces = program_lib.TraceCache()
     for width in (1, 32):
         compile_job(_job(Shrink(), Noisy(), width), jax.devices()[0], traces)
     assert len(traced) == 2  # the second time without JAX's caches, since the learner is no code of the package
+
+
+def test_a_later_call_traces_a_learner_of_others_once(monkeypatch):
+    traced, trace = [], loop.trace_trial
+    monkeypatch.setattr(program_lib, "_agreements", collections.OrderedDict())
+    monkeypatch.setattr(loop, "trace_trial", lambda *args: (traced.append(1), trace(*args))[1])
+    for traces in (2, 1, 1):
+        traced.clear()
+        trace_job(_job(Shrink(), Noisy()))
+        assert len(traced) == traces
 
 
 def test_a_learner_of_the_package_is_traced_once(monkeypatch):
