@@ -5,6 +5,7 @@ import importlib
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -126,6 +127,17 @@ def test_groups_of_experiments():
     assert [e.name for e in chosen(EXPERIMENTS, "linear/fig4")] == ["linear/fig4"]
     with pytest.raises(InputError, match="did you mean"):
         chosen(EXPERIMENTS, "linear/fig44")
+
+
+def test_experiments_that_redraw_a_figure_say_what_it_shows():
+    """In at most two sentences, for readers of a page who do not have the paper at hand."""
+    ours = {"linear/drop", "coco/tradeoff"}  # on the setting of a figure, but no part of it
+    of_a_figure = re.compile(r", (v2 )?(Figures?|Table) \d")
+    for name, experiment in EXPERIMENTS.items():
+        redrawn = of_a_figure.search(experiment.source) and name not in ours
+        assert bool(experiment.shows) >= bool(redrawn), name
+        assert len(re.findall(r"\. |\.$", experiment.shows)) <= 2, name
+        assert experiment.shows[-1:] in ("", "."), name
 
 
 def test_an_experiment_stands_in_the_file_of_its_name():

@@ -30,6 +30,9 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
     "etc-fig6-1",
     "Figure 6.1",
     title="explore-then-commit on two Gaussian arms",
+    shows="Figure 6.1 of the book shows the expected regret of explore-then-commit, and the upper bound (6.6), "
+    "against the gap D, on two Gaussian arms with means 0 and -D. The book states n = 1000, gaps from 0 to 1, and "
+    "averages of 10^5 simulations.",
     algorithms=_learners,
     panels=lambda horizon: gap_panels(horizon, etc_bound),
     derive=_shares,

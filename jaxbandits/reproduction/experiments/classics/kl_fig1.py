@@ -13,6 +13,9 @@ KL_FIG1 = KL.experiment(
     "kl-fig1",
     "Figure 1",
     title="two arms, means 0.9 and 0.8",
+    shows="Figure 1 shows the number of draws of the second of two Bernoulli arms, its mean over time and its "
+    "distribution at n = 5000, for KL-UCB and its competitors. The paper states means 0.9 and 0.8 and 50,000 runs; its "
+    "abstract names the competitors UCB, MOSS, UCB-Tuned, UCB-V and DMED.",
     horizon=_HORIZON,
     algorithms=kl_learners,
     panels=lambda horizon: {_ON: coins("means 0.9 and 0.8", _MEANS)},

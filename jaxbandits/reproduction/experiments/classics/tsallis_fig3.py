@@ -31,6 +31,9 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
     "tsallis-fig3",
     "Figure 3",
     title="adversarial and stochastic arms with gap 1/8",
+    shows="Figure 3 shows the regret over the rounds under a stochastically constrained adversary, which keeps the "
+    "gaps between the arms while their means change, for Tsallis-INF and, among others, UCB1 and Thompson sampling, "
+    "which the abstract names.",
     algorithms=_learners,
     panels=_panels,
     record_points=("log", 80),

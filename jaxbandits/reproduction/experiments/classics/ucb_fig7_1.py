@@ -38,6 +38,9 @@ UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRE
     "ucb-fig7-1",
     "Figure 7.1",
     title="UCB and explore-then-commit on two Gaussian arms",
+    shows="Figure 7.1 of the book shows the expected regret of UCB, of explore-then-commit with fixed m and of "
+    "explore-then-commit with the best m, against the gap D, on two Gaussian arms with means 0 and -D. The book "
+    "states n = 1000.",
     algorithms=_learners,
     panels=lambda horizon: gap_panels(horizon, ucb_bound),
     derive=_share,

@@ -9,6 +9,9 @@ FIG2 = setting.FIGURES.experiment(
     "fig2",
     "Figure 2",
     title="online matrix completion, bandit feedback, stand-in for FilmTrust (5 x 6)",
+    shows="Figure 2 shows the cumulative cost loss and, in a second panel, the cumulative constraint violation (CCV) "
+    "of BFW-TVC, SCBFW-TVC and LBPM in online matrix completion with bandit feedback on Film Trust. The paper states "
+    "the same ball, losses, constraints, range of hyper-parameters and 10 repetitions as for Figure 1.",
     horizon=4096,
     seeds=40,
     algorithms=functools.partial(setting.learners, "fig2", False),

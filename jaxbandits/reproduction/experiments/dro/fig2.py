@@ -47,6 +47,10 @@ FIG2 = STUDY.experiment(
     "fig2",
     "Figure 2",
     title="maximal risk against iterations, balanced groups",
+    shows="Figure 2 shows the maximum risk against the number of iterations for SMD(1), SMD(m) and Online(1), on "
+    "synthetic data (a) and on Adult (b). The paper states logistic loss and linear models, 20 synthetic groups in "
+    "dimension 1000 with 10 % of the labels flipped and samples generated on the fly, and 6 groups of Adult by race "
+    "and gender, sampled with replacement.",
     stand_ins={"adult": "Adult"},
     horizon=20_000,
     guessed=GUESSED,

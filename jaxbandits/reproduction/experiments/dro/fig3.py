@@ -32,6 +32,8 @@ FIG3 = STUDY.experiment(
     "fig3",
     "Figure 3",
     title="maximal risk against samples, balanced groups",
+    shows="Figure 3 shows the maximum risk against the number of samples that SMD(1), SMD(m) and Online(1) consume, "
+    "on synthetic data (a) and on Adult (b). Data and models are those of Figure 2.",
     stand_ins={"adult": "Adult"},
     horizon=100_000,
     guessed=GUESSED,

@@ -98,6 +98,9 @@ FIG4 = setting.STUDY.experiment(
     "fig4",
     "Figure 4",
     title="risks of single groups, imbalanced synthetic groups",
+    shows="Figure 4 shows the risk on groups 1, 4, 8, 12, 16 and 20 of the synthetic data, a panel each, against the "
+    "number of iterations, for SMD_r, SMPA_m and SMD(m). The paper states 1000 (21 - i) samples of group i, and n_1, "
+    "n_m / 2 and n_m iterations of the three methods.",
     horizon=20_000,
     seeds=2 * SEEDS,
     algorithms=lambda preset, horizon, panel: learners(

@@ -46,6 +46,8 @@ FIG7 = setting.STUDY.experiment(
     "fig7",
     "Figure 7",
     title="risks of single groups, heterogeneous groups",
+    shows="Figure 7 shows the risk on distributions 1, 2, 5, 10, 15 and 20, a panel each, against the number of "
+    "iterations, for SMD(m), ATkRO(m) and ATkRO(k). Data and k are those of Figure 6; distribution 1 is the outlier.",
     horizon=50_000,
     guessed=setting.GUESSED,
     algorithms=_algorithms,

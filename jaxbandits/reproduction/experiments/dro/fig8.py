@@ -100,6 +100,10 @@ FIG8 = setting.STUDY.experiment(
     "fig8",
     "Figure 8",
     title="fixed steps beyond their horizon beside anytime forms",
+    shows="Figure 8 shows, against the number of iterations and beside anytime forms, (a) the maximum risk of SMD(m) "
+    "and Online(1) on Adult, and (b) the mean of the 3 largest risks of ATkRO(m) and ATkRO(k) on the second synthetic "
+    "data set. The paper states a preset T = 2000 in (a) and T = 50,000 in (b), marked by dashed lines, after which "
+    "these methods go on with their parameters.",
     stand_ins={"adult": "Adult"},
     horizon=48_000,
     algorithms=_algorithms,

@@ -102,6 +102,10 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
     "covertype",
     "Figure 4 (v2: 5)",
     title="stand-in for Covertype: synthetic data of the same shape",
+    shows="Figure 4 shows, for the learners of Figure 1 on the Forest Cover Type data, regret over time, running "
+    "times, and regret against running time. The paper states 60 arms (centroids of clusters in 10 features and a "
+    "constant), mean rewards from 0.103 to 0.881, T = 1000, delta = 0.01, S = 6, kappa = 200, confidence sets of all "
+    "learners shrunk in a comparable way, and 10 trials.",
     horizon=1000,
     guessed="the factor that shrinks radii and the scale of the arms guessed",
     algorithms=_learners,

@@ -90,6 +90,10 @@ FIG1 = setting.FIGURES.experiment(
     "fig1",
     "Figures 1 and 3 (v2: 1 and 4)",
     title="logistic bandits on the published instance",
+    shows="Figure 1 shows the regret of logistic bandits over the rounds, a panel each for S = 3 and S = 5 (in Figure "
+    "3 for S = 7 and S = 9), and running times in a third, for GLB-OMD, GLM-UCB, GLOC, RS-GLinCB, OFUGLB, OFULog-r "
+    "and ECOLog. The paper states a parameter from the sphere of radius S, kappa = 21, 137 and 963 at S = 3, 5 and 7, "
+    "lambda = d (online) or d log(1 + t) (offline), and averages over 10 trials.",
     panels=lambda horizon: setting.on_instance(horizon, _NORMS, links.Bernoulli()),
     claims=(
         *ofuglb_is_lowest(

@@ -10,6 +10,8 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
     "fig1-tv",
     "Figures 1 and 3 (v2: 1 and 4)",
     title="logistic bandits on random instances, fresh arms each round",
+    shows="The figures are those of glm/fig1; here every trial has a random instance of its own, with new arms in "
+    "every round as in the published one, for S = 3 and S = 5 only.",
     panels=lambda horizon: setting.norms((3, 5), links.Bernoulli(), fresh=True),
     claims=(
         *logistic_observations(("S3", "S5"), "random instances of the same shape"),

@@ -32,6 +32,8 @@ FIG3 = setting.FIGURES.experiment(
     "fig3",
     "Figure 3, right (v2: 4)",
     title="Poisson bandits, run time against S",
+    shows="The third panel of Figure 3 shows the running time of Poisson bandits against S, for learners of which the "
+    "text names GLB-OMD and OFUGLB. The paper states T = 3000 and gives times at S = 3 and S = 9.",
     seeds=64,
     algorithms=_learners,
     panels=lambda horizon: setting.on_instance(horizon, _NORMS, links.Poisson()),

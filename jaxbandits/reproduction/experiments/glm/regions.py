@@ -124,6 +124,8 @@ REGIONS = THEOREMS.experiment(
     "regions",
     "v2 Figure 3",
     title="confidence regions of one trace in the plane, logistic bandits",
+    shows="Figure 3 of the paper's second version shows confidence regions of the parameter in the plane, for "
+    "GLB-OMD, OFUGLB and GLM-UCB.",
     seeds=32,
     presets={"experiments": "GLB-OMD with lambda = d plays; every region is computed from its plays and rewards"},
     algorithms=_player,

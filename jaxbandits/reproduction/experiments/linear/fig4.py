@@ -15,6 +15,10 @@ FIG4 = setting.FIGURES.experiment(
     "fig4",
     "Figure 4 (Appendix E.2)",
     title="Student t noise (1.7) of random scale",
+    shows="Figure 4 compares the regret of learners, of which the text names Hvt-UCB, HEAVY-OFUL and OFUL, under "
+    "Student t noise whose scale changes from round to round, a panel for each range of the scale. The paper states "
+    "1.7 degrees of freedom, eps = 1.69, and a factor alpha on the noise of each round with log10(alpha) uniform on "
+    "(0, 1.5), (0, 2) or (0, 2.5).",
     algorithms=setting.learners_given_scale,
     panels=lambda horizon: {
         name: Panel(

@@ -21,6 +21,9 @@ TABLE1 = setting.FIGURES.experiment(
     "table1",
     "Table 1",
     title="cost per round against t",
+    shows="Table 1 lists regret bounds and the computational cost of a round of MENU and CRMM (medians of means), "
+    "TOFU and CRTM (truncation), HEAVY-OFUL and Hvt-UCB (Huber loss), with what each method assumes. Costs keep the "
+    "dependence on t and T only: O(log T), O(1), O(t), O(1), O(t log T) and O(1), in this order.",
     presets={
         "practical": f"{PRESETS['practical']}; MENU (51 pulls an epoch) {scaled('menu')}; TOFU {scaled('tofu')}",
         "theory": PRESETS["theory"],
