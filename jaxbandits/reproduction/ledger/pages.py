@@ -146,20 +146,18 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
 def _in_words(sentences: Sequence[Sentence]) -> str:
     """Return the verdict: what holds, what does not, what is open, sentences of the paper first."""
     words = {
-        "yes": ("Holds", "Satisfied", "Observed"),
-        "in part": ("Holds in part", "Violated in part", "Observed in part"),
-        "no": ("Does not hold", "Violated as printed", "Not observed"),
-        "open": ("Open", "Open", "Open"),
-        "cannot be judged": ("Cannot be judged", "", ""),
-        "cannot fail": ("Cannot fail here", "Cannot fail here", "Cannot fail here"),
+        "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
+        "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),
+        "no": ("Does not hold", "Otherwise in this implementation", "Violated as printed", "Not observed"),
+        "open": ("Open", "Open, of times", "Open", "Open"),
+        "cannot be judged": ("Cannot be judged",) * 4,
+        "cannot fail": ("Cannot fail here",) * 4,
     }
     lines = []
-    for column, kinds in enumerate((("statement", "time"), ("theorem",), ("observation",))):
+    for column, kind in enumerate(KINDS):
         for standing in STANDINGS:
-            found = [s for s in sentences if s.kind in kinds and s.standing == standing]
-            if found:
-                says = "; ".join(plain(s.says) + (" (in this implementation)" * (s.kind == "time")) for s in found)
-                lines.append(f"**{words[standing][column]}:** {says}.")
+            if found := [plain(s.says) for s in sentences if s.kind == kind and s.standing == standing]:
+                lines.append(f"**{words[standing][column]}:** {'; '.join(found)}.")
     return "  \n".join(lines) or "It states nothing."
 
 

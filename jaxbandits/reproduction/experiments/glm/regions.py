@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.glm import GLBOMD, GLMUCB, OFUGLB, GeneralizedLinear
-from jaxbandits.reproduction.engine import Panel, mean, observations
+from jaxbandits.reproduction.engine import Panel, claims, mean, observations
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.results import curves
 from jaxbandits.results.trials import Trials
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MARKS = (50, 500, 3000)
 _NORM, _ARMS = 3.0, 20
 _NAMES = ("GLB-OMD", "OFUGLB", "GLM-UCB")
-_FIGURE: dict[str, Any] = {"on": "S3", "place": "v2 Figure 3 (its text was not at hand)", "least": 32}
+_FIGURE: dict[str, Any] = {"on": "S3", "place": "v2 Figure 3; Appendix E.2", "least": 32}
 
 
 def _player(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -136,7 +136,7 @@ REGIONS = THEOREMS.experiment(
     derive=_areas,
     record_points=3000,
     claims=(
-        *observations(
+        *claims(
             "smaller",
             mean("GLB-OMD", of="ellipses") < 0.1,
             says="the ellipse of GLB-OMD is far smaller than GLM-UCB's",
@@ -154,7 +154,7 @@ REGIONS = THEOREMS.experiment(
             says="within the ball the region of OFUGLB has at most half of its area too",
             **_FIGURE,
         ),
-        *observations(
+        *claims(
             "comparable",
             mean("GLB-OMD", of="area GLB-OMD") - 2.0 * mean("GLB-OMD", of="area OFUGLB") < 0.0,
             says="the region of GLB-OMD is comparable to OFUGLB's within the ball",
