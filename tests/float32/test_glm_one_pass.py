@@ -38,6 +38,7 @@ CASES = {
     "gloc-poisson": (GLOC(dim=2, link=Poisson(), norm_bound=1.0), "poisson", 1.0),
     "ecolog-ville": (ECOLog(dim=5, norm_bound=3.0), "bernoulli", 3.0),
     "ecolog-code": (ECOLog(dim=2, norm_bound=5.0, radius_rule="code"), "bernoulli", 5.0),
+    "ecolog-public": (ECOLog.public(dim=5, norm_bound=3.0), "bernoulli", 3.0),
     "oful-mlogb": (OFULMLogB(dim=3, norm_bound=3.0), "bernoulli", 3.0),
 }
 
@@ -47,6 +48,8 @@ def other(name, d, S):
         family = name.split("-")[1]
         noise = {"gaussian": np.sqrt(0.5), "bernoulli": 0.5, "poisson": np.exp(0.5)}[family]
         return glm_one_pass.GLOC(FAMILIES[family], d, S, noise)
+    if name == "ecolog-public":
+        return glm_one_pass.PublicECOLog(d, S)
     if name.startswith("ecolog"):
         return glm_one_pass.ECOLog(d, S, radius=name.split("-")[1])
     return glm_one_pass.OFULMLogB(d, S)

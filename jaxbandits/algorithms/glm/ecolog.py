@@ -75,7 +75,7 @@ class ECOLog(EllipsoidLearner):
 
     Numerics:
       In float32 the estimate is within 1e-4 of float64, the radius and $W^{-1}$ within 1e-4 (relative), over 300 rounds
-      ("ville": $d = 5$, $S = 3$; "code": $d = 2$, $S = 5$;
+      ("ville", "public": $d = 5$, $S = 3$; "code": $d = 2$, $S = 5$;
       float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm its width is
       within 1e-4, the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 

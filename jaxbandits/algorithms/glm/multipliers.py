@@ -27,5 +27,5 @@ EVIDENCE: dict[str, str] = {
     "oful_mlogb": "mean regret 15.66: 36 points, 64 seeds, 3,000 rounds",
     "ofulog_r": "mean regret 9.663: 36 points, 16 seeds, 1,000 rounds",
     "rs_glincb": "mean regret 270.7 (edge): 36 points, 16 seeds, 1,000 rounds",
-    "rs_glincb_code": "mean regret 50.66 (edge): 36 points, 16 seeds, 1,000 rounds",
+    "rs_glincb_code": "mean regret 41.12 (edge): 36 points, 32 seeds, 1,000 rounds",
 }

@@ -57,10 +57,10 @@ TUNED = {
 TUNING = (
     "Presets practical and tuned multiply radii, 36 points a learner: one radius by 1e-4 to 1, or two by six "
     "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), by races on seeds that judge nothing: 64, and 32 "
-    "(in the table 16) after a third of the rounds for learners that fit a likelihood. Practical: once, on fixed arms "
-    "with S = 3 and 5 (glm/fig1-fixed), whatever is played elsewhere (jaxbandits tune glm); tuned: in each panel. "
-    "After a third of the rounds greed looks better than it is: GLM-UCB and OFULog-r took multipliers at or near the "
-    "lower end of the grid."
+    "(in the table 16, of RS-GLinCB 32) after a third of the rounds for learners that fit a likelihood. Practical: "
+    "once, on fixed arms with S = 3 and 5 (glm/fig1-fixed), whatever is played elsewhere (jaxbandits tune glm); tuned: "
+    "in each panel. After a third of the rounds greed looks better than it is: GLM-UCB and OFULog-r took multipliers "
+    "at or near the lower end of the grid."
 )
 FOUND = (
     "The paper states neither d, K nor the arms. The instance here is that of the experiments of RS-GLinCB's authors, "
