@@ -205,8 +205,8 @@ MUTANTS = [
            'not claim["missing"] and (at is None', 'claim["missing"] and (at is None',
            ("tests/reproduction/test_ledger.py::test_times_that_the_headline_run_did_not_take_are_those_of_another_run",)),
     *_declared(
-        ("Figure 8 levels off where it falls", "dro/fig8.py", '_of_metrics(fixed, "objective", "objective_at_',
-         '_of_metrics(fixed, "objective_at_preset", "objective_at_', "figure_8_of_the_group_dro_paper"),
+        ("Figure 8 levels off where it falls", "dro/fig8.py", 'return mean(label, of="objective") -',
+         'return mean(label, of="objective_at_preset") -', "figure_8_of_the_group_dro_paper"),
         ("coco's Figure 1 swapped", "coco/fig1.py", '"SCOFW-TVC",\n            ("OFW-TVC", *_RIVALS)',
          '"OFW-TVC",\n            ("SCOFW-TVC", *_RIVALS)', "figure_1_of_the_projection_free_paper"),
         ("coco's Figure 2 swapped", "coco/fig2.py", 'in ("BFW-TVC", "SCBFW-TVC")\n        for metric',
