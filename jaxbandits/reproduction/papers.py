@@ -280,14 +280,6 @@ _DRO = Paper(
             "No effect on the algorithm.",
             _tests("atkro"),
         ),
-        Erratum(
-            "Sections 7.2 and 7.4",
-            "one figure number for two figures",
-            "Iterations are in one figure, samples or another metric in the other.",
-            "Both are run.",
-            _reproduce("dro/fig3"),
-            left_open=True,
-        ),
     ),
 )
 

@@ -12,6 +12,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine import Experiment, Measured, Panel, Report, Tuning
 from jaxbandits.reproduction.engine import run as run_module
+from jaxbandits.reproduction.engine.budget import parts
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS
@@ -156,6 +157,13 @@ def test_fig8_has_a_record_where_fixed_steps_end():
         (rounds,) = set(fig8.horizons(fig8.horizon, panel, algorithms).values())
         nearest = np.abs(resolve_record_points(fig8.record_points, rounds) - preset_rounds).min()
         assert rounds == 24 * preset_rounds and nearest < 0.01 * preset_rounds
+
+
+def test_a_quick_run_optimises_trials_that_are_long():
+    """The heterogeneous set has 25 times the rounds of the run: there unoptimised code takes ten times as long."""
+    for name, fast in (("dro/fig7", True), ("dro/fig6", True), ("dro/fig8", False), ("dro/budgets", False)):
+        (quick,) = parts(EXPERIMENTS[name], "quick")
+        assert ("compile" in quick.settings) == fast, name
 
 
 def test_fig8_draws_a_pair_an_axes():

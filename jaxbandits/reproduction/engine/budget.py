@@ -12,7 +12,7 @@ BUDGETS = {
     "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 8, 100
-_SHORT = 4000  # rounds up to which optimised code does not pay for its compilation
+_SHORT = 4000  # rounds of the longest trial up to which optimised code does not pay for its compilation
 _DOUBLE = "--float64"
 
 
@@ -45,7 +45,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
         less = {"without": tuple(experiment.slow), "no_timing": True}
-        less |= {"compile": "fast"} if horizon <= _SHORT else {}
+        less |= {"compile": "fast"} if _longest(experiment, horizon) <= _SHORT else {}
         return [BudgetRun(double, {**usual, **less, "seeds": min(_FEW, experiment.seeds), "horizon": horizon})]
     found = [BudgetRun("", usual)]
     tuning = experiment.tuning
@@ -61,3 +61,12 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
         found.append(BudgetRun("--seed-1", {**usual, "seed": 1}))
         found += [] if experiment.float64 or float64 else [BudgetRun(_DOUBLE, {**usual, "float64": True})]
     return [BudgetRun(part.suffix + double, part.settings) for part in found]
+
+
+def _longest(experiment: Experiment, horizon: int) -> int:
+    """Return the rounds of the longest trial in a run of `horizon` rounds, where learners have rounds of their own."""
+    if experiment.horizons is None:
+        return horizon
+    preset = experiment.preset(None)
+    learners = ((panel, experiment.algorithms(preset, horizon, panel)) for panel in experiment.panels(horizon).values())
+    return max(max(experiment.horizons(horizon, panel, labels).values()) for panel, labels in learners)

@@ -120,7 +120,9 @@ FIG8 = setting.STUDY.experiment(
         setting.STAND_IN,
         f"Fixed steps are made for 2,000 rounds on Adult and for 50,000 on the heterogeneous set, as in the paper, and "
         f"go on unchanged to {_BEYOND} times as many [ours: the paper says 'eventually'].",
-        "Tuned, all are chosen where the fixed steps are made for, and go on from there to T.",
+        "Tuned, all are chosen where the fixed steps are made for, and go on from there to T; anytime forms that are "
+        "chosen by their end were not run. Curves are of the averages that the methods return; the paper does not say "
+        "which iterate it draws, and last iterates were not run.",
         f"'Levels off' is read as a fall of less than {_LEVEL}, 'falls below' as below the other's end [ours].",
         "ATkRO(k) has no anytime form with a guarantee: beside it stands ATkRO(1)_a, with one sample a round.",
     ),
