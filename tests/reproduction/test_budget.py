@@ -22,7 +22,7 @@ def asked(monkeypatch):
         seen[out.name] = arguments.exclude
 
     monkeypatch.setattr(reproduce, "_reproduce_one", note)
-    monkeypatch.setattr(reproduce.report_lib, "write", lambda *_: None)
+    monkeypatch.setattr(reproduce.report_lib, "write_all", lambda *_: None)
     return seen
 
 

@@ -142,7 +142,8 @@ def test_experiments_that_redraw_a_figure_say_what_it_shows():
 
 def test_an_experiment_stands_in_the_file_of_its_name():
     for name, experiment in EXPERIMENTS.items():
-        module = importlib.import_module(f"jaxbandits.reproduction.{name.replace('/', '.').replace('-', '_')}")
+        place = name.replace("/", ".").replace("-", "_")
+        module = importlib.import_module(f"jaxbandits.reproduction.experiments.{place}")
         assert any(value is experiment for value in vars(module).values())
 
 

@@ -14,6 +14,7 @@ from jaxbandits.environments.glm import published_instance
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.claim import Measured
 from jaxbandits.reproduction.engine.run import run
+from jaxbandits.reproduction.engine.verdict import judge
 from jaxbandits.reproduction.experiments.glm.regions import marks, regions_of
 from jaxbandits.results.result import Result
 from tests.results import made
@@ -117,13 +118,13 @@ def test_a_difference_is_shown_as_a_share_of_the_axis():
     spread = np.linspace(0.98, 1.02, 64)
     levels = {"GLB-OMD": 165.0, "OFUGLB": 97.0, "GLOC": 220.0}
     results = {"S3": Result({k: made.trials({"regret": (v * spread)[None, :, None]}) for k, v in levels.items()})}
-    (claim,) = [c for c in EXPERIMENTS["glm/fig1"].claims if "modest" in c.text and "(S3)" in c.text]
-    verdict = claim.judge(Measured(results, {}))
+    (claim,) = [c for c in EXPERIMENTS["glm/fig1"].claims if c.id == "modest/ofuglb/s3"]
+    verdict = judge(claim, Measured(results, {}))
     companions = dict(verdict.companions)
-    assert verdict.decision == "holds" and companions["ratio of means"] == pytest.approx(165.0 / 97.0)
+    assert verdict.decision == "holds" and verdict.value == pytest.approx(165.0 / 97.0)
     assert companions["share of the axis to GLOC"] == pytest.approx(68.0 / 220.0)
     without = {"S3": Result({k: results["S3"][k] for k in ("GLB-OMD", "OFUGLB")})}
-    assert "share of the axis to GLOC" not in dict(claim.judge(Measured(without, {})).companions)
+    assert "share of the axis to GLOC" not in dict(judge(claim, Measured(without, {})).companions)
 
 
 def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():

@@ -19,7 +19,7 @@ from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.budget import BUDGETS, parts
 from jaxbandits.reproduction.engine.claim import Claim
 from jaxbandits.reproduction.engine.run import Report
-from jaxbandits.reproduction.engine.statistic import final_mean
+from jaxbandits.reproduction.engine.statistic import final_mean, time_growth
 from jaxbandits.reproduction.engine.verdict import Verdict
 from jaxbandits.reproduction.ledger import errata, files, finished, pages, runs
 from jaxbandits.reproduction.ledger.rejudged import rejudged
@@ -380,9 +380,10 @@ def test_stored_results_are_judged_by_the_statistics_of_this_version(tmp_path):
     """Times keep their verdicts; a table has no results."""
     claims = (
         dataclasses.replace(judged("low/a").claim, statistic=final_mean("one", "a"), high=9.0, least=2),
-        judged("time/a", unit="repeats").claim,
+        dataclasses.replace(judged("time/a", unit="repeats").claim, statistic=time_growth("one", "a")),
     )
-    experiment = dataclasses.replace(EXPERIMENTS["oco/e6"], name="my/one", metric="regret", claims=claims, figures=())
+    small = {"metric": "regret", "tabulated": (), "claims": claims, "figures": ()}
+    experiment = dataclasses.replace(EXPERIMENTS["oco/e6"], name="my/one", **small)
     values = {"regret": np.full((1, 64, 1), 2.0)}
     old = tuple(dataclasses.replace(judged(decision=NO), claim=claim) for claim in claims)
     report = Report(experiment, experiment.preset(None), 60, {"one": Result({"a": results.trials(values)})}, {}, old)

@@ -183,6 +183,6 @@ FIG1 = setting.FIGURES.experiment(
             {"RS-GLinCB": {"ridge": 0.5}},
         ),
     },
-    figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),
+    figures=(Curves(not_drawn=setting.UNDRAWN_LOGISTIC, logarithmic=True), Cost("S")),
     timed=Timed(_PANELS, at=(1,)),
 )

@@ -75,5 +75,5 @@ FIG1_FIXED = setting.OTHER_ARMS.experiment(
         setting.TUNING,
     ),
     slow=dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), setting.SOME),
-    figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True),),
+    figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True),),
 )

@@ -48,6 +48,6 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
         "theorem nearly all rounds are warm-up, and each of these has a fit, which costs O(t).",
     ),
     slow={**dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), 64), "OFUGLB": 32, "OFULog-r": 32},
-    figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),
+    figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True), Cost("S")),
     timed=Timed(("S3", "S5"), at=(1,)),
 )

@@ -62,6 +62,7 @@ FIG2 = setting.FIGURES.experiment(
         setting.SLOW_NOTE,
         setting.TUNING,
     ),
+    slow={name: 64 for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),
     timed=Timed(_PANELS, at=(1,)),
 )

@@ -211,10 +211,9 @@ def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
 
 
 # Tabulated: the curves of some would flatten all others, and there are eight colours.
-UNDRAWN = (
-    *("GLM-UCB", "OFUL-MLogB", "uniform", "ada-OFU-ECOLog"),
-    *("ECOLog, link score", "ECOLog, data radius", "RS-GLinCB, theorem"),
-)
+UNDRAWN = ("GLM-UCB", "uniform", "RS-GLinCB, theorem")
+UNDRAWN_LOGISTIC = (*UNDRAWN, "ECOLog, link score", "ECOLog, data radius")
+UNDRAWN_OTHER_ARMS = (*UNDRAWN_LOGISTIC, "OFUL-MLogB", "ada-OFU-ECOLog")
 PER_PANEL = Tuning(
     ("tuned",), grid, "regret", seeds=64, slow=dict.fromkeys((*MLE, "ada-OFU-ECOLog"), (32, 3)), tolerance=TOLERANCE
 )
