@@ -5,15 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from jaxbandits.reproduction.engine import (
+from jaxbandits.reproduction.engine import Study, judge
+from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.statistic import final_mean
+from jaxbandits.reproduction.sentences import (
     FLAT,
     GROWS,
-    Study,
     at_point,
     claims,
     growth,
     growth_over,
-    judge,
     mean,
     measure,
     median,
@@ -27,8 +28,6 @@ from jaxbandits.reproduction.engine import (
     time_slope,
     wins,
 )
-from jaxbandits.reproduction.engine.claim import Measured
-from jaxbandits.reproduction.engine.statistic import final_mean
 from jaxbandits.results.result import Result
 from tests.reproduction.test_declared_claims import flat, told
 from tests.results import made

@@ -13,8 +13,9 @@ from jaxbandits.contextual import DisjointLinUCB, OracleEpsGreedy, RegCBOpt, Squ
 from jaxbandits.data import TableBandit
 from jaxbandits.environments.datasets.uci import SETS, find, load_uci, uci_like
 from jaxbandits.oco import OptaxLearner
-from jaxbandits.reproduction.engine import Curves, Panel, Report, Study, mean, observations
+from jaxbandits.reproduction.engine import Curves, Panel, Report, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
+from jaxbandits.reproduction.sentences import mean, observations
 from jaxbandits.results import curves
 from jaxbandits.results.intervals import mean_interval, t_interval
 
@@ -131,15 +132,10 @@ BIETTI_WINS = Study(
     claims=(
         *observations("optimism", mean("RegCB") < mean("eps-greedy"), says="optimism is ahead of {rival}", **_SETS),
         *observations("greedy", mean("greedy") < mean("eps-greedy"), says="greedy play is ahead of {rival}", **_SETS),
-        *observations(
-            "inverse-gaps", mean("SquareCB") < mean("eps-greedy"), says="inverse gaps are ahead of {rival}", **_SETS
-        ),
-        *observations(
-            "close-second",
-            mean("greedy") / mean("RegCB") < 1.1,
-            says="greedy play is a close second to optimism",
-            **_SETS,
-        ),
+        *observations("inverse-gaps", mean("SquareCB") < mean("eps-greedy"), says="inverse gaps are ahead of {rival}",
+                      **_SETS),
+        *observations("close-second", mean("greedy") / mean("RegCB") < 1.1,
+                      says="greedy play is a close second to optimism", **_SETS),
     ),
     notes=(
         "Classification as a bandit: the class that is played pays 1 if it is the label of the row. Regret counts "
@@ -151,4 +147,4 @@ BIETTI_WINS = Study(
         "for the others.",
     ),
     figures=(WinsAndLosses(), Curves()),
-)
+)  # fmt: skip

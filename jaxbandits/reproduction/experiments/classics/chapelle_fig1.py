@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.armed import ChernoffUCB, ThompsonBeta
-from jaxbandits.reproduction.engine import COMPARABLE, Panel, Study, log_growth, mean, observations
+from jaxbandits.reproduction.engine import Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import CHAPELLE, PRESETS, LogCurves, coins
+from jaxbandits.reproduction.sentences import COMPARABLE, log_growth, mean, observations
 from jaxbandits.theory.classics import lai_robbins
 
 _PANELS = {f"K{n_arms}-eps{eps:g}": (n_arms, eps) for n_arms in (10, 100) for eps in (0.1, 0.02)}
@@ -36,13 +37,8 @@ CHAPELLE_FIG1 = Study(
     algorithms=_learners,
     panels=lambda horizon: {name: coins(_TITLES[name], _means(*of)) for name, of in _PANELS.items()},
     claims=(
-        *observations(
-            "ahead",
-            mean("Thompson") < mean("UCB"),
-            on=_TITLES,
-            says="Thompson sampling is ahead of UCB",
-            place="Figure 1",
-        ),
+        *observations("ahead", mean("Thompson") < mean("UCB"), on=_TITLES, says="Thompson sampling is ahead of UCB",
+                      place="Figure 1"),
         *(
             claim
             for name, (n_arms, eps) in _PANELS.items()
@@ -64,4 +60,4 @@ CHAPELLE_FIG1 = Study(
         "At K = 100 and eps = 0.02 C log T exceeds the regret of uniform play: no statement about slopes there.",
     ),
     figures=(LogCurves(),),
-)
+)  # fmt: skip

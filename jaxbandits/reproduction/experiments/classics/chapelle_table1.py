@@ -5,18 +5,9 @@ from typing import Any
 
 from jaxbandits.armed import ChernoffUCB, PerItem, RetiringArms, ThompsonBeta
 from jaxbandits.operators import with_batches
-from jaxbandits.reproduction.engine import (
-    Against,
-    Panel,
-    Study,
-    claims,
-    mean,
-    measure,
-    observations,
-    panel_ratio,
-    ratio_of_ratios,
-)
+from jaxbandits.reproduction.engine import Against, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import CHAPELLE, PRESETS
+from jaxbandits.reproduction.sentences import claims, mean, measure, observations, panel_ratio, ratio_of_ratios
 
 _ITEMS = 10
 _RATIOS = {1: 2.65, 3: 2.68, 10: 2.84, 32: 2.98, 100: 3.22, 316: 3.60, 1000: 3.82}  # as printed, by delay
@@ -64,21 +55,14 @@ CHAPELLE_TABLE1 = Study(
         *(
             claim
             for delay in (3, 10, 32)
-            for claim in claims(
-                "short-delays",
-                panel_ratio("Thompson", f"delay{delay}", "delay1").between(1.0 / 1.1, 1.1),
-                on={f"delay{delay}": f"delay {delay}"},
-                panels=(f"delay{delay}", "delay1"),
-                says="delays up to 32 rounds hardly change the regret of Thompson sampling",
-                place="Table 1",
-            )
+            for claim in claims("short-delays",
+                                panel_ratio("Thompson", f"delay{delay}", "delay1").between(1.0 / 1.1, 1.1),
+                                on={f"delay{delay}": f"delay {delay}"}, panels=(f"delay{delay}", "delay1"),
+                                says="delays up to 32 rounds hardly change the regret of Thompson sampling",
+                                place="Table 1")
         ),
-        *claims(
-            "ucb-suffers-more",
-            _GROWTH > 1.0,
-            says="UCB suffers more from the delay than Thompson sampling",
-            place="Table 1",
-        ),
+        *claims("ucb-suffers-more", _GROWTH > 1.0, says="UCB suffers more from the delay than Thompson sampling",
+                place="Table 1"),
     ),
     notes=(
         "UCB is that of the paper, Thompson sampling has the prior Beta(1, 1); both start anew on a new item.",
@@ -86,4 +70,4 @@ CHAPELLE_TABLE1 = Study(
     ),
     guessed="retirement reconstructed: of one item a round",
     figures=(Against("rounds from one batch of feedback to the next"),),
-)
+)  # fmt: skip

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.armed import ETC
-from jaxbandits.reproduction.engine import COMPARABLE, Panel, Study, claims, mean, observations, theorems
+from jaxbandits.reproduction.engine import Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BOOK, GAPS, PRESETS, AgainstGap, gap_panels, titles
+from jaxbandits.reproduction.sentences import COMPARABLE, claims, mean, observations, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.classics import etc_bound, etc_regret
 
@@ -38,21 +39,12 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
     derive=_shares,
     tabulated=("share_of_bound",),
     claims=(
-        *theorems(
-            "bound-holds",
-            mean("ETC", of="share_of_bound") < 1.0,
-            on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
-            says="with m of (6.5) regret is at most (6.6)",
-            place="Theorem 6.1; (6.6)",
-        ),
-        *theorems(
-            "trivial-bound",
-            mean("ETC", of="share_of_bound") < 1.0,
-            on=titles(_TRIVIAL),
-            says="where (6.6) is n D regret is at most that",
-            place="Theorem 6.1; (6.6)",
-            cannot_fail="(6.6) is n D at this gap, the most that regret can be",
-        ),
+        *theorems("bound-holds", mean("ETC", of="share_of_bound") < 1.0,
+                  on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
+                  says="with m of (6.5) regret is at most (6.6)", place="Theorem 6.1; (6.6)"),
+        *theorems("trivial-bound", mean("ETC", of="share_of_bound") < 1.0, on=titles(_TRIVIAL),
+                  says="where (6.6) is n D regret is at most that", place="Theorem 6.1; (6.6)",
+                  cannot_fail="(6.6) is n D at this gap, the most that regret can be"),
         *claims(
             "bound-close",
             mean("ETC", of="share_of_bound").between(1.0 / COMPARABLE, COMPARABLE),
@@ -62,14 +54,10 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
             remark="'quite close' is read as within a factor of 1.5; the expected regret, which has a closed form, is "
             "half of the bound at D = 0.1",
         ),
-        *observations(
-            "exact-regret",
-            mean("ETC", of="share_of_exact").between(0.99, 1.01),
-            on=titles(GAPS),
-            says="the simulation has the expected regret D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
-            place="Figure 6.1",
-        ),
+        *observations("exact-regret", mean("ETC", of="share_of_exact").between(0.99, 1.01), on=titles(GAPS),
+                      says="the simulation has the expected regret D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
+                      place="Figure 6.1"),
     ),
     notes=("10^5 simulations a gap, as in the book.",),
     figures=(AgainstGap(bound="(6.6)"),),
-)
+)  # fmt: skip

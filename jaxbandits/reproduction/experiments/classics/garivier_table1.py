@@ -9,20 +9,9 @@ import numpy as np
 
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
 from jaxbandits.explore import KLLUCB, TopTwoThompson, TrackAndStop
-from jaxbandits.reproduction.engine import (
-    Panel,
-    Shares,
-    Statistic,
-    Study,
-    exactly,
-    mean,
-    measure,
-    observations,
-    share,
-    slug,
-    theorems,
-)
+from jaxbandits.reproduction.engine import Panel, Shares, Study
 from jaxbandits.reproduction.experiments.classics.setting import GARIVIER, PRESETS, coins
+from jaxbandits.reproduction.sentences import Statistic, exactly, mean, measure, observations, share, slug, theorems
 from jaxbandits.results.trials import Trials
 
 _DELTA = 0.1
@@ -72,51 +61,30 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
     derive=_errors,
     record_points=20,
     claims=(
-        *observations(
-            "proportions",
-            measure("the largest deviation", _deviation, in_panel=True) < 5e-4,
-            on={name: f"{name}: {', '.join(f'{w:.3f}' for w in ws)}" for name, ws in _PROPORTIONS.items()},
-            says="the optimal proportions of plays w* have the paper's digits",
-            place="Table 1",
-        ),
-        *observations(
-            "fewer-plays",
-            _plays("Track-and-Stop") < _plays("KL-LUCB"),
-            on=_MEANS.keys(),
-            says="Track-and-Stop needs fewer plays than KL-LUCB",
-            place="Table 1",
-        ),
+        *observations("proportions", measure("the largest deviation", _deviation, in_panel=True) < 5e-4,
+                      on={name: f"{name}: {', '.join(f'{w:.3f}' for w in ws)}" for name, ws in _PROPORTIONS.items()},
+                      says="the optimal proportions of plays w* have the paper's digits", place="Table 1"),
+        *observations("fewer-plays", _plays("Track-and-Stop") < _plays("KL-LUCB"), on=_MEANS.keys(),
+                      says="Track-and-Stop needs fewer plays than KL-LUCB", place="Table 1"),
         *(
             claim
             for label, numbers in _PLAYS.items()
             for name, plays in numbers.items()
-            for claim in observations(
-                f"{slug(label)}-plays",
-                _plays(label).between(plays / _WITHIN, plays * _WITHIN),
-                on={name: f"{name}: {plays:,}"},
-                says="{label} takes as many plays as in the paper, to 10 %",
-                place="Table 1",
-            )
+            for claim in observations(f"{slug(label)}-plays", _plays(label).between(plays / _WITHIN, plays * _WITHIN),
+                                      on={name: f"{name}: {plays:,}"},
+                                      says="{label} takes as many plays as in the paper, to 10 %", place="Table 1")
         ),
         *(
             claim
             for name, least in _LEAST.items()
-            for claim in theorems(
-                "least-plays",
-                _plays(*_PLAYS) > least,
-                on=name,
-                says="{label} plays at least T* kl(delta, 1 - delta) times on average",
-                place="Theorem 1",
-            )
+            for claim in theorems("least-plays", _plays(*_PLAYS) > least, on=name,
+                                  says="{label} plays at least T* kl(delta, 1 - delta) times on average",
+                                  place="Theorem 1")
         ),
-        *observations(
-            "errors",
-            share(*_PLAYS, "top-two Thompson", of="error", at_most=0.5) > 1.0 - _DELTA,
-            on=_MEANS.keys(),
-            says="{label} errs with probability at most delta, also with the threshold of the experiments",
-            place="Table 1",
-            least=1000,
-        ),
+        *observations("errors", share(*_PLAYS, "top-two Thompson", of="error", at_most=0.5) > 1.0 - _DELTA,
+                      on=_MEANS.keys(),
+                      says="{label} errs with probability at most delta, also with the threshold of the experiments",
+                      place="Table 1", least=1000),
     ),
     notes=(
         "3,000 runs and the threshold log((log t + 1) / delta) as in the paper. Chernoff and KL racing are not in the "
@@ -125,4 +93,4 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
         "remembered, and claims on them count as ours.",
     ),
     figures=(Shares(mark=None),),
-)
+)  # fmt: skip

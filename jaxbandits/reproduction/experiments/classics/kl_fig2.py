@@ -1,7 +1,8 @@
 """Figure 2: ten arms with small means."""
 
-from jaxbandits.reproduction.engine import Curves, mean, observations
+from jaxbandits.reproduction.engine import Curves
 from jaxbandits.reproduction.experiments.classics.setting import KL, LogCurves, coins, kl_claims, kl_learners
+from jaxbandits.reproduction.sentences import mean, observations
 
 _MEANS, _HORIZON = [0.1, *[0.05] * 3, *[0.02] * 3, *[0.01] * 3], 20_000
 _ON = "arms"
@@ -18,13 +19,8 @@ KL_FIG2 = KL.experiment(
     panels=lambda horizon: {_ON: coins("means 0.1, 3 x 0.05, 3 x 0.02, 3 x 0.01", _MEANS)},
     claims=(
         *kl_claims("Figure 2", _ON, _MEANS, _HORIZON),
-        *observations(
-            "beats-others",
-            mean("KL-UCB") < mean("MOSS", "UCB-V"),
-            on=_ON,
-            says="KL-UCB is better than {rival}",
-            place="Figure 2",
-        ),
+        *observations("beats-others", mean("KL-UCB") < mean("MOSS", "UCB-V"), on=_ON,
+                      says="KL-UCB is better than {rival}", place="Figure 2"),
     ),
     figures=(LogCurves(), Curves(not_drawn=("UCB1", "UCB1 with 1/2"))),
-)
+)  # fmt: skip

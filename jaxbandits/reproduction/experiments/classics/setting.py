@@ -9,7 +9,8 @@ import numpy as np
 from jaxbandits.armed import KLUCB, MOSS, UCB1, UCBV, BayesUCB, BernoulliArms, NoisyArms, ThompsonBeta
 from jaxbandits.linear import BallArms, DLinUCB, SWLinUCB
 from jaxbandits.operators import Given, with_drift
-from jaxbandits.reproduction.engine import Claim, Panel, Report, Study, claims, log_growth, mean, observations
+from jaxbandits.reproduction.engine import Claim, Panel, Report, Study
+from jaxbandits.reproduction.sentences import claims, log_growth, mean, observations
 from jaxbandits.results import curves
 from jaxbandits.theory.classics import lai_robbins
 
@@ -144,33 +145,16 @@ def kl_claims(figure: str, panel: str, means: list[float], horizon: int) -> tupl
     least = lai_robbins(means)
     on = {"on": panel, "place": figure}
     return (
-        *claims(
-            "better",
-            mean("KL-UCB") < mean("UCB1"),
-            on=panel,
-            says="KL-UCB always performs better than the basic UCB policy",
-            place=f"{figure}; abstract",
-        ),
-        *observations(
-            "better-than-pinsker",
-            mean("KL-UCB") < mean("UCB1 with 1/2"),
-            says="KL-UCB is also better than UCB1 with the constant 1/2 of Pinsker's inequality",
-            **on,
-        ),
-        *observations(
-            "lower-bound",
-            log_growth("KL-UCB", unit=least, what=f"C = {least:.3f}").between(0.85, 1.15),
-            on=panel,
-            says="KL-UCB grows as the lower bound of Lai and Robbins does",
-            place=f"Theorem 1 at n = {horizon:,}",
-        ),
-        *observations(
-            "bayesians-not-worse",
-            mean("Thompson", "Bayes-UCB") / mean("KL-UCB") < 1.1,
-            says="{label} is not worse than KL-UCB",
-            **on,
-        ),
-    )
+        *claims("better", mean("KL-UCB") < mean("UCB1"), on=panel,
+                says="KL-UCB always performs better than the basic UCB policy", place=f"{figure}; abstract"),
+        *observations("better-than-pinsker", mean("KL-UCB") < mean("UCB1 with 1/2"),
+                      says="KL-UCB is also better than UCB1 with the constant 1/2 of Pinsker's inequality", **on),
+        *observations("lower-bound", log_growth("KL-UCB", unit=least, what=f"C = {least:.3f}").between(0.85, 1.15),
+                      on=panel, says="KL-UCB grows as the lower bound of Lai and Robbins does",
+                      place=f"Theorem 1 at n = {horizon:,}"),
+        *observations("bayesians-not-worse", mean("Thompson", "Bayes-UCB") / mean("KL-UCB") < 1.1,
+                      says="{label} is not worse than KL-UCB", **on),
+    )  # fmt: skip
 
 
 def coins(title: str, means: list[float]) -> Panel:
@@ -235,26 +219,14 @@ def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
     """Claim what both figures show of learners that forget, and what the recursion of the authors' code costs."""
     on = {"on": panel, "place": figure}
     return (
-        *observations(
-            "forgetting-helps",
-            mean("D-LinUCB", "SW-LinUCB") < mean("LinUCB"),
-            says="{label} is ahead of LinUCB, which never forgets",
-            **on,
-        ),
-        *observations(
-            "discounts",
-            mean("D-LinUCB") / mean("SW-LinUCB") < 1.05,
-            says="forgetting by discounts is not worse than by a window",
-            **on,
-        ),
-        *observations(
-            "code-explores-more",
-            mean("D-LinUCB as coded") > mean("D-LinUCB"),
-            on=panel,
-            says="the recursion of the authors' code explores more than the paper's, and costs regret",
-            place="Algorithm 1",
-        ),
-    )
+        *observations("forgetting-helps", mean("D-LinUCB", "SW-LinUCB") < mean("LinUCB"),
+                      says="{label} is ahead of LinUCB, which never forgets", **on),
+        *observations("discounts", mean("D-LinUCB") / mean("SW-LinUCB") < 1.05,
+                      says="forgetting by discounts is not worse than by a window", **on),
+        *observations("code-explores-more", mean("D-LinUCB as coded") > mean("D-LinUCB"), on=panel,
+                      says="the recursion of the authors' code explores more than the paper's, and costs regret",
+                      place="Algorithm 1"),
+    )  # fmt: skip
 
 
 def moving_arms(path: np.ndarray) -> Any:

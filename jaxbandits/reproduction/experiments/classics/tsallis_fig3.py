@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.armed import UCB1, BernoulliArms, Exp3, SwitchingArms, ThompsonBeta, TsallisINF
-from jaxbandits.reproduction.engine import MUCH, Curves, Panel, Study, claims, growth, mean, observations
+from jaxbandits.reproduction.engine import Curves, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS, ZIMMERT, LogCurves
+from jaxbandits.reproduction.sentences import MUCH, claims, growth, mean, observations
 
 _ARMS, _GAP = 8, 0.125
 _ALMOST_LINEAR, _LOGARITHMIC = 0.85, 0.3  # log-log slopes; that of log t is below 0.1 here
@@ -38,20 +39,10 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
     panels=_panels,
     record_points=("log", 80),
     claims=(
-        *claims(
-            "almost-linear",
-            growth("UCB1", "Thompson") > _ALMOST_LINEAR,
-            on="adversary",
-            says="{label} exhibits almost linear regret",
-            place="Figure 3; abstract",
-        ),
-        *claims(
-            "logarithmic",
-            growth("Tsallis-INF") < _LOGARITHMIC,
-            on="adversary",
-            says="Tsallis-INF suffers only logarithmic regret",
-            place="Figure 3; abstract",
-        ),
+        *claims("almost-linear", growth("UCB1", "Thompson") > _ALMOST_LINEAR, on="adversary",
+                says="{label} exhibits almost linear regret", place="Figure 3; abstract"),
+        *claims("logarithmic", growth("Tsallis-INF") < _LOGARITHMIC, on="adversary",
+                says="Tsallis-INF suffers only logarithmic regret", place="Figure 3; abstract"),
         *observations(
             "stochastic",
             mean("Tsallis-INF") < 1.0 / MUCH * mean("UCB1", "Exp3"),
@@ -60,13 +51,9 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
             place="the abstract",
             remark="'significantly' is read as by a factor of 2, at K = 8, a gap of 1/8 and 10^6 rounds of ours",
         ),
-        *observations(
-            "thompson-ahead",
-            mean("Thompson") < mean("Tsallis-INF"),
-            on="stochastic",
-            says="Thompson sampling is ahead of Tsallis-INF in the stochastic environment",
-            place="Figure 3",
-        ),
+        *observations("thompson-ahead", mean("Thompson") < mean("Tsallis-INF"), on="stochastic",
+                      says="Thompson sampling is ahead of Tsallis-INF in the stochastic environment",
+                      place="Figure 3"),
     ),
     notes=(
         "Importance-weighted losses; the paper's experiments may have those of reduced variance.",
@@ -75,4 +62,4 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
     ),
     guessed="K, gap and rounds guessed",
     figures=(Curves(), LogCurves(bound=False, logarithmic=True)),
-)
+)  # fmt: skip

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.armed import ETC, UCBDelta
-from jaxbandits.reproduction.engine import MODEST, Panel, Study, mean, observations, theorems
+from jaxbandits.reproduction.engine import Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BOOK, GAPS, PRESETS, AgainstGap, gap_panels, titles
+from jaxbandits.reproduction.sentences import MODEST, mean, observations, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.classics import etc_regret, ucb_bound
 
@@ -45,43 +46,20 @@ UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRE
     panels=lambda horizon: gap_panels(horizon, ucb_bound),
     derive=_share,
     claims=(
-        *theorems(
-            "bound-holds",
-            mean("UCB", of="share_of_bound") < 1.0,
-            on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
-            says="with delta = 1/n^2 the regret of UCB is at most 3 D + 16 log n / D",
-            place="Theorem 7.1",
-        ),
-        *theorems(
-            "trivial-bound",
-            mean("UCB", of="share_of_bound") < 1.0,
-            on=titles(_TRIVIAL),
-            says="with delta = 1/n^2 the regret of UCB is at most 3 D + 16 log n / D, which is above n D",
-            place="Theorem 7.1",
-            cannot_fail="the bound is above n D at this gap, the most that regret can be",
-        ),
-        *observations(
-            "large-gap",
-            mean("UCB") < mean(*(f"ETC, m = {m}" for m in _FIXED[1:])),
-            on=titles([1.0]),
-            says="where the gap is large, UCB, which does not know it, is ahead of {rival}",
-            place="Figure 7.1",
-        ),
-        *observations(
-            "best-m-ahead",
-            mean("ETC, best m") < mean("UCB"),
-            on=titles(GAPS),
-            says="explore-then-commit that knows the gap and n is ahead of UCB",
-            place="Figure 7.1",
-        ),
-        *observations(
-            "modest-price",
-            mean("UCB") / mean("ETC, best m") < MODEST,
-            on=titles(GAPS),
-            says="not knowing the gap costs UCB a modest price beside the best m",
-            place="Figure 7.1",
-        ),
+        *theorems("bound-holds", mean("UCB", of="share_of_bound") < 1.0,
+                  on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
+                  says="with delta = 1/n^2 the regret of UCB is at most 3 D + 16 log n / D", place="Theorem 7.1"),
+        *theorems("trivial-bound", mean("UCB", of="share_of_bound") < 1.0, on=titles(_TRIVIAL),
+                  says="with delta = 1/n^2 the regret of UCB is at most 3 D + 16 log n / D, which is above n D",
+                  place="Theorem 7.1", cannot_fail="the bound is above n D at this gap, the most that regret can be"),
+        *observations("large-gap", mean("UCB") < mean(*(f"ETC, m = {m}" for m in _FIXED[1:])), on=titles([1.0]),
+                      says="where the gap is large, UCB, which does not know it, is ahead of {rival}",
+                      place="Figure 7.1"),
+        *observations("best-m-ahead", mean("ETC, best m") < mean("UCB"), on=titles(GAPS),
+                      says="explore-then-commit that knows the gap and n is ahead of UCB", place="Figure 7.1"),
+        *observations("modest-price", mean("UCB") / mean("ETC, best m") < MODEST, on=titles(GAPS),
+                      says="not knowing the gap costs UCB a modest price beside the best m", place="Figure 7.1"),
     ),
     notes=("The fixed m and 10,000 simulations a gap are ours. 'Best m' minimises the exact expected regret.",),
     figures=(AgainstGap(),),
-)
+)  # fmt: skip

@@ -7,10 +7,11 @@ import jax.numpy as jnp
 
 from jaxbandits.coco import BFWTVC, SCBFWTVC, QuadraticConstraints
 from jaxbandits.domains import L2Ball, points
-from jaxbandits.reproduction.engine import (
+from jaxbandits.reproduction.engine import Claim, Panel
+from jaxbandits.reproduction.experiments.coco.rates import Rates
+from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants
+from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
-    Claim,
-    Panel,
     always,
     exponent_of,
     growth_over,
@@ -20,8 +21,6 @@ from jaxbandits.reproduction.engine import (
     slug,
     theorems,
 )
-from jaxbandits.reproduction.experiments.coco.rates import Rates
-from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory import coco as theory
@@ -123,20 +122,14 @@ BANDIT = STUDY.experiment(
     derive=_shares,
     record_points=2,
     claims=(
-        *theorems(
-            "plays-in-k",
-            share("BFW-TVC", "BFW-TVC, balanced", "SCBFW-TVC", of="norm", at_most=1.0 + 1e-9) > _ALWAYS,
-            on=_SHARES.keys(),
-            says="plays stay in K though y_m is perturbed by delta u_t",
-            place="Algorithms 3 and 4, (20)",
-        ),
-        *observations(
-            "blocks-end",
-            share("BFW-TVC", "BFW-TVC, balanced", of="unfinished", at_most=0.0) > _ALWAYS,
-            on=_SHARES.keys(),
-            says="every block ends with a gap of at most eps, within 3.375 sqrt(T) steps",
-            place="Algorithm 3, lines 14 to 18 (Jaggi's bound)",
-        ),
+        *theorems("plays-in-k",
+                  share("BFW-TVC", "BFW-TVC, balanced", "SCBFW-TVC", of="norm", at_most=1.0 + 1e-9) > _ALWAYS,
+                  on=_SHARES.keys(), says="plays stay in K though y_m is perturbed by delta u_t",
+                  place="Algorithms 3 and 4, (20)"),
+        *observations("blocks-end", share("BFW-TVC", "BFW-TVC, balanced", of="unfinished", at_most=0.0) > _ALWAYS,
+                      on=_SHARES.keys(),
+                      says="every block ends with a gap of at most eps, within 3.375 sqrt(T) steps",
+                      place="Algorithm 3, lines 14 to 18 (Jaggi's bound)"),
         *_of_theorem("Theorem 3", "BFW-TVC", growth_label="BFW-TVC, balanced"),
         *_of_theorem("Theorem 4", "SCBFW-TVC", growth_label="SCBFW-TVC"),
     ),
@@ -150,4 +143,4 @@ BANDIT = STUDY.experiment(
         "growth is not judged.",
     ),
     figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
-)
+)  # fmt: skip

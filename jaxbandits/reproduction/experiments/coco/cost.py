@@ -8,8 +8,9 @@ import numpy as np
 
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball, NuclearBall
-from jaxbandits.reproduction.engine import Panel, Report, Timed, observations, time
+from jaxbandits.reproduction.engine import Panel, Report, Timed
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
+from jaxbandits.reproduction.sentences import observations, time
 from jaxbandits.results import curves
 
 if TYPE_CHECKING:
@@ -98,16 +99,10 @@ COST = OWN_STUDY.experiment(
     record_points=2,
     timed=Timed((*_MATRICES, *_VECTORS), at=(1,)),
     claims=(
-        *observations(
-            "projection-slower",
-            time(_FREE) < time(_PROJECTS),
-            on=(*_MATRICES, *_VECTORS),
-            says="a projection takes longer",
-            place="Section 1",
-        ),
-        *observations(
-            "far-slower", time(_PROJECTS) > 10.0 * time(_FREE), on="nuclear-512", says="on large matrices by far"
-        ),
+        *observations("projection-slower", time(_FREE) < time(_PROJECTS), on=(*_MATRICES, *_VECTORS),
+                      says="a projection takes longer", place="Section 1"),
+        *observations("far-slower", time(_PROJECTS) > 10.0 * time(_FREE), on="nuclear-512",
+                      says="on large matrices by far"),
     ),
     notes=(
         "Time of one trial alone on one core, drawing the losses included. OFW-TVC and SCOFW-TVC ask the oracle once a "
@@ -117,4 +112,4 @@ COST = OWN_STUDY.experiment(
         "On the l1 ball the oracle looks for the largest entry; the projection takes a few passes, without a sort.",
     ),
     figures=(Crossover(),),
-)
+)  # fmt: skip

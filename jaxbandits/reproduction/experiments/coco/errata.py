@@ -21,11 +21,10 @@ from jaxbandits.coco import (
 )
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, points
-from jaxbandits.reproduction.engine import (
+from jaxbandits.reproduction.engine import Measured, Panel, Report
+from jaxbandits.reproduction.experiments.coco.setting import RECONSTRUCTED, STUDY, constants
+from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
-    Measured,
-    Panel,
-    Report,
     always,
     as_statistic,
     exactly,
@@ -38,7 +37,6 @@ from jaxbandits.reproduction.engine import (
     share,
     theorems,
 )
-from jaxbandits.reproduction.experiments.coco.setting import RECONSTRUCTED, STUDY, constants
 from jaxbandits.results import curves
 from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.trials import Trials

@@ -3,8 +3,8 @@
 import functools
 from typing import Any
 
-from jaxbandits.reproduction.engine import COMPARABLE, MUCH, Claim, claims, mean, observations
 from jaxbandits.reproduction.experiments.coco import setting
+from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, Claim, claims, mean, observations
 
 _RIVALS = ("OPDP", "LPM")
 _METRICS = ("loss", "violation")
@@ -20,28 +20,17 @@ def _statements(prefix: str = "", rebuilt: str = _REBUILT, **fields: Any) -> tup
         *(
             row
             for metric in _METRICS
-            for row in claims(
-                f"{prefix}outperforms/{metric}",
-                mean("OFW-TVC", of=metric) < 1.0 / MUCH * mean(*_RIVALS, of=metric),
-                says="OFW-TVC outperforms {rival} significantly",
-                cannot_be_judged=rebuilt,
-                **at,
-            )
+            for row in claims(f"{prefix}outperforms/{metric}",
+                              mean("OFW-TVC", of=metric) < 1.0 / MUCH * mean(*_RIVALS, of=metric),
+                              says="OFW-TVC outperforms {rival} significantly", cannot_be_judged=rebuilt, **at)
         ),
         *claims(f"{prefix}lowest-loss", mean("SCOFW-TVC", of="loss") < mean("OFW-TVC", of="loss"), **lowest),
-        *claims(
-            f"{prefix}lowest-loss",
-            mean("SCOFW-TVC", of="loss") < mean(*_RIVALS, of="loss"),
-            cannot_be_judged=rebuilt,
-            **lowest,
-        ),
-        *claims(
-            f"{prefix}slight-compromise",
-            mean("SCOFW-TVC", of="violation") / mean("OFW-TVC", of="violation") < COMPARABLE,
-            says="SCOFW-TVC compromises slightly on violation",
-            **at,
-        ),
-    )
+        *claims(f"{prefix}lowest-loss", mean("SCOFW-TVC", of="loss") < mean(*_RIVALS, of="loss"),
+                cannot_be_judged=rebuilt, **lowest),
+        *claims(f"{prefix}slight-compromise",
+                mean("SCOFW-TVC", of="violation") / mean("OFW-TVC", of="violation") < COMPARABLE,
+                says="SCOFW-TVC compromises slightly on violation", **at),
+    )  # fmt: skip
 
 
 FIG1 = setting.FIGURES.experiment(
@@ -68,23 +57,13 @@ FIG1 = setting.FIGURES.experiment(
         *(
             row
             for metric in _METRICS
-            for row in observations(
-                f"ends-below/{metric}",
-                mean("OFW-TVC", of=metric) < mean(*_RIVALS, of=metric),
-                on=setting.TITLES.keys(),
-                says="OFW-TVC ends below {rival}",
-                place="weaker than Figure 1",
-                **_JUDGED,
-            )
+            for row in observations(f"ends-below/{metric}", mean("OFW-TVC", of=metric) < mean(*_RIVALS, of=metric),
+                                    on=setting.TITLES.keys(), says="OFW-TVC ends below {rival}",
+                                    place="weaker than Figure 1", **_JUDGED)
         ),
-        *observations(
-            "pays-in-violation",
-            mean("OFW-TVC", of="violation") < mean("SCOFW-TVC", of="violation"),
-            on=setting.TITLES.keys(),
-            says="SCOFW-TVC pays for its loss with violation",
-            place="Figure 1",
-            **_JUDGED,
-        ),
+        *observations("pays-in-violation", mean("OFW-TVC", of="violation") < mean("SCOFW-TVC", of="violation"),
+                      on=setting.TITLES.keys(), says="SCOFW-TVC pays for its loss with violation", place="Figure 1",
+                      **_JUDGED),
         *observations(
             "cannot-be-learned",
             mean(*setting.FULL, of="violation_share").between(0.207, 0.253),
@@ -104,4 +83,4 @@ FIG1 = setting.FIGURES.experiment(
         "oracle at the end of a block, a hundred times at most, and not in every round: see the figures against oracle "
         "calls.",
     ),
-)
+)  # fmt: skip

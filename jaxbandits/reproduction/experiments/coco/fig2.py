@@ -2,8 +2,9 @@
 
 import functools
 
-from jaxbandits.reproduction.engine import Interpretation, claims, mean
+from jaxbandits.reproduction.engine import Interpretation
 from jaxbandits.reproduction.experiments.coco import setting
+from jaxbandits.reproduction.sentences import claims, mean
 
 FIG2 = setting.FIGURES.experiment(
     "fig2",

@@ -9,11 +9,10 @@ import numpy as np
 
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
-from jaxbandits.reproduction.engine import (
+from jaxbandits.reproduction.engine import Claim, Panel, Report
+from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
+from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
-    Claim,
-    Panel,
-    Report,
     always,
     exponent_of,
     growth_over,
@@ -22,7 +21,6 @@ from jaxbandits.reproduction.engine import (
     slug,
     theorems,
 )
-from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.results import curves
 from jaxbandits.theory import coco as theory
 
@@ -160,14 +158,9 @@ RATES = STUDY.experiment(
             row
             for label, theorem in (("SCOFW-TVC", "Theorem 2"), ("OFW-TVC, theory", "Theorem 1"))
             for what in ("regret", "violation")
-            for row in theorems(
-                f"{slug(theorem)}-{what}",
-                share(label, of=f"{what}_share") > always(50),
-                on=_LAST,
-                says=f"after 10^6 rounds {what} is within the theorem's bound, constants included",
-                place=theorem,
-                cannot_fail=OUT_OF_REACH.format(most="G D T", what=what),
-            )
+            for row in theorems(f"{slug(theorem)}-{what}", share(label, of=f"{what}_share") > always(50), on=_LAST,
+                                says=f"after 10^6 rounds {what} is within the theorem's bound, constants included",
+                                place=theorem, cannot_fail=OUT_OF_REACH.format(most="G D T", what=what))
         ),
     ),
     notes=(
@@ -180,4 +173,4 @@ RATES = STUDY.experiment(
         "Sinha-Vaze projects; the shares of bounds of it and of 'balanced' are of Theorem 1, which is not about them.",
     ),
     figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
-)
+)  # fmt: skip

@@ -8,8 +8,9 @@ import numpy as np
 
 from jaxbandits.coco import LPM, OFWTVC, OPDP, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
-from jaxbandits.reproduction.engine import Measured, Panel, Report, as_statistic, measure, observations, paired_mean
+from jaxbandits.reproduction.engine import Measured, Panel, Report
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
+from jaxbandits.reproduction.sentences import as_statistic, measure, observations, paired_mean
 from jaxbandits.results import curves
 from jaxbandits.results.intervals import Estimate, unbounded
 from jaxbandits.simulation import Grid, Trials
@@ -139,11 +140,9 @@ TRADEOFF = OWN_STUDY.experiment(
     tabulated=("violation",),
     record_points=4,
     claims=(
-        *observations(
-            "less-violation",
-            *(measure(f"violation {_SPAN.format(a)}", heavier(a, "violation"), (a,)) < 0.0 for a in _LABELS),
-            says="10^6 times the weight buys less violation",
-        ),
+        *observations("less-violation",
+                      *(measure(f"violation {_SPAN.format(a)}", heavier(a, "violation"), (a,)) < 0.0 for a in _LABELS),
+                      says="10^6 times the weight buys less violation"),
         *observations(
             "more-loss",
             *(measure(f"regret {_SPAN.format(a)}", heavier(a, "feasible_regret"), (a,)) > 0.0 for a in _LABELS),
@@ -167,4 +166,4 @@ TRADEOFF = OWN_STUDY.experiment(
     ),
     figures=(Frontier(_ALLOWED),),
     float64=True,
-)
+)  # fmt: skip

@@ -8,19 +8,9 @@ import numpy as np
 
 from jaxbandits import dro
 from jaxbandits.domains import Box
-from jaxbandits.reproduction.engine import (
-    OUT_OF_REACH,
-    Claim,
-    Panel,
-    Report,
-    always,
-    mean,
-    observations,
-    share,
-    slug,
-    theorems,
-)
+from jaxbandits.reproduction.engine import Claim, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
+from jaxbandits.reproduction.sentences import OUT_OF_REACH, always, mean, observations, share, slug, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory import dro as theory
 

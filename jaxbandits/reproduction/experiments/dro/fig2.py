@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.dro import SMD, Online, SagawaSMD, SyntheticGroups
-from jaxbandits.reproduction.engine import Interpretation, Panel, PanelCurves, claims, mean
+from jaxbandits.reproduction.engine import Interpretation, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro.setting import (
     GUESSED,
     SEEDS,
@@ -18,6 +18,7 @@ from jaxbandits.reproduction.experiments.dro.setting import (
     scales,
     tuning,
 )
+from jaxbandits.reproduction.sentences import claims, mean
 
 
 def panels(path: Path | None) -> dict[str, Panel]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves, claims, mean
+from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro.fig2 import GRID, learners, panels
 from jaxbandits.reproduction.experiments.dro.setting import GUESSED, SEEDS, STAND_IN, STUDY, adult_panels, tuning
+from jaxbandits.reproduction.sentences import claims, mean
 
 _CLOSE = 0.01  # "very close"
 

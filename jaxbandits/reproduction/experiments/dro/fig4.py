@@ -4,19 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.dro import SMD, SMPA, SMDr
-from jaxbandits.reproduction.engine import (
-    Claim,
-    GroupCurves,
-    Panel,
-    Quantity,
-    Statistic,
-    claims,
-    mean,
-    measure,
-    observations,
-)
+from jaxbandits.reproduction.engine import Claim, GroupCurves, Panel
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.setting import N_GROUPS, SEEDS
+from jaxbandits.reproduction.sentences import Quantity, Statistic, claims, mean, measure, observations
 
 _RIVALS = ("SMD(m)", "SMD_r")
 _CLOSE = 0.01  # "matches"

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.dro import ATkROk, ATkROm
-from jaxbandits.reproduction.engine import Panel, PanelCurves, claims, mean
+from jaxbandits.reproduction.engine import Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro.setting import GUESSED, SEEDS, STUDY, groups, heterogeneous, scales, tuning
+from jaxbandits.reproduction.sentences import claims, mean
 
 _K = 3
 _AHEAD = mean("ATkRO(m)", of="top_k_risk") < mean("ATkRO(k)")

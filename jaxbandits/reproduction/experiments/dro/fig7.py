@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.dro import SMD
-from jaxbandits.reproduction.engine import GroupCurves, Panel, claims, mean, observations
+from jaxbandits.reproduction.engine import GroupCurves, Panel
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.fig6 import GRID, Q_GRID, learners
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS
+from jaxbandits.reproduction.sentences import claims, mean, observations
 from jaxbandits.results.trials import Trials
 
 _FIRST, _OTHER = (mean("SMD(m)", of=metric) for metric in ("first_risk", "other_risk"))
@@ -63,23 +64,15 @@ FIG7 = setting.STUDY.experiment(
         *claims("higher-on-others", _OTHER > _RIVALS, says="and higher on the others", **_FIGURE),
         *claims("outlier-difference", _OPTIMA_FIRST.between(*_BOTH), says=_FIRST_SAYS, **_REMARK, **_FIGURE),
         *claims("others-difference", _OPTIMA_OTHER.between(*_ABOUT[0.12]), says=_OTHER_SAYS, **_REMARK, **_FIGURE),
-        *observations(
-            "outlier-at-end",
-            (_FIRST - mean("ATkRO(m)")).between(*_ABOUT[-0.061]),
-            (_FIRST - mean("ATkRO(k)")).between(*_ABOUT[-0.056]),
-            says=f"{_FIRST_SAYS}, after T rounds",
-            **_FIGURE,
-        ),
-        *observations(
-            "others-at-end", (_OTHER - _RIVALS).between(*_ABOUT[0.12]), says=f"{_OTHER_SAYS}, after T rounds", **_FIGURE
-        ),
-        *observations(
-            "not-converged",
-            (_OTHER - mean("SMD(m)", of="optimum_other_risk")) < 0.0,
-            (mean("ATkRO(k)", of="other_risk") - mean("ATkRO(k)", of="top_k_optimum_other_risk")) > 0.0,
-            says="{label} has not converged after T rounds: on the others it is still between both optima",
-            **_FIGURE,
-        ),
+        *observations("outlier-at-end", (_FIRST - mean("ATkRO(m)")).between(*_ABOUT[-0.061]),
+                      (_FIRST - mean("ATkRO(k)")).between(*_ABOUT[-0.056]), says=f"{_FIRST_SAYS}, after T rounds",
+                      **_FIGURE),
+        *observations("others-at-end", (_OTHER - _RIVALS).between(*_ABOUT[0.12]),
+                      says=f"{_OTHER_SAYS}, after T rounds", **_FIGURE),
+        *observations("not-converged", (_OTHER - mean("SMD(m)", of="optimum_other_risk")) < 0.0,
+                      (mean("ATkRO(k)", of="other_risk") - mean("ATkRO(k)", of="top_k_optimum_other_risk")) > 0.0,
+                      says="{label} has not converged after T rounds: on the others it is still between both optima",
+                      **_FIGURE),
     ),
     tuning=setting.tuning(_objective, w=GRID, q=lambda learner: Q_GRID),
     notes=(
@@ -91,4 +84,4 @@ FIG7 = setting.STUDY.experiment(
         "With the theorem's steps the weights of SMD(m) hardly move at this horizon: eta_q is small beside D G.",
     ),
     figures=(GroupCurves(groups=(0, 1, 4, 9, 14, 19), panel="synthetic", logarithmic=True, name="iterations"),),
-)
+)  # fmt: skip

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from jaxbandits import dro
-from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves, Quantity, claims, mean
+from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro import setting
+from jaxbandits.reproduction.sentences import Quantity, claims, mean
 from jaxbandits.results.trials import Trials
 
 _LEVEL = 0.005  # of an objective: what is no longer a fall

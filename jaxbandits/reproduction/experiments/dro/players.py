@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.dro import AnytimeOnline, ATkROk, Online
-from jaxbandits.reproduction.engine import Claim, Curves, Panel, mean, share, slug, theorems
+from jaxbandits.reproduction.engine import Claim, Curves, Panel
 from jaxbandits.reproduction.experiments.dro import bounds, setting
+from jaxbandits.reproduction.sentences import mean, share, slug, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory import dro as theory
@@ -81,18 +82,12 @@ def _claims() -> Iterable[Claim]:
     for label, panel in LABELS.items():
         for name, player in zip(_METRICS, PLAYERS[bounds.THEOREMS[label].learner], strict=True):
             at: dict[str, Any] = {"on": panel, "least": bounds.TRIALS, "place": player.source}
-            yield from theorems(
-                f"{slug(label)}-{name}-mean",
-                mean(label, of=f"{name}_share_of_mean") < 1.0,
-                says=f"{{label}}: the mean regret of the {name} is below its bound",
-                **at,
-            )
-            yield from theorems(
-                f"{slug(label)}-{name}-likely",
-                share(label, of=f"{name}_share_of_likely") > 1.0 - bounds.DELTA,
-                says=f"{{label}}: the regret of the {name} is below its bound {likely}",
-                **at,
-            )
+            yield from theorems(f"{slug(label)}-{name}-mean", mean(label, of=f"{name}_share_of_mean") < 1.0,
+                                says=f"{{label}}: the mean regret of the {name} is below its bound", **at)  # fmt: skip
+            yield from theorems(f"{slug(label)}-{name}-likely",
+                                share(label, of=f"{name}_share_of_likely") > 1.0 - bounds.DELTA,
+                                says=f"{{label}}: the regret of the {name} is below its bound {likely}",
+                                **at)  # fmt: skip
 
 
 PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(

@@ -9,19 +9,10 @@ import numpy as np
 
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SyntheticGroups
-from jaxbandits.reproduction.engine import (
-    FLAT,
-    Claim,
-    Measured,
-    Panel,
-    Report,
-    growth_across,
-    growth_over,
-    observations,
-    slug,
-)
+from jaxbandits.reproduction.engine import Claim, Measured, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.bounds import THEOREMS
+from jaxbandits.reproduction.sentences import FLAT, growth_across, growth_over, observations, slug
 from jaxbandits.results.curves import COLOURS, MARKERS, SMALL_LEGEND
 
 if TYPE_CHECKING:
@@ -105,13 +96,9 @@ def _claims() -> Iterable[Claim]:
         (groups, _SAMPLES, (*_FIXED, *_ANYTIME)),
     ):
         for label in labels:
-            yield from observations(
-                f"{slug(label)}-{id}",
-                growth_over(panels, axis, label, of="duality_gap") < most,
-                says=f"{{label}}: {says}",
-                place=f"{THEOREMS[label].source} (an upper bound)",
-                least=TRIALS,
-            )
+            yield from observations(f"{slug(label)}-{id}", growth_over(panels, axis, label, of="duality_gap") < most,
+                                    says=f"{{label}}: {says}", place=f"{THEOREMS[label].source} (an upper bound)",
+                                    least=TRIALS)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,9 +27,9 @@ from jaxbandits.reproduction.engine import (
     Study,
     TunedLearner,
     Tuning,
-    as_statistic,
     with_multipliers,
 )
+from jaxbandits.reproduction.sentences import as_statistic
 from jaxbandits.results.intervals import Estimate, mean_interval
 from jaxbandits.results.trials import Trials
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.glm import GLBOMD, GeneralizedLinear, links
-from jaxbandits.reproduction.engine import OUT_OF_REACH, Bound, Panel, observations, share, theorems
+from jaxbandits.reproduction.engine import Bound, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
+from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.glm import theorem_2
 
@@ -45,23 +46,11 @@ BOUND = THEOREMS.experiment(
     derive=_with_bound,
     record_points="log",
     claims=(
-        *theorems(
-            "bound",
-            share("GLB-OMD", of="share_of_bound") > 0.99,
-            on=_BOUNDED.keys(),
-            says="regret stays below the explicit bound with probability at least 1 - delta",
-            place="Theorem 2",
-            cannot_fail=OUT_OF_REACH.format(most="T times the largest gap", what="regret"),
-            least=1000,
-        ),
-        *observations(
-            "loose",
-            share("GLB-OMD", of="share_of_bound", at_most=1e-3) > 0.99,
-            on=("S3", "S5"),
-            says="the bound is loose: regret is below a thousandth of it",
-            place="Theorem 2",
-            least=1000,
-        ),
+        *theorems("bound", share("GLB-OMD", of="share_of_bound") > 0.99, on=_BOUNDED.keys(),
+                  says="regret stays below the explicit bound with probability at least 1 - delta", place="Theorem 2",
+                  cannot_fail=OUT_OF_REACH.format(most="T times the largest gap", what="regret"), least=1000),
+        *observations("loose", share("GLB-OMD", of="share_of_bound", at_most=1e-3) > 0.99, on=("S3", "S5"),
+                      says="the bound is loose: regret is below a thousandth of it", place="Theorem 2", least=1000),
     ),
     notes=(
         "kappa_* is that of each trial; kappa is the worst of the ball, 1 / c_mu, which makes the bound larger. The "
@@ -72,4 +61,4 @@ BOUND = THEOREMS.experiment(
         "1e6 promises nothing yet.",
     ),
     figures=(Bound(),),
-)
+)  # fmt: skip

@@ -15,8 +15,9 @@ from jaxbandits.glm import (
     OFULogR,
     links,
 )
-from jaxbandits.reproduction.engine import Claim, Interpretation, Panel, Shares, claims, observations, share, slug
+from jaxbandits.reproduction.engine import Claim, Interpretation, Panel, Shares
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
+from jaxbandits.reproduction.sentences import claims, observations, share, slug
 
 
 def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -73,18 +74,13 @@ def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
             claim
             for name, (place, probability, kind) in _PROMISES.items()
             if any(name in names for names in promised.values())
-            for claim in claims(
-                f"covers-{slug(name)}",
-                share(name, of="error_ratio") > probability,
-                on=[panel for panel, names in promised.items() if name in names],
-                says="{label} keeps theta* in all its confidence sets",
-                place=place,
-                kind=kind,
-                least=1000,
-            )
+            for claim in claims(f"covers-{slug(name)}", share(name, of="error_ratio") > probability,
+                                on=[panel for panel, names in promised.items() if name in names],
+                                says="{label} keeps theta* in all its confidence sets", place=place, kind=kind,
+                                least=1000)
         ),
         *unpromised,
-    )
+    )  # fmt: skip
 
 
 COVERAGE = THEOREMS.experiment(

@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from jaxbandits.glm import Covertype
-from jaxbandits.reproduction.engine import (
-    COMPARABLE,
-    MUCH,
-    Against,
-    Curves,
-    Panel,
-    Timed,
-    claims,
-    mean,
-    observations,
-    time,
-)
+from jaxbandits.reproduction.engine import Against, Curves, Panel, Timed
 from jaxbandits.reproduction.experiments.glm import setting
+from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, claims, mean, observations, time
 from jaxbandits.results import curves
 
 if TYPE_CHECKING:
@@ -113,29 +103,13 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
     from_file=_from_file,
     stand_ins={f"x{factor:g}": "Covertype" for factor in _FACTORS},
     claims=(
-        *claims(
-            "performance",
-            mean("GLB-OMD") < COMPARABLE * mean("OFUGLB", "ECOLog", "OFULog-r", "RS-GLinCB"),
-            on=_JUDGED,
-            says="GLB-OMD does not compromise performance",
-            place="Figure 4; Appendix F.3",
-            least=32,
-        ),
-        *claims(
-            "faster",
-            time("OFUGLB", "ECOLog", "OFULog-r", "GLM-UCB", "RS-GLinCB") > MUCH * time("GLB-OMD"),
-            on="x0.1",
-            says="GLB-OMD is significantly faster than {label}, 32 trials at once",
-            place="Figure 4; Appendix F.3",
-        ),
-        *observations(
-            "gloc-pays",
-            mean("GLOC") > mean("GLB-OMD"),
-            on=_JUDGED,
-            says="GLOC, the cheapest, pays for its speed",
-            place="Figure 4, right",
-            least=32,
-        ),
+        *claims("performance", mean("GLB-OMD") < COMPARABLE * mean("OFUGLB", "ECOLog", "OFULog-r", "RS-GLinCB"),
+                on=_JUDGED, says="GLB-OMD does not compromise performance", place="Figure 4; Appendix F.3", least=32),
+        *claims("faster", time("OFUGLB", "ECOLog", "OFULog-r", "GLM-UCB", "RS-GLinCB") > MUCH * time("GLB-OMD"),
+                on="x0.1", says="GLB-OMD is significantly faster than {label}, 32 trials at once",
+                place="Figure 4; Appendix F.3"),
+        *observations("gloc-pays", mean("GLOC") > mean("GLB-OMD"), on=_JUDGED,
+                      says="GLOC, the cheapest, pays for its speed", place="Figure 4, right", least=32),
     ),
     notes=(
         "ECOLog is that of public code (as in glm/fig1), its radius times the factor of the panel.",
@@ -160,4 +134,4 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
     ),
     timed=Timed(("x0.1",), at=(None,)),
     tuning=dataclasses.replace(setting.PER_PANEL, grid=_below),
-)
+)  # fmt: skip

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import (
+from jaxbandits.reproduction.engine import Claim, Cost, Curves, Interpretation, Timed
+from jaxbandits.reproduction.experiments.glm import setting
+from jaxbandits.reproduction.sentences import (
     COMPARABLE,
     LITTLE,
     MODEST,
-    Claim,
-    Cost,
-    Curves,
-    Interpretation,
     Quantity,
-    Timed,
     claims,
     growth,
     mean,
@@ -23,7 +20,6 @@ from jaxbandits.reproduction.engine import (
     time_over_panels,
     with_axis_share,
 )
-from jaxbandits.reproduction.experiments.glm import setting
 
 _SIZE, PLACE_OF_TIMES = "Figure 3; Appendix F.2", "Figure 3, right; Appendix F.2"
 _AT = {"place": "Figure 1; Section 5", "on": ("S3", "S5")}
@@ -50,13 +46,9 @@ def modest_increase(says: str, **fields: Any) -> tuple[Claim, ...]:
 
 def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
     """Claim the order of Theorem 2 in T."""
-    return observations(
-        "root-of-t",
-        growth("GLB-OMD") < 0.5,
-        on=panels,
-        says="regret of GLB-OMD grows no faster than sqrt(T)",
-        place="Theorem 2 (an upper bound)",
-    )
+    return observations("root-of-t", growth("GLB-OMD") < 0.5, on=panels,
+                        says="regret of GLB-OMD grows no faster than sqrt(T)",
+                        place="Theorem 2 (an upper bound)")  # fmt: skip
 
 
 def times_of_a_trial(
@@ -67,19 +59,11 @@ def times_of_a_trial(
     return (
         *claims("gloc-fastest", time("GLB-OMD") > time("GLOC"), on=first, says="GLOC is the fastest", **at),
         *claims("ofuglb-slowest", time("OFUGLB") > time(*others), on=first, says="OFUGLB is the slowest", **at),
-        *claims(
-            "free-of-kappa",
-            time_over_panels("GLB-OMD", last, first).between(1.0 / LITTLE, LITTLE),
-            says="the cost of GLB-OMD does not depend on kappa",
-            place=stable,
-        ),
-        *claims(
-            "grows-with-kappa",
-            time_over_panels("RS-GLinCB", last, first) > LITTLE,
-            says="the cost of RS-GLinCB grows with kappa",
-            **at,
-        ),
-    )
+        *claims("free-of-kappa", time_over_panels("GLB-OMD", last, first).between(1.0 / LITTLE, LITTLE),
+                says="the cost of GLB-OMD does not depend on kappa", place=stable),
+        *claims("grows-with-kappa", time_over_panels("RS-GLinCB", last, first) > LITTLE,
+                says="the cost of RS-GLinCB grows with kappa", **at),
+    )  # fmt: skip
 
 
 _NORMS = (3, 5, 7, 9)
@@ -106,64 +90,29 @@ FIG1 = setting.FIGURES.experiment(
             place="Figure 1; Section 5",
             on=("S3", "S5"),
         ),
-        *claims(
-            "comparable",
-            mean("GLB-OMD") / mean("ECOLog", "RS-GLinCB") < COMPARABLE,
-            says="GLB-OMD is comparable to {rival} or better",
-            **_FIGURE,
-        ),
-        *claims(
-            "better", mean("GLB-OMD") < mean("ECOLog", "RS-GLinCB"), says="GLB-OMD is even slightly better", **_FIGURE
-        ),
+        *claims("comparable", mean("GLB-OMD") / mean("ECOLog", "RS-GLinCB") < COMPARABLE,
+                says="GLB-OMD is comparable to {rival} or better", **_FIGURE),
+        *claims("better", mean("GLB-OMD") < mean("ECOLog", "RS-GLinCB"), says="GLB-OMD is even slightly better",
+                **_FIGURE),
         *modest_increase("a modest price for one pass over the data", **_AT),
-        *claims(
-            "gloc", mean("GLOC") > COMPARABLE * mean("GLB-OMD"), says="GLOC has relatively large regret", **_FIGURE
-        ),
-        *observations(
-            "our-ecologs",
-            mean("GLB-OMD") / mean("ECOLog, link score", "ECOLog, data radius") < COMPARABLE,
-            on=_PANELS,
-            says="GLB-OMD is comparable to {rival} or better",
-            place="Figures 1 and 3",
-            least=32,
-        ),
-        *claims(
-            "comparable-larger",
-            mean("GLB-OMD") / mean("ECOLog") < COMPARABLE,
-            on_axis(_OFUGLB) < COMPARABLE,
-            says="GLB-OMD is comparable to {rival} or better",
-            **_LARGER,
-        ),
+        *claims("gloc", mean("GLOC") > COMPARABLE * mean("GLB-OMD"), says="GLOC has relatively large regret",
+                **_FIGURE),
+        *observations("our-ecologs", mean("GLB-OMD") / mean("ECOLog, link score", "ECOLog, data radius") < COMPARABLE,
+                      on=_PANELS, says="GLB-OMD is comparable to {rival} or better", place="Figures 1 and 3",
+                      least=32),
+        *claims("comparable-larger", mean("GLB-OMD") / mean("ECOLog") < COMPARABLE, on_axis(_OFUGLB) < COMPARABLE,
+                says="GLB-OMD is comparable to {rival} or better", **_LARGER),
         *claims("underperforms", mean("GLB-OMD") < mean("RS-GLinCB"), says="RS-GLinCB underperforms", **_LARGER),
-        *claims(
-            "stable-in-s",
-            panel_ratio("GLB-OMD", "S9", "S3") < COMPARABLE,
-            says="regret of GLB-OMD does not grow significantly with S",
-            place=_SIZE,
-        ),
-        *claims(
-            "degrades",
-            panel_ratio("RS-GLinCB", "S9", "S3") > COMPARABLE,
-            says="RS-GLinCB degrades as S grows",
-            place=_SIZE,
-            least=32,
-        ),
+        *claims("stable-in-s", panel_ratio("GLB-OMD", "S9", "S3") < COMPARABLE,
+                says="regret of GLB-OMD does not grow significantly with S", place=_SIZE),
+        *claims("degrades", panel_ratio("RS-GLinCB", "S9", "S3") > COMPARABLE, says="RS-GLinCB degrades as S grows",
+                place=_SIZE, least=32),
         *root_of_t(_PANELS),
         *times_of_a_trial("S3", "S9", ("OFULog-r", "GLM-UCB", "ECOLog"), kind="statement", place=_TIMES, stable=_TIMES),
-        *claims(
-            "faster",
-            time("RS-GLinCB", "ECOLog") > time("GLB-OMD"),
-            on="S3",
-            says="GLB-OMD is faster than {label}",
-            place=_TIMES,
-        ),
-        *claims(
-            "savings",
-            time("OFUGLB") > 10.0 * time("GLB-OMD"),
-            on="S9",
-            says="substantial computational savings",
-            place=_TIMES,
-        ),
+        *claims("faster", time("RS-GLinCB", "ECOLog") > time("GLB-OMD"), on="S3",
+                says="GLB-OMD is faster than {label}", place=_TIMES),
+        *claims("savings", time("OFUGLB") > 10.0 * time("GLB-OMD"), on="S9", says="substantial computational savings",
+                place=_TIMES),
     ),
     notes=(
         setting.FOUND,
@@ -185,4 +134,4 @@ FIG1 = setting.FIGURES.experiment(
     },
     figures=(Curves(not_drawn=setting.UNDRAWN_LOGISTIC, logarithmic=True), Cost("S")),
     timed=Timed(_PANELS, at=(1,)),
-)
+)  # fmt: skip

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import COMPARABLE, Claim, Curves, mean, observations, panel_ratio
+from jaxbandits.reproduction.engine import Claim, Curves
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import modest_increase, ofuglb_is_lowest, root_of_t
+from jaxbandits.reproduction.sentences import COMPARABLE, mean, observations, panel_ratio
 
 
 def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]:
@@ -19,30 +20,15 @@ def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]
     ours = {"on": panels, "place": place, "kind": "observation"}
     return (
         *ofuglb_is_lowest("GLB-OMD", "ECOLog", "GLOC", **ours),
-        *observations(
-            "comparable",
-            mean("GLB-OMD") / mean("ECOLog", "ada-OFU-ECOLog") < COMPARABLE,
-            on=panels,
-            says="GLB-OMD is comparable to {rival} or better",
-            place=place,
-            least=32,
-        ),
+        *observations("comparable", mean("GLB-OMD") / mean("ECOLog", "ada-OFU-ECOLog") < COMPARABLE, on=panels,
+                      says="GLB-OMD is comparable to {rival} or better", place=place, least=32),
         *modest_increase("a modest price for one pass", **ours),
-        *observations(
-            "data-radius",
-            mean("GLB-OMD, data radius") < mean("GLB-OMD"),
-            on=panels,
-            says="the data radius is better than Theorem 1's",
-            least=32,
-        ),
-        *observations(
-            "stable-in-s",
-            panel_ratio("GLB-OMD", panels[-1], panels[0]) < COMPARABLE,
-            says="regret of GLB-OMD does not grow significantly with S",
-            place=place,
-        ),
+        *observations("data-radius", mean("GLB-OMD, data radius") < mean("GLB-OMD"), on=panels,
+                      says="the data radius is better than Theorem 1's", least=32),
+        *observations("stable-in-s", panel_ratio("GLB-OMD", panels[-1], panels[0]) < COMPARABLE,
+                      says="regret of GLB-OMD does not grow significantly with S", place=place),
         *root_of_t(panels),
-    )
+    )  # fmt: skip
 
 
 _NORMS = (3, 5, 7, 9)
@@ -56,14 +42,8 @@ FIG1_FIXED = setting.OTHER_ARMS.experiment(
     panels=lambda horizon: setting.norms(_NORMS, links.Bernoulli(), fresh=False),
     claims=(
         *logistic_observations([f"S{norm}" for norm in _NORMS], "fixed arms"),
-        *observations(
-            "explodes",
-            mean("GLM-UCB") > 0.8 * mean("uniform"),
-            on="S7",
-            says="GLM-UCB explodes with kappa",
-            place="Table 1, which has an upper bound",
-            least=32,
-        ),
+        *observations("explodes", mean("GLM-UCB") > 0.8 * mean("uniform"), on="S7",
+                      says="GLM-UCB explodes with kappa", place="Table 1, which has an upper bound", least=32),
     ),
     notes=(
         setting.UNSTATED,
@@ -76,4 +56,4 @@ FIG1_FIXED = setting.OTHER_ARMS.experiment(
     ),
     slow=dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), setting.SOME),
     figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True),),
-)
+)  # fmt: skip

@@ -1,9 +1,10 @@
 """Figures 1 and 3 on random instances of the shape of the paper's: fresh arms in every round."""
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import FLAT, GROWS, Cost, Curves, Timed, claims, observations, time_slope
+from jaxbandits.reproduction.engine import Cost, Curves, Timed
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1_fixed import logistic_observations
+from jaxbandits.reproduction.sentences import FLAT, GROWS, claims, observations, time_slope
 
 _TABLES = {"on": "S3", "place": "Tables 1 and 2, time per round"}
 FIG1_TV = setting.OTHER_ARMS.experiment(
@@ -15,25 +16,16 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
     panels=lambda horizon: setting.norms((3, 5), links.Bernoulli(), fresh=True),
     claims=(
         *logistic_observations(("S3", "S5"), "random instances of the same shape"),
-        *claims(
-            "cost-grows",
-            time_slope("GLM-UCB", "OFUGLB") > GROWS,
-            says="a round of {label}, which keeps every round, costs more the later it is",
-            **_TABLES,
-        ),
+        *claims("cost-grows", time_slope("GLM-UCB", "OFUGLB") > GROWS,
+                says="a round of {label}, which keeps every round, costs more the later it is", **_TABLES),
         *claims(
             "cost-flat",
             time_slope("GLOC", "ECOLog", "ada-OFU-ECOLog", "OFUL-MLogB", "GLB-OMD") < FLAT,
             says="a round of {label} costs no more the later it is",  # logarithms read as constant
             **_TABLES,
         ),
-        *observations(
-            "cost-ofulog-r",
-            time_slope("OFULog-r") > GROWS,
-            on="S3",
-            says="a round of OFULog-r costs more the later it is",
-            place="in no table",
-        ),
+        *observations("cost-ofulog-r", time_slope("OFULog-r") > GROWS, on="S3",
+                      says="a round of OFULog-r costs more the later it is", place="in no table"),
     ),
     notes=(
         setting.UNSTATED,
@@ -50,4 +42,4 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
     slow={**dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), 64), "OFUGLB": 32, "OFULog-r": 32},
     figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True), Cost("S")),
     timed=Timed(("S3", "S5"), at=(1,)),
-)
+)  # fmt: skip

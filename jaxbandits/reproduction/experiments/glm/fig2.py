@@ -1,7 +1,7 @@
 """Figure 2: Poisson bandits on the published instance, fresh arms in every round."""
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import COMPARABLE, Cost, Curves, Timed, claims, mean, observations, time
+from jaxbandits.reproduction.engine import Cost, Curves, Timed
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import (
     PLACE_OF_TIMES,
@@ -10,6 +10,7 @@ from jaxbandits.reproduction.experiments.glm.fig1 import (
     root_of_t,
     times_of_a_trial,
 )
+from jaxbandits.reproduction.sentences import COMPARABLE, claims, mean, observations, time
 
 _OURS = "Figure 2, right (Section 5 says it of logistic bandits)"
 _NORMS = (3, 5, 7)
@@ -29,30 +30,14 @@ FIG2 = setting.FIGURES.experiment(
             *("GLB-OMD", "RS-GLinCB", "GLM-UCB", "GLOC"), on=_PANELS, place="Figure 2", kind="observation"
         ),
         *modest_increase("a modest increase over OFUGLB", on=_PANELS, place="Figure 2; Section 5"),
-        *observations(
-            "gloc",
-            mean("GLOC") > COMPARABLE * mean("GLB-OMD"),
-            on=_PANELS,
-            says="GLOC has large regret",
-            place="Figure 2",
-            least=32,
-        ),
+        *observations("gloc", mean("GLOC") > COMPARABLE * mean("GLB-OMD"), on=_PANELS, says="GLOC has large regret",
+                      place="Figure 2", least=32),
         *root_of_t(_PANELS),
         *times_of_a_trial("S3", "S7", ("GLM-UCB",), kind="observation", place=_OURS, stable=PLACE_OF_TIMES),
-        *observations(
-            "faster",
-            time("RS-GLinCB") > time("GLB-OMD"),
-            on="S3",
-            says="GLB-OMD is faster than {label}",
-            place=_OURS,
-        ),
-        *claims(
-            "1000-times",
-            time("OFUGLB") > 1000.0 * time("GLB-OMD"),
-            on="S7",
-            says="the cost of OFUGLB is reduced by 1000 times",
-            place="Figure 2, right; Section 5",
-        ),
+        *observations("faster", time("RS-GLinCB") > time("GLB-OMD"), on="S3", says="GLB-OMD is faster than {label}",
+                      place=_OURS),
+        *claims("1000-times", time("OFUGLB") > 1000.0 * time("GLB-OMD"), on="S7",
+                says="the cost of OFUGLB is reduced by 1000 times", place="Figure 2, right; Section 5"),
     ),
     notes=(
         setting.FOUND,
@@ -65,4 +50,4 @@ FIG2 = setting.FIGURES.experiment(
     slow={name: 64 for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),
     timed=Timed(_PANELS, at=(1,)),
-)
+)  # fmt: skip

@@ -1,9 +1,10 @@
 """Figure 2 with one arm set a trial, which the paper's instance does not have."""
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import Curves, mean, observations
+from jaxbandits.reproduction.engine import Curves
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import modest_increase, ofuglb_is_lowest, root_of_t
+from jaxbandits.reproduction.sentences import mean, observations
 
 _NORMS = (3, 5, 7)
 _PANELS = tuple(f"S{norm}" for norm in _NORMS)
@@ -19,13 +20,8 @@ FIG2_FIXED = setting.OTHER_ARMS.experiment(
     claims=(
         *ofuglb_is_lowest("GLB-OMD", "GLOC", **_OURS),
         *modest_increase("a modest increase over OFUGLB", **_OURS),
-        *observations(
-            "data-radius",
-            mean("GLB-OMD, data radius") > mean("GLB-OMD"),
-            on="S5",
-            says="the data radius is worse than Theorem 1's",
-            least=32,
-        ),
+        *observations("data-radius", mean("GLB-OMD, data radius") > mean("GLB-OMD"), on="S5",
+                      says="the data radius is worse than Theorem 1's", least=32),
         *root_of_t(_PANELS),
     ),
     notes=(
@@ -37,4 +33,4 @@ FIG2_FIXED = setting.OTHER_ARMS.experiment(
     ),
     slow={name: setting.SOME for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True),),
-)
+)  # fmt: skip

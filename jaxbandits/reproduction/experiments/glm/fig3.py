@@ -4,19 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import (
-    COMPARABLE,
-    LITTLE,
-    Cost,
-    Curves,
-    Panel,
-    Timed,
-    claims,
-    time,
-    time_over_panels,
-)
+from jaxbandits.reproduction.engine import Cost, Curves, Panel, Timed
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import PLACE_OF_TIMES
+from jaxbandits.reproduction.sentences import COMPARABLE, LITTLE, claims, time, time_over_panels
 
 _GROWN = 7568.0 / 2783.0  # seconds of OFUGLB at S = 9 over those at S = 3
 _NORMS = (3, 5, 7, 9)
@@ -38,36 +29,20 @@ FIG3 = setting.FIGURES.experiment(
     algorithms=_learners,
     panels=lambda horizon: setting.on_instance(horizon, _NORMS, links.Poisson()),
     claims=(
-        *claims(
-            "a-second",
-            time("GLB-OMD") < 1.0,
-            on=_PANELS,
-            says="a trial of GLB-OMD takes less than a second",
-            place=PLACE_OF_TIMES,
-        ),
+        *claims("a-second", time("GLB-OMD") < 1.0, on=_PANELS, says="a trial of GLB-OMD takes less than a second",
+                place=PLACE_OF_TIMES),
         *(
             claim
             for panel in _PANELS[1:]
-            for claim in claims(
-                "stable",
-                time_over_panels("GLB-OMD", panel, "S3").between(1.0 / LITTLE, LITTLE),
-                on=panel,
-                says="the running time of GLB-OMD remains stable",
-                place=PLACE_OF_TIMES,
-            )
+            for claim in claims("stable", time_over_panels("GLB-OMD", panel, "S3").between(1.0 / LITTLE, LITTLE),
+                                on=panel, says="the running time of GLB-OMD remains stable", place=PLACE_OF_TIMES)
         ),
-        *claims(
-            "scales",
-            time_over_panels("OFUGLB", "S9", "S3") > LITTLE,
-            says="the running time of OFUGLB scales with S",
-            place=PLACE_OF_TIMES,
-        ),
-        *claims(
-            "7568-for-2783",
-            time_over_panels("OFUGLB", "S9", "S3").between(_GROWN / COMPARABLE, _GROWN * COMPARABLE),
-            says=f"7568 seconds for 2783, which is {_GROWN:.2g} times, within {COMPARABLE:g} times either way",
-            place=PLACE_OF_TIMES,
-        ),
+        *claims("scales", time_over_panels("OFUGLB", "S9", "S3") > LITTLE,
+                says="the running time of OFUGLB scales with S", place=PLACE_OF_TIMES),
+        *claims("7568-for-2783",
+                time_over_panels("OFUGLB", "S9", "S3").between(_GROWN / COMPARABLE, _GROWN * COMPARABLE),
+                says=f"7568 seconds for 2783, which is {_GROWN:.2g} times, within {COMPARABLE:g} times either way",
+                place=PLACE_OF_TIMES),
     ),
     notes=(
         setting.FOUND,
@@ -77,4 +52,4 @@ FIG3 = setting.FIGURES.experiment(
     slow={"OFUGLB": 16},
     figures=(Cost("S"), Curves(not_drawn=("uniform",), logarithmic=True)),
     timed=Timed(_PANELS, at=(1,)),
-)
+)  # fmt: skip

@@ -7,16 +7,9 @@ import numpy as np
 
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.glm import GLBOMD, GLOC, ECOLog, GeneralizedLinear
-from jaxbandits.reproduction.engine import (
-    COMPARABLE,
-    Against,
-    Interpretation,
-    Panel,
-    growth_over,
-    observations,
-    panel_ratio,
-)
+from jaxbandits.reproduction.engine import Against, Interpretation, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
+from jaxbandits.reproduction.sentences import COMPARABLE, growth_over, observations, panel_ratio
 
 _KAPPA = {f"S{size}": float(2.0 + 2.0 * np.cosh(size)) for size in range(1, 10)}  # over the ball of radius S
 
@@ -45,27 +38,13 @@ KAPPA = THEOREMS.experiment(
     },
     meters=(meters.kappa(), meters.optimal_slope()),
     claims=(
-        *observations(
-            "free-of-kappa",
-            growth_over(_KAPPA, "kappa", "GLB-OMD", "GLB-OMD, theory") < 0.1,
-            says="regret of {label} is free of kappa",
-            place="Theorem 2 (an upper bound)",
-            least=1000,
-        ),
-        *observations(
-            "gloc-not-free",
-            growth_over(_KAPPA, "kappa", "GLOC") > 0.25,
-            says="regret of GLOC is not free of kappa",
-            place="Table 1, which has an upper bound",
-            least=1000,
-        ),
-        *observations(
-            "stable-in-s",
-            panel_ratio("GLB-OMD", "S9", "S3") < COMPARABLE,
-            says="regret of GLB-OMD does not grow much",
-            place="Figure 3 (with more seeds)",
-            least=1000,
-        ),
+        *observations("free-of-kappa", growth_over(_KAPPA, "kappa", "GLB-OMD", "GLB-OMD, theory") < 0.1,
+                      says="regret of {label} is free of kappa", place="Theorem 2 (an upper bound)", least=1000),
+        *observations("gloc-not-free", growth_over(_KAPPA, "kappa", "GLOC") > 0.25,
+                      says="regret of GLOC is not free of kappa", place="Table 1, which has an upper bound",
+                      least=1000),
+        *observations("stable-in-s", panel_ratio("GLB-OMD", "S9", "S3") < COMPARABLE,
+                      says="regret of GLB-OMD does not grow much", place="Figure 3 (with more seeds)", least=1000),
     ),
     notes=(
         "kappa = 2 + 2 cosh(S), over the ball; the metric kappa is that of each instance. d = 2, K = 20, one arm set a "
@@ -78,4 +57,4 @@ KAPPA = THEOREMS.experiment(
         )
     },
     figures=(Against("kappa"),),
-)
+)  # fmt: skip

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.glm import GLBOMD, OFUGLB, ECOLog, GeneralizedLinear
-from jaxbandits.reproduction.engine import Against, Claim, Panel, growth_over, observations
+from jaxbandits.reproduction.engine import Against, Claim, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, MOST, THEOREMS
+from jaxbandits.reproduction.sentences import growth_over, observations
 
 _NORM, _ARMS = 5.0, 20
 _LENGTHS = (0.2, 0.4, 0.6, 0.8, 1.0)

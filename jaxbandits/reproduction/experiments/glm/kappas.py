@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.glm import links
 from jaxbandits.linear import Uniform
-from jaxbandits.reproduction.engine import Claim, Curves, Panel, mean, observations
+from jaxbandits.reproduction.engine import Claim, Curves, Panel
 from jaxbandits.reproduction.experiments.glm import setting
+from jaxbandits.reproduction.sentences import mean, observations
 
 _LINKS = {"logistic": links.Bernoulli(), "Poisson": links.Poisson()}
 STATED = {"logistic": {3: 21, 5: 137, 7: 963}, "Poisson": {3: 18, 5: 127, 7: 882}}  # S to kappa
@@ -23,13 +24,10 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 def _claims() -> Iterable[Claim]:
     for family, values in STATED.items():
         for size, value in values.items():
-            yield from observations(
-                "as-stated",
-                mean("uniform", of="kappa").between(value - 0.5, value + 0.5),
-                on={f"{family} S{size}": f"{family}, S = {size}: {value}"},
-                says="kappa is as stated, to the last digit",
-                place="Section 5 (identifies the instance)",
-            )
+            yield from observations("as-stated", mean("uniform", of="kappa").between(value - 0.5, value + 0.5),
+                                    on={f"{family} S{size}": f"{family}, S = {size}: {value}"},
+                                    says="kappa is as stated, to the last digit",
+                                    place="Section 5 (identifies the instance)")  # fmt: skip
 
 
 KAPPAS = setting.THEOREMS.experiment(

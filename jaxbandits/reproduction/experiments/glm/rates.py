@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.glm import GLBOMD, GeneralizedLinear
-from jaxbandits.reproduction.engine import Curves, Panel, exponent_of, growth, observations
+from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
+from jaxbandits.reproduction.sentences import exponent_of, growth, observations
 
 HORIZON = 100_000
 _SIZES = (3, 5, 7)

@@ -8,8 +8,9 @@ import numpy as np
 
 from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.glm import GLBOMD, GLMUCB, OFUGLB, GeneralizedLinear
-from jaxbandits.reproduction.engine import Panel, claims, mean, observations
+from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
+from jaxbandits.reproduction.sentences import claims, mean, observations
 from jaxbandits.results import curves
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
@@ -136,30 +137,18 @@ REGIONS = THEOREMS.experiment(
     derive=_areas,
     record_points=3000,
     claims=(
-        *claims(
-            "smaller",
-            mean("GLB-OMD", of="ellipses") < 0.1,
-            says="the ellipse of GLB-OMD is far smaller than GLM-UCB's",
-            **_FIGURE,
-        ),
+        *claims("smaller", mean("GLB-OMD", of="ellipses") < 0.1,
+                says="the ellipse of GLB-OMD is far smaller than GLM-UCB's", **_FIGURE),
         *observations(
             "half-of-the-ball",
             mean("GLB-OMD", of="area GLB-OMD") < 0.5,
             says="within the ball, which GLM-UCB's covers, the region of GLB-OMD has at most half of the ball's area",
             **_FIGURE,
         ),
-        *observations(
-            "ofuglb-half",
-            mean("GLB-OMD", of="area OFUGLB") < 0.5,
-            says="within the ball the region of OFUGLB has at most half of its area too",
-            **_FIGURE,
-        ),
-        *claims(
-            "comparable",
-            mean("GLB-OMD", of="area GLB-OMD") - 2.0 * mean("GLB-OMD", of="area OFUGLB") < 0.0,
-            says="the region of GLB-OMD is comparable to OFUGLB's within the ball",
-            **_FIGURE,
-        ),
+        *observations("ofuglb-half", mean("GLB-OMD", of="area OFUGLB") < 0.5,
+                      says="within the ball the region of OFUGLB has at most half of its area too", **_FIGURE),
+        *claims("comparable", mean("GLB-OMD", of="area GLB-OMD") - 2.0 * mean("GLB-OMD", of="area OFUGLB") < 0.0,
+                says="the region of GLB-OMD is comparable to OFUGLB's within the ball", **_FIGURE),
     ),
     notes=(
         "Areas are those within the ball of radius S = 3, as shares of it; the picture shows the trial of the first "
@@ -168,4 +157,4 @@ REGIONS = THEOREMS.experiment(
     ),
     figures=(Regions(),),
     float64=True,
-)
+)  # fmt: skip

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.reproduction.engine import OUT_OF_REACH, Bound, Panel, observations, share, theorems
+from jaxbandits.reproduction.engine import Bound, Panel
 from jaxbandits.reproduction.experiments.linear.setting import LAWS, THEOREMS
+from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import theorem_1
@@ -29,25 +30,13 @@ BOUND = THEOREMS.experiment(
     derive=_with_bound,
     record_points="log",
     claims=(
-        *theorems(
-            "bound-holds",
-            share("Hvt-UCB", of="share_of_bound") > 0.99,
-            on=LAWS.keys(),
-            says="regret stays below the explicit bound with probability at least 1 - 1/T",
-            place="Theorem 1",
-            cannot_fail=OUT_OF_REACH.format(most="2 T", what="regret"),
-            least=1000,
-        ),
-        *observations(
-            "bound-loose",
-            share("Hvt-UCB", of="share_of_bound", at_most=1e-3) > 0.99,
-            on=LAWS.keys(),
-            says="the bound is loose: regret is below a thousandth of it",
-            place="Theorem 1",
-            cannot_fail=OUT_OF_REACH.format(most="2000 T", what="a thousand times regret"),
-            least=1000,
-        ),
+        *theorems("bound-holds", share("Hvt-UCB", of="share_of_bound") > 0.99, on=LAWS.keys(),
+                  says="regret stays below the explicit bound with probability at least 1 - 1/T", place="Theorem 1",
+                  cannot_fail=OUT_OF_REACH.format(most="2 T", what="regret"), least=1000),
+        *observations("bound-loose", share("Hvt-UCB", of="share_of_bound", at_most=1e-3) > 0.99, on=LAWS.keys(),
+                      says="the bound is loose: regret is below a thousandth of it", place="Theorem 1",
+                      cannot_fail=OUT_OF_REACH.format(most="2000 T", what="a thousand times regret"), least=1000),
     ),
     notes=("The second term is printed without its factor: with the correct w_t it is 4 c L kappa / sqrt(lambda).",),
     figures=(Bound(),),
-)
+)  # fmt: skip

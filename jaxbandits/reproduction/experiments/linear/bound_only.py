@@ -7,8 +7,9 @@ import numpy as np
 
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import HvtUCB
-from jaxbandits.reproduction.engine import OUT_OF_REACH, Bound, Panel, Shares, share, theorems
+from jaxbandits.reproduction.engine import Bound, Panel, Shares
 from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, THEOREMS, environment, largest_scale
+from jaxbandits.reproduction.sentences import OUT_OF_REACH, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.theory.linear import theorem_1
 

@@ -6,8 +6,9 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.reproduction.engine import Panel, Shares, observations, share, theorems
+from jaxbandits.reproduction.engine import Panel, Shares
 from jaxbandits.reproduction.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, scaled
+from jaxbandits.reproduction.sentences import observations, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
@@ -44,18 +45,10 @@ COVERAGE = THEOREMS.experiment(
     meters=(meters.coverage(), Meter("clipped", _clipped), Meter("leverage", _leverage)),
     derive=_shares_of_rounds,
     claims=(
-        *theorems(
-            "covers",
-            share("Hvt-UCB", of="error_ratio") > 0.99,
-            says="theta* lies in all confidence sets with probability at least 1 - 4 delta",
-            **_JUDGED,
-        ),
-        *observations(
-            "radius-loose",
-            share("Hvt-UCB", of="error_ratio", at_most=0.01) > 0.99,
-            says="the radius is loose: the error stays below a hundredth of it",
-            **_JUDGED,
-        ),
+        *theorems("covers", share("Hvt-UCB", of="error_ratio") > 0.99,
+                  says="theta* lies in all confidence sets with probability at least 1 - 4 delta", **_JUDGED),
+        *observations("radius-loose", share("Hvt-UCB", of="error_ratio", at_most=0.01) > 0.99,
+                      says="the radius is loose: the error stays below a hundredth of it", **_JUDGED),
     ),
     notes=(
         "error_ratio: the largest ||theta_{t+1} - theta*||_{V_t} / beta_t so far. 4 delta = 1/(2T) is 2.8e-5 here, far "
@@ -65,4 +58,4 @@ COVERAGE = THEOREMS.experiment(
     ),
     interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),
-)
+)  # fmt: skip

@@ -6,8 +6,9 @@ from typing import Any
 
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import CRMM, CRTM, MENU, OFUL, TOFU, HeavyOFUL
-from jaxbandits.reproduction.engine import Panel, Shares, observations, share, theorems
+from jaxbandits.reproduction.engine import Panel, Shares
 from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, PRESETS, THEOREMS, environment
+from jaxbandits.reproduction.sentences import observations, share, theorems
 
 _PANELS = ("gaussian", "student", "pareto")
 _INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 on either side of it
@@ -45,20 +46,13 @@ COVERAGE_RIVALS = THEOREMS.experiment(
     metric="error_ratio",
     meters=(meters.coverage(),),
     claims=(
-        *theorems(
-            "heavy-oful-covers", _covers("HEAVY-OFUL") > 0.99, on=_PANELS, place="Algorithm 1 of Huang et al.", **_KEEPS
-        ),
-        *theorems(
-            "oful-covers", _covers("OFUL") > 0.99, on="gaussian", place="Theorem 2 of Abbasi-Yadkori et al.", **_KEEPS
-        ),
+        *theorems("heavy-oful-covers", _covers("HEAVY-OFUL") > 0.99, on=_PANELS, place="Algorithm 1 of Huang et al.",
+                  **_KEEPS),
+        *theorems("oful-covers", _covers("OFUL") > 0.99, on="gaussian", place="Theorem 2 of Abbasi-Yadkori et al.",
+                  **_KEEPS),
         *observations("crtm-covers", _covers("CRTM") > 0.99, on=_PANELS, place="Xue et al.; reconstructed", **_KEEPS),
-        *observations(
-            "crmm-covers",
-            _covers("CRMM") > 0.99,
-            on=("gaussian", "student"),
-            place="Xue et al. (symmetric noise); reconstructed",
-            **_KEEPS,
-        ),
+        *observations("crmm-covers", _covers("CRMM") > 0.99, on=("gaussian", "student"),
+                      place="Xue et al. (symmetric noise); reconstructed", **_KEEPS),
         *theorems("menu-covers", _covers("MENU") > 0.99, on=_PANELS, place="Algorithm MENU of Shao et al.", **_KEEPS),
         *theorems("tofu-covers", _covers("TOFU") > 0.99, on=_PANELS, place="Algorithm TOFU of Shao et al.", **_KEEPS),
         *observations("oful-elsewhere", _covers("OFUL") > 0.99, on=("student", "pareto"), **_KEEPS_TOO),
@@ -72,4 +66,4 @@ COVERAGE_RIVALS = THEOREMS.experiment(
     ),
     width=32,
     figures=(Shares(),),
-)
+)  # fmt: skip

@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.linear import noise
-from jaxbandits.reproduction.engine import (
+from jaxbandits.reproduction.engine import Claim, Panel
+from jaxbandits.reproduction.experiments.linear import setting
+from jaxbandits.reproduction.sentences import (
     COMPARABLE,
     MUCH,
-    Claim,
-    Panel,
     claims,
     measure,
     observations,
     panel_ratio,
     ratio_of_ratios,
 )
-from jaxbandits.reproduction.experiments.linear import setting
 
 _LAWS = {  # title, law, eps, the bound on its moment that every learner is given
     "student": ("Student t (2.1)", noise.StudentT(df=2.1), 0.99, 1.31),
@@ -51,24 +50,13 @@ def _drops(reading: str, title: str) -> tuple[Claim, ...]:
         ("OFUL", "Hvt-UCB"),
     )
     return (
-        *claims(
-            "oful-drops",
-            panel_ratio("OFUL", heavy, light) > MUCH,
-            says="OFUL drops significantly under heavy tails",
-            place="Figure 1, left; Section 5",
-            **on,
-        ),
-        *claims(
-            "hvt-ucb-robust",
-            panel_ratio("Hvt-UCB", heavy, light) < COMPARABLE,
-            says="Hvt-UCB is robust",
-            place="Figures 1 and 2; Section 5",
-            **on,
-        ),
-        *observations(
-            "oful-loses-more", more > 1.0, says="heavy tails cost OFUL more than Hvt-UCB", place="Figures 1 and 2", **on
-        ),
-    )
+        *claims("oful-drops", panel_ratio("OFUL", heavy, light) > MUCH,
+                says="OFUL drops significantly under heavy tails", place="Figure 1, left; Section 5", **on),
+        *claims("hvt-ucb-robust", panel_ratio("Hvt-UCB", heavy, light) < COMPARABLE, says="Hvt-UCB is robust",
+                place="Figures 1 and 2; Section 5", **on),
+        *observations("oful-loses-more", more > 1.0, says="heavy tails cost OFUL more than Hvt-UCB",
+                      place="Figures 1 and 2", **on),
+    )  # fmt: skip
 
 
 DROP = setting.STUDY.experiment(

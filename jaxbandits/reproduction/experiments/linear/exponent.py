@@ -1,8 +1,9 @@
 """Theorem 1 and Corollary 1: growth of regret against the order of the moment."""
 
 from jaxbandits.linear import HeavyTailed, noise
-from jaxbandits.reproduction.engine import Exponents, Panel, growth, observations
+from jaxbandits.reproduction.engine import Exponents, Panel
 from jaxbandits.reproduction.experiments.linear.setting import ARMS, DIM, THEOREMS, THEORY, scaled
+from jaxbandits.reproduction.sentences import growth, observations
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _GROWS = "regret grows no faster than T^(1/(1 + eps)), "
@@ -38,15 +39,9 @@ EXPONENT = THEOREMS.experiment(
         claim
         for id, (preset, says, place) in _STATEMENTS.items()
         for eps in _EPS
-        for claim in observations(
-            id,
-            growth("Hvt-UCB") < worst_case_exponent(eps),
-            on={f"eps{eps:g}": f"eps = {eps:g}"},
-            says=says,
-            place=place,
-            least=1000,
-            presets=(preset,),
-        )
+        for claim in observations(id, growth("Hvt-UCB") < worst_case_exponent(eps),
+                                  on={f"eps{eps:g}": f"eps = {eps:g}"}, says=says, place=place, least=1000,
+                                  presets=(preset,))
     ),
     notes=(
         "Exponent: least squares of log(mean regret) on log(t) over the last decade of rounds. "
@@ -55,4 +50,4 @@ EXPONENT = THEOREMS.experiment(
         "With nu_t = nu both rates of the paper coincide: (1 - eps)/(2(1 + eps)) + 1/2 = 1/(1 + eps).",
     ),
     figures=(Exponents("eps", theory=worst_case_exponent, statement="1/(1 + eps), worst case"),),
-)
+)  # fmt: skip

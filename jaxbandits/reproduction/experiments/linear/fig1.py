@@ -1,8 +1,9 @@
 """Figure 1: Student t noise."""
 
 from jaxbandits.linear import noise
-from jaxbandits.reproduction.engine import Interpretation, mean, observations, wins
+from jaxbandits.reproduction.engine import Interpretation
 from jaxbandits.reproduction.experiments.linear import setting
+from jaxbandits.reproduction.sentences import mean, observations, wins
 
 _EXACT = 4.387787  # (E |eta|^1.99)^(1/1.99)
 
@@ -17,23 +18,12 @@ FIG1 = setting.FIGURES.experiment(
     algorithms=setting.learners_with_common_bound(eps=0.99, bound=1.31),
     panels=lambda horizon: setting.both_normalisations(noise=noise.StudentT(df=2.1), eps=0.99),
     claims=(
-        *observations(
-            "oful-worse",
-            mean("Hvt-UCB") < mean("OFUL"),
-            on=setting.TITLES,
-            says="under heavy tails OFUL does worse",
-            place="Figure 1, left",
-        ),
-        *observations(
-            "most-trials",
-            wins("Hvt-UCB", "OFUL") > 0.5,
-            on="max",
-            says="Hvt-UCB is better in most trials",
-            place="Figure 1, left",
-        ),
-        *observations(
-            "learns", mean("Hvt-UCB") < 0.1 * mean("uniform"), on="max", says="Hvt-UCB learns", place="Figure 1, left"
-        ),
+        *observations("oful-worse", mean("Hvt-UCB") < mean("OFUL"), on=setting.TITLES,
+                      says="under heavy tails OFUL does worse", place="Figure 1, left"),
+        *observations("most-trials", wins("Hvt-UCB", "OFUL") > 0.5, on="max", says="Hvt-UCB is better in most trials",
+                      place="Figure 1, left"),
+        *observations("learns", mean("Hvt-UCB") < 0.1 * mean("uniform"), on="max", says="Hvt-UCB learns",
+                      place="Figure 1, left"),
         *setting.comparable("Figure 1, left; Section 5", setting.TITLES),
         *setting.time_claims("Figure 1"),
     ),
@@ -50,4 +40,4 @@ FIG1 = setting.FIGURES.experiment(
         "extra-sigma": setting.EXTRA_SIGMA,
     },
     **setting.TIMED,
-)
+)  # fmt: skip

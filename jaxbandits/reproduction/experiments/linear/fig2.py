@@ -1,8 +1,8 @@
 """Figure 2: Gaussian noise."""
 
 from jaxbandits.linear import noise
-from jaxbandits.reproduction.engine import claims, mean
 from jaxbandits.reproduction.experiments.linear import setting
+from jaxbandits.reproduction.sentences import claims, mean
 
 _FIGURE = {"on": setting.TITLES, "place": "Figure 2, left; Section 5"}
 
@@ -16,16 +16,12 @@ FIG2 = setting.FIGURES.experiment(
     algorithms=setting.learners_with_common_bound(eps=1.0, bound=1.0),
     panels=lambda horizon: setting.both_normalisations(noise=noise.Gaussian(), eps=1.0),
     claims=(
-        *claims(
-            "competitive",
-            mean("Hvt-UCB").close_to(mean("OFUL")),
-            says="Hvt-UCB is competitive alongside OFUL",
-            **_FIGURE,
-        ),
+        *claims("competitive", mean("Hvt-UCB").close_to(mean("OFUL")), says="Hvt-UCB is competitive alongside OFUL",
+                **_FIGURE),
         *claims("truncates", mean("CRTM") > mean("Hvt-UCB"), says="CRTM truncates too much", **_FIGURE),
         *setting.comparable("Figure 2, left; Section 5", setting.TITLES),
         *setting.time_claims("Figure 2"),
     ),
     notes=(setting.TWO_NORMALISATIONS,),
     **setting.TIMED,
-)
+)  # fmt: skip

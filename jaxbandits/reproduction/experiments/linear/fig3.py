@@ -1,8 +1,9 @@
 """Figure 3: asymmetric noise of random scale."""
 
 from jaxbandits.linear import noise
-from jaxbandits.reproduction.engine import MUCH, Panel, claims, mean, median, observations
+from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.linear import setting
+from jaxbandits.reproduction.sentences import MUCH, claims, mean, median, observations
 
 _PLACE = "Figure 3; Appendix E.1"
 _LAWS = {"pareto": noise.Pareto(shape=1.5), "lomax": noise.Lomax(shape=1.5), "fisk": noise.Fisk(shape=1.5)}
@@ -22,21 +23,11 @@ FIG3 = setting.FIGURES.experiment(
         for name, law in _LAWS.items()
     },
     claims=(
-        *claims(
-            "crmm-poor",
-            mean("CRMM") > MUCH * mean("Hvt-UCB"),
-            median("CRMM") > MUCH * median("Hvt-UCB"),
-            on=_JUDGED,
-            says="CRMM is poor on asymmetric noise",
-            place=_PLACE,
-        ),
-        *observations(
-            "far-ahead",
-            mean("Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM"),
-            on=_JUDGED,
-            says="Hvt-UCB is far ahead of {rival}",
-            place="Figure 3 (the text compares with HEAVY-OFUL and CRMM only)",
-        ),
+        *claims("crmm-poor", mean("CRMM") > MUCH * mean("Hvt-UCB"), median("CRMM") > MUCH * median("Hvt-UCB"),
+                on=_JUDGED, says="CRMM is poor on asymmetric noise", place=_PLACE),
+        *observations("far-ahead", mean("Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM"), on=_JUDGED,
+                      says="Hvt-UCB is far ahead of {rival}",
+                      place="Figure 3 (the text compares with HEAVY-OFUL and CRMM only)"),
         *setting.comparable(_PLACE, _JUDGED),
     ),
     notes=(
@@ -44,4 +35,4 @@ FIG3 = setting.FIGURES.experiment(
         setting.ONE_NORMALISATION,
         "Pareto(b) - 1 is Lomax(b): once centred, the two panels are the same experiment, and claims are counted once.",
     ),
-)
+)  # fmt: skip

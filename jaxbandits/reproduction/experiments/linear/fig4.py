@@ -1,8 +1,9 @@
 """Figure 4: Student t noise of random scale."""
 
 from jaxbandits.linear import noise
-from jaxbandits.reproduction.engine import MUCH, Panel, claims, mean, observations
+from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.linear import setting
+from jaxbandits.reproduction.sentences import MUCH, claims, mean, observations
 
 _FIGURE = {"place": "Figure 4; Appendix E.2"}
 _DECADES = {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}
@@ -29,29 +30,12 @@ FIG4 = setting.FIGURES.experiment(
     },
     headline="practical",
     claims=(
-        *claims(
-            "far-ahead",
-            mean("Hvt-UCB") < _OTHERS,
-            on=_DECADES.keys(),
-            says="knowing nu_t puts Hvt-UCB far ahead of {rival}",
-            remark=_TOLD,
-            **_FIGURE,
-        ),
-        *claims(
-            "heavy-oful-far-ahead",
-            mean("HEAVY-OFUL") < _OTHERS,
-            on=_DECADES.keys(),
-            says="HEAVY-OFUL, given nu_t too, is far ahead of {rival}",
-            remark=_TOLD,
-            **_FIGURE,
-        ),
-        *observations(
-            "bound-only",
-            mean("Hvt-UCB") < 1.0 / MUCH * mean("Hvt-UCB, bound only"),
-            on=_DECADES.keys(),
-            says="knowing nu_t puts Hvt-UCB far ahead of itself with the bound only",
-            place="Figure 4",
-        ),
+        *claims("far-ahead", mean("Hvt-UCB") < _OTHERS, on=_DECADES.keys(),
+                says="knowing nu_t puts Hvt-UCB far ahead of {rival}", remark=_TOLD, **_FIGURE),
+        *claims("heavy-oful-far-ahead", mean("HEAVY-OFUL") < _OTHERS, on=_DECADES.keys(),
+                says="HEAVY-OFUL, given nu_t too, is far ahead of {rival}", remark=_TOLD, **_FIGURE),
+        *observations("bound-only", mean("Hvt-UCB") < 1.0 / MUCH * mean("Hvt-UCB, bound only"), on=_DECADES.keys(),
+                      says="knowing nu_t puts Hvt-UCB far ahead of itself with the bound only", place="Figure 4"),
         *setting.comparable("Figure 4 (both receive nu_t)", _DECADES.keys(), kind="observation"),
         *claims("oful-worst", mean("OFUL") > mean("CRTM", "CRMM"), on=_DECADES.keys(), says="OFUL is worst", **_FIGURE),
     ),
@@ -61,4 +45,4 @@ FIG4 = setting.FIGURES.experiment(
         "The headline has constants tuned once, on Figure 1. Multipliers tuned in the panel undo the bound on nu_t "
         "that the rivals are told, which tells them nu_t: preset tuned.",
     ),
-)
+)  # fmt: skip

@@ -1,8 +1,9 @@
 """Figure 5: arm sets that change."""
 
 from jaxbandits.linear import noise
-from jaxbandits.reproduction.engine import COMPARABLE, MUCH, Panel, claims, mean
+from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.linear import setting
+from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, claims, mean
 
 _FIGURE = {"place": "Figure 5; Appendix E.3"}
 _AVAILABLE = {"50 arms": None, "40 of 50": 40, "30 of 50": 30}
@@ -30,20 +31,10 @@ FIG5 = setting.FIGURES.experiment(
     panels=lambda horizon: _PANELS,
     claims=(
         *claims("best", mean("Hvt-UCB") < _RIVALS, on=_PANELS.keys(), says="Hvt-UCB is best", **_FIGURE),
-        *claims(
-            "medians-fail",
-            mean("CRMM") > MUCH * mean("Hvt-UCB"),
-            on=_CHANGING,
-            says="medians fail once the sets change",
-            **_FIGURE,
-        ),
-        *claims(
-            "competitive",
-            mean("HEAVY-OFUL", "CRTM") < COMPARABLE * mean("Hvt-UCB"),
-            on=_PANELS.keys(),
-            says="{label} is competitive",
-            **_FIGURE,
-        ),
+        *claims("medians-fail", mean("CRMM") > MUCH * mean("Hvt-UCB"), on=_CHANGING,
+                says="medians fail once the sets change", **_FIGURE),
+        *claims("competitive", mean("HEAVY-OFUL", "CRTM") < COMPARABLE * mean("Hvt-UCB"), on=_PANELS.keys(),
+                says="{label} is competitive", **_FIGURE),
     ),
     notes=(setting.TWO_NORMALISATIONS, "The noise is not stated in the paper: that of Figure 1 is used."),
-)
+)  # fmt: skip

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.linear import CRTM, OFUL, TOFU, FreshArms, HeavyOFUL, HvtUCB, Uniform
-from jaxbandits.reproduction.engine import MUCH, Curves, Experiment, Panel, mean, observations
+from jaxbandits.reproduction.engine import Curves, Experiment, Panel
 from jaxbandits.reproduction.experiments.linear.setting import PRESETS, largest_scale
+from jaxbandits.reproduction.sentences import MUCH, mean, observations
 
 _DECADES = {"scale0": (0.0, "noise of constant scale"), "scale2": (2.0, "log10 of the scale uniform on (0, 2)")}
 _PLACE = {"place": "the experiment of Huang et al."}
@@ -40,27 +41,12 @@ HEAVY_OFUL = Experiment(
     },
     metric="regret",
     claims=(
-        *observations(
-            "beats-tofu",
-            mean("HEAVY-OFUL") < mean("TOFU"),
-            on=_DECADES.keys(),
-            says="HEAVY-OFUL is better than TOFU in its own setting",
-            **_PLACE,
-        ),
-        *observations(
-            "comparable",
-            mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")),
-            on=_DECADES.keys(),
-            says="Hvt-UCB is comparable to HEAVY-OFUL there",
-            **_PLACE,
-        ),
-        *observations(
-            "far-ahead",
-            mean("HEAVY-OFUL", "Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM", "TOFU"),
-            on="scale2",
-            says="knowing nu_t puts {label} far ahead of {rival} there",
-            **_PLACE,
-        ),
+        *observations("beats-tofu", mean("HEAVY-OFUL") < mean("TOFU"), on=_DECADES.keys(),
+                      says="HEAVY-OFUL is better than TOFU in its own setting", **_PLACE),
+        *observations("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=_DECADES.keys(),
+                      says="Hvt-UCB is comparable to HEAVY-OFUL there", **_PLACE),
+        *observations("far-ahead", mean("HEAVY-OFUL", "Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM", "TOFU"),
+                      on="scale2", says="knowing nu_t puts {label} far ahead of {rival} there", **_PLACE),
     ),
     notes=(
         "d = 10, K = 20, arms of norm 1 with positive coordinates, theta* = (1, ..., 1)/sqrt(d), Student t noise (2), "
@@ -72,4 +58,4 @@ HEAVY_OFUL = Experiment(
     slow={"HEAVY-OFUL": 64, "TOFU": 64},
     width=32,
     figures=(Curves(not_drawn=("uniform",)),),
-)
+)  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.linear import OFULMDP, HvtMDP, LinearMDP, noise
-from jaxbandits.reproduction.engine import Experiment, Panel, mean, observations, wins
+from jaxbandits.reproduction.engine import Experiment, Panel
 from jaxbandits.reproduction.experiments.linear.setting import (
     EPS,
     OURS,
@@ -15,6 +15,7 @@ from jaxbandits.reproduction.experiments.linear.setting import (
     preset_of,
     scaled,
 )
+from jaxbandits.reproduction.sentences import mean, observations, wins
 
 
 def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -49,24 +50,14 @@ MDP = Experiment(
     metric="regret",
     tuning=QUICK_PER_PANEL,
     claims=(
-        *observations(
-            "better",
-            mean("Hvt estimators") < mean("OFUL estimators"),
-            on="mdp",
-            says="Hvt estimators are better",
-            place="Section 6.1",
-        ),
-        *observations(
-            "most-trials",
-            wins("Hvt estimators", "OFUL estimators") > 0.5,
-            on="mdp",
-            says="Hvt estimators are better in most trials",
-            place="Section 6.1",
-        ),
+        *observations("better", mean("Hvt estimators") < mean("OFUL estimators"), on="mdp",
+                      says="Hvt estimators are better", place="Section 6.1"),
+        *observations("most-trials", wins("Hvt estimators", "OFUL estimators") > 0.5, on="mdp",
+                      says="Hvt estimators are better in most trials", place="Section 6.1"),
     ),
     notes=(
         OURS,
         UNTUNED,
         "A round is an episode. Learners have 1.31 for a moment bound; the exact one of t(2.1) at eps = 0.99 is 4.388.",
     ),
-)
+)  # fmt: skip

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.linear import HvtUCB, noise
-from jaxbandits.reproduction.engine import Against, Panel, growth_over, observations
+from jaxbandits.reproduction.engine import Against, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, THEOREMS, environment
+from jaxbandits.reproduction.sentences import growth_over, observations
 from jaxbandits.theory.linear import theorem_1
 
 _LONGEST = 32_000
@@ -57,13 +58,9 @@ NOISELESS = THEOREMS.experiment(
             place="Theorem 1 with nu_t = 0 (an upper bound)",
             least=1000,
         ),
-        *observations(
-            "with-multipliers",
-            growth_over(_HORIZONS, "T", "Hvt-UCB", _COVERING) < _RATE,
-            says="without noise regret grows no faster than the explicit bound with multipliers too",
-            place="Theorem 1",
-            least=1000,
-        ),
+        *observations("with-multipliers", growth_over(_HORIZONS, "T", "Hvt-UCB", _COVERING) < _RATE,
+                      says="without noise regret grows no faster than the explicit bound with multipliers too",
+                      place="Theorem 1", least=1000),
     ),
     notes=(
         "The constants of the theorem depend on T, hence one run for each T. The bound at nu_t = 0 is of order "
@@ -75,4 +72,4 @@ NOISELESS = THEOREMS.experiment(
     ),
     figures=(Against("T"),),
     float64=True,
-)
+)  # fmt: skip

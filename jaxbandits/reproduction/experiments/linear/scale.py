@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.linear import HvtUCB, noise
-from jaxbandits.reproduction.engine import COMPARABLE, Against, Panel, growth_over, observations, panel_ratio
+from jaxbandits.reproduction.engine import Against, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, THEOREMS, environment
+from jaxbandits.reproduction.sentences import COMPARABLE, growth_over, observations, panel_ratio
 
 _DF, _EPS, _DECADES = 2.1, 0.99, 1.5
 _SCALES = {f"nu{nu:g}": nu for nu in (0.1, 0.3, 1.0, 3.0, 10.0)}
@@ -51,12 +52,8 @@ SCALE = THEOREMS.experiment(
     algorithms=_both,
     panels=_panels,
     claims=(
-        *observations(
-            "root-of-sum",
-            growth_over(_SCALES, "nu", *_LABELS) < 1.0,
-            says="regret grows no faster than the root of the sum of nu_t^2",
-            **_ON_BOUND,
-        ),
+        *observations("root-of-sum", growth_over(_SCALES, "nu", *_LABELS) < 1.0,
+                      says="regret grows no faster than the root of the sum of nu_t^2", **_ON_BOUND),
         *observations(
             "sum-counts",
             *(
@@ -77,4 +74,4 @@ SCALE = THEOREMS.experiment(
         "Sums of squares are equal in expectation: nu is the root mean square of nu_t.",
     ),
     figures=(Against("nu"),),
-)
+)  # fmt: skip

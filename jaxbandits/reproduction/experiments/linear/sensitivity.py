@@ -5,8 +5,9 @@ from typing import Any
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.linear import HeavyTailed, HvtUCB, noise
-from jaxbandits.reproduction.engine import Experiment, Heatmap, Panel, at_point, observations
+from jaxbandits.reproduction.engine import Experiment, Heatmap, Panel
 from jaxbandits.reproduction.experiments.linear.setting import scaled
+from jaxbandits.reproduction.sentences import at_point, observations
 from jaxbandits.simulation import Grid, product
 
 _DIM, _NU, _EPS = 2, 1.31, 0.99
@@ -55,19 +56,11 @@ SENSITIVITY = Experiment(
             )
             for claim in observations(id, at_point(changes, NOMINAL, factor=2.0) < 0.0, says=says, **_SWEPT)
         ),
-        *observations(
-            "printed-radius",
-            at_point({"beta_scale": 1.0}, NOMINAL, factor=10.0) > 0.0,
-            says="the printed radius costs much",
-            **_SWEPT,
-        ),
-        *observations(
-            "ridge-step",
-            at_point({"step_size": 1.0}, NOMINAL) < 0.0,
-            says="the step size of ridge regression is at least as good as the printed one",
-            **_SWEPT,
-        ),
+        *observations("printed-radius", at_point({"beta_scale": 1.0}, NOMINAL, factor=10.0) > 0.0,
+                      says="the printed radius costs much", **_SWEPT),
+        *observations("ridge-step", at_point({"step_size": 1.0}, NOMINAL) < 0.0,
+                      says="the step size of ridge regression is at least as good as the printed one", **_SWEPT),
     ),
     notes=("Every map passes through the nominal point; the other three hyperparameters stay nominal in it.",),
     figures=(Heatmap(NOMINAL),),
-)
+)  # fmt: skip

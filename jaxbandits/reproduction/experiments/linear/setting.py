@@ -9,8 +9,6 @@ import numpy as np
 from jaxbandits.algorithms.linear import multipliers
 from jaxbandits.linear import CRMM, CRTM, MENU, OFUL, TOFU, HeavyOFUL, HeavyTailed, HvtUCB, Uniform, noise
 from jaxbandits.reproduction.engine import (
-    FLAT,
-    GROWS,
     TOLERANCE,
     Claim,
     Curves,
@@ -20,14 +18,9 @@ from jaxbandits.reproduction.engine import (
     Study,
     Timed,
     Tuning,
-    advantage_growth,
-    claims,
     learners_of_figures,
-    mean,
-    measure,
-    time,
-    time_slope,
 )
+from jaxbandits.reproduction.sentences import FLAT, GROWS, advantage_growth, claims, mean, measure, time, time_slope
 
 DIM, ARMS, HORIZON = 2, 50, 18_000
 PAPER = "Wang, Zhang, Zhao & Zhou, ICML 2025"
@@ -178,14 +171,8 @@ TIMED = {  # fields of a figure that shows times beside regret
 
 def comparable(place: str, on: Any, **fields: Any) -> tuple[Claim, ...]:
     """Claim that Hvt-UCB loses little for its one pass over the data."""
-    return claims(
-        "comparable",
-        mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")),
-        on=on,
-        says="Hvt-UCB is comparable to HEAVY-OFUL",
-        place=place,
-        **fields,
-    )
+    return claims("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=on,
+                  says="Hvt-UCB is comparable to HEAVY-OFUL", place=place, **fields)  # fmt: skip
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
@@ -199,23 +186,15 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
         unit="repeats",
     )
     return (
-        *claims(
-            "800-times",
-            time("HEAVY-OFUL") > 800.0 * time("Hvt-UCB"),
-            says="Hvt-UCB is over 800 times as fast as HEAVY-OFUL",
-            **at,
-        ),
+        *claims("800-times", time("HEAVY-OFUL") > 800.0 * time("Hvt-UCB"),
+                says="Hvt-UCB is over 800 times as fast as HEAVY-OFUL", **at),
         *claims("flat", time_slope("Hvt-UCB") < FLAT, says="a round of Hvt-UCB costs no more the later it is", **table),
         *claims("grows", time_slope("HEAVY-OFUL") > GROWS, says="a round of HEAVY-OFUL costs more the later", **table),
         *claims("advantage", advantage > 0.0, says="the advantage over HEAVY-OFUL grows with T", **at),
         *claims("crmm-fastest", time("OFUL", "CRTM") > time("CRMM"), says="CRMM is the fastest", **at),
-        *claims(
-            "projection",
-            time("Hvt-UCB").more_than(time("OFUL", "CRTM", "CRMM"), at_most=10.0),
-            says="Hvt-UCB, which projects, takes longer than {rival}, but not by an order",
-            **at,
-        ),
-    )
+        *claims("projection", time("Hvt-UCB").more_than(time("OFUL", "CRTM", "CRMM"), at_most=10.0),
+                says="Hvt-UCB, which projects, takes longer than {rival}, but not by an order", **at),
+    )  # fmt: skip
 
 
 # Experiments on the theorems, and on settings that Section 6 discusses without algorithms -----------------------------

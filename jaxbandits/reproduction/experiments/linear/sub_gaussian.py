@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxbandits.linear import HvtUCB
 from jaxbandits.numerics import inverse_factors
-from jaxbandits.reproduction.engine import Curves, Panel, always, growth, observations, share, theorems
+from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, HORIZON, LAWS, THEOREMS
+from jaxbandits.reproduction.sentences import always, growth, observations, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import lemma_2
@@ -106,13 +107,9 @@ SUB_GAUSSIAN = THEOREMS.experiment(
             place="Lemma 2",
             least=_TRIALS,
         ),
-        *observations(
-            "log-t",
-            growth(_LABEL, of="error_sq") < exponent_of_log(HORIZON),
-            on="gaussian",
-            says="under sub-Gaussian noise the squared error grows at most as log T",
-            place="Section 4.1 (an upper bound)",
-        ),
+        *observations("log-t", growth(_LABEL, of="error_sq") < exponent_of_log(HORIZON), on="gaussian",
+                      says="under sub-Gaussian noise the squared error grows at most as log T",
+                      place="Section 4.1 (an upper bound)"),
     ),
     notes=(
         "Section 4.1 sets tau = inf, sigma_t = 1 and, in Lemma 2, alpha = 2, where Algorithm 1 has 4. The lemma is "
@@ -121,4 +118,4 @@ SUB_GAUSSIAN = THEOREMS.experiment(
         "log T has the exponent of the claim over the last decade; a root of T would have 1/2.",
     ),
     figures=(Curves(metric="error_sq", logarithmic=True),),
-)
+)  # fmt: skip

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.linear import HvtIdentification, LinearSystem, RecursiveLeastSquares, noise
-from jaxbandits.reproduction.engine import Experiment, Panel, mean, observations
+from jaxbandits.reproduction.engine import Experiment, Panel
 from jaxbandits.reproduction.experiments.linear.setting import EPS, OURS, PAPER, UNTUNED, scaled
+from jaxbandits.reproduction.sentences import mean, observations
 
 
 def _identifiers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -38,25 +39,16 @@ SYSID = Experiment(
     },
     metric="estimation_error",
     claims=(
-        *observations(
-            "no-worse",
-            _error("Hvt, tau_scale 0.1") < 1.1 * _error("RLS"),
-            says="Hvt is no worse than RLS by a factor 1.1",
-            **_IDENTIFIED,
-        ),
-        *observations(
-            "better", _error("Hvt, tau_scale 0.1") < _error("RLS"), says="Hvt identifies better than RLS", **_IDENTIFIED
-        ),
-        *observations(
-            "clipping-helps",
-            _error("Hvt, tau_scale 0.1") < _error("Hvt, tau_scale 1"),
-            says="clipping helps",
-            **_IDENTIFIED,
-        ),
+        *observations("no-worse", _error("Hvt, tau_scale 0.1") < 1.1 * _error("RLS"),
+                      says="Hvt is no worse than RLS by a factor 1.1", **_IDENTIFIED),
+        *observations("better", _error("Hvt, tau_scale 0.1") < _error("RLS"), says="Hvt identifies better than RLS",
+                      **_IDENTIFIED),
+        *observations("clipping-helps", _error("Hvt, tau_scale 0.1") < _error("Hvt, tau_scale 1"),
+                      says="clipping helps", **_IDENTIFIED),
     ),
     notes=(
         OURS,
         UNTUNED,
         "RLS has no factor 16/7 in its variance (step size 4 of Hvt), and heavy disturbances also excite the state.",
     ),
-)
+)  # fmt: skip

@@ -3,9 +3,10 @@
 from typing import Any
 
 from jaxbandits.linear import MENU, TOFU, noise
-from jaxbandits.reproduction.engine import FLAT, GROWS, Panel, claims, time_slope
+from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.linear import setting
 from jaxbandits.reproduction.experiments.linear.setting import DIM, PRESETS, TITLES, environment, learners, scaled
+from jaxbandits.reproduction.sentences import FLAT, GROWS, claims, time_slope
 
 _TABLE = {"on": "max", "place": "Table 1, cost per round"}
 
@@ -33,18 +34,10 @@ TABLE1 = setting.FIGURES.experiment(
     algorithms=_all_learners,
     panels=lambda horizon: {"max": Panel(TITLES["max"], environment(noise=noise.StudentT(df=2.1), eps=0.99))},
     claims=(  # a log factor reads as constant at these horizons
-        *claims(
-            "flat",
-            time_slope("MENU", "CRMM", "CRTM", "Hvt-UCB") < FLAT,
-            says="a round of {label} costs no more the later it is",
-            **_TABLE,
-        ),
-        *claims(
-            "grows",
-            time_slope("TOFU", "HEAVY-OFUL") > GROWS,
-            says="a round of {label} costs more the later it is",
-            **_TABLE,
-        ),
+        *claims("flat", time_slope("MENU", "CRMM", "CRTM", "Hvt-UCB") < FLAT,
+                says="a round of {label} costs no more the later it is", **_TABLE),
+        *claims("grows", time_slope("TOFU", "HEAVY-OFUL") > GROWS,
+                says="a round of {label} costs more the later it is", **_TABLE),
     ),
     notes=(
         "TOFU runs on the first 64 seeds likewise. MENU and TOFU have no curve in the paper.",
@@ -53,4 +46,4 @@ TABLE1 = setting.FIGURES.experiment(
     ),
     slow={**setting.SLOW, "TOFU": 64},
     **setting.TIMED,
-)
+)  # fmt: skip

@@ -8,9 +8,10 @@ import numpy as np
 
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import CRTM
-from jaxbandits.reproduction.engine import Curves, Interpretation, Panel, claims, mean, observations
+from jaxbandits.reproduction.engine import Curves, Interpretation, Panel
 from jaxbandits.reproduction.experiments.linear.drop import panels
 from jaxbandits.reproduction.experiments.linear.setting import DIM, RECONSTRUCTED, STUDY, TITLES, TWO_NORMALISATIONS
+from jaxbandits.reproduction.sentences import claims, mean, observations
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
@@ -46,34 +47,15 @@ TRUNCATION = STUDY.experiment(
     meters=(Meter("truncated", meters.truncated),),
     derive=_share_of_rewards,
     claims=(
-        *observations(
-            "truncates-many",
-            mean("CRTM", of="truncated_share") > _LARGE,
-            on=_LIGHT,
-            says="CRTM truncates many rewards under Gaussian noise",
-            place="Section 5",
-        ),
-        *claims(
-            "loses-data",
-            mean("CRTM") > mean(_NOTHING),
-            on=_LIGHT,
-            says="truncation loses valuable data under Gaussian noise",
-            place="Figure 2, left; Section 5",
-        ),
-        *observations(
-            "smaller-threshold",
-            mean("CRTM, Gamma x 0.01") > mean(_NOTHING),
-            on=_LIGHT,
-            says="a smaller threshold does lose valuable data under Gaussian noise",
-            place="Section 5",
-        ),
-        *observations(
-            "heavy-tails",
-            mean("CRTM") < mean(_NOTHING),
-            on={f"student-{name}": title for name, title in TITLES.items()},
-            says="truncation is for heavy tails such as Student t noise",
-            place="Section 1",
-        ),
+        *observations("truncates-many", mean("CRTM", of="truncated_share") > _LARGE, on=_LIGHT,
+                      says="CRTM truncates many rewards under Gaussian noise", place="Section 5"),
+        *claims("loses-data", mean("CRTM") > mean(_NOTHING), on=_LIGHT,
+                says="truncation loses valuable data under Gaussian noise", place="Figure 2, left; Section 5"),
+        *observations("smaller-threshold", mean("CRTM, Gamma x 0.01") > mean(_NOTHING), on=_LIGHT,
+                      says="a smaller threshold does lose valuable data under Gaussian noise", place="Section 5"),
+        *observations("heavy-tails", mean("CRTM") < mean(_NOTHING),
+                      on={f"student-{name}": title for name, title in TITLES.items()},
+                      says="truncation is for heavy tails such as Student t noise", place="Section 1"),
     ),
     notes=(
         TWO_NORMALISATIONS,
@@ -88,4 +70,4 @@ TRUNCATION = STUDY.experiment(
         )
     },
     figures=(Curves(metric="truncated_share"), Curves(name="regret")),
-)
+)  # fmt: skip

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import CAOONS, AnytimeCAOONS, PseudoHuberLosses
-from jaxbandits.reproduction.engine import MODEST, Curves, Panel, mean, observations
+from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
+from jaxbandits.reproduction.sentences import MODEST, mean, observations
 
 _HORIZON = 2**14
 
@@ -56,13 +57,10 @@ ANYTIME = STUDY.experiment(
                 place="Remark 4.4",
             )
         ),
-        *observations(
-            "modest-price",
-            mean("anytime CA-OONS") < MODEST * mean("CA-OONS, given T"),
-            mean("anytime CA-OONS, practical") < MODEST * mean("CA-OONS, practical, given T"),
-            on={name: panel.title for name, panel in _panels(_HORIZON).items()},
-            says="the price of not knowing T is modest",
-        ),
+        *observations("modest-price", mean("anytime CA-OONS") < MODEST * mean("CA-OONS, given T"),
+                      mean("anytime CA-OONS, practical") < MODEST * mean("CA-OONS, practical, given T"),
+                      on={name: panel.title for name, panel in _panels(_HORIZON).items()},
+                      says="the price of not knowing T is modest"),
     ),
     notes=(
         "Pseudo-Huber losses on R^2 against their minimiser at ||u||. Epoch k has 2^(k-1) rounds and starts anew: the "
@@ -70,4 +68,4 @@ ANYTIME = STUDY.experiment(
         "Remark 4.4 bounds a bound: the factor log2 T between two measured regrets is ours to read.",
     ),
     figures=(Curves(logarithmic=True),),
-)
+)  # fmt: skip

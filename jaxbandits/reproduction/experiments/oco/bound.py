@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.oco import OONS, Alternating, Drift, IsolatedFlips, LinearLosses
-from jaxbandits.reproduction.engine import Bound, Panel, always, mean, observations, share, theorems
+from jaxbandits.reproduction.engine import Bound, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
+from jaxbandits.reproduction.sentences import always, mean, observations, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.oco import conversion_2, theorem_3_1
@@ -136,13 +137,8 @@ BOUND = THEOREMS.experiment(
             place="Appendix B.1, proof of (2)",
             least=_TRIALS,
         ),
-        *observations(
-            "loose",
-            mean("OONS", of="share_of_bound") < 0.1,
-            on=_PANELS,
-            says="the bound is loose: regret is below a tenth of it",
-            place="Theorem 3.1",
-        ),
+        *observations("loose", mean("OONS", of="share_of_bound") < 0.1, on=_PANELS,
+                      says="the bound is loose: regret is below a tenth of it", place="Theorem 3.1"),
     ),
     notes=(
         "Linear losses, G = 1, D = 2. The theorem hides its constants in O(.); those of its proof are 33/16 for the "
@@ -153,4 +149,4 @@ BOUND = THEOREMS.experiment(
         "library. What this paper adds, that variances follow from changes of gradients, is checked.",
     ),
     figures=(Bound(),),
-)
+)  # fmt: skip

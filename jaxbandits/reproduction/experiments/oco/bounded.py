@@ -8,8 +8,9 @@ import numpy as np
 
 from jaxbandits import oco
 from jaxbandits.domains import L2Ball
-from jaxbandits.reproduction.engine import MODEST, Against, Curves, Panel, growth_over, mean, observations
+from jaxbandits.reproduction.engine import Against, Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, share_of_bound
+from jaxbandits.reproduction.sentences import MODEST, growth_over, mean, observations
 from jaxbandits.theory.oco import visible_bound
 
 _DIM = 2
@@ -79,30 +80,14 @@ BOUNDED = STUDY.experiment(
             says="on domains of diameter D CA-OONS recovers D^2 + D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
             place="Theorem 4.1",
         ),
-        *observations(
-            "grows-as-d-squared",
-            growth_over(_DIAMETERS, "D", "CA-OONS") < 2.0,
-            says="CA-OONS pays at most D^2 on a domain of diameter D",
-            place="Theorem 4.1",
-        ),
-        *observations(
-            "modest-price",
-            mean("CA-OONS") < MODEST * mean("OONS, given D"),
-            on=_RADII.keys(),
-            says="not to know D has a modest price",
-        ),
-        *observations(
-            "hint-worth-more",
-            mean("OGD, given D") > mean("CA-OONS", "CLA-OONS"),
-            on=_MOVING,
-            says="where the mean changes, a hint is worth more than D",
-        ),
-        *observations(
-            "costs-nothing",
-            mean("CA-OONS") < mean("optimistic OMD, given D"),
-            on=_MOVING,
-            says="where the mean changes, it costs nothing not to know D",
-        ),
+        *observations("grows-as-d-squared", growth_over(_DIAMETERS, "D", "CA-OONS") < 2.0,
+                      says="CA-OONS pays at most D^2 on a domain of diameter D", place="Theorem 4.1"),
+        *observations("modest-price", mean("CA-OONS") < MODEST * mean("OONS, given D"), on=_RADII.keys(),
+                      says="not to know D has a modest price"),
+        *observations("hint-worth-more", mean("OGD, given D") > mean("CA-OONS", "CLA-OONS"), on=_MOVING,
+                      says="where the mean changes, a hint is worth more than D"),
+        *observations("costs-nothing", mean("CA-OONS") < mean("optimistic OMD, given D"), on=_MOVING,
+                      says="where the mean changes, it costs nothing not to know D"),
     ),
     notes=(
         "Linear losses on the ball of radius R of R^2, G = 1: i.i.d. with m = 0.1, s = 0.9, else m = s = 0.5. "
@@ -110,4 +95,4 @@ BOUNDED = STUDY.experiment(
         "Base learner j of CA-OONS plays on the ball of radius min(2^j, R).",
     ),
     figures=(Against("D"), Curves(logarithmic=True)),
-)
+)  # fmt: skip

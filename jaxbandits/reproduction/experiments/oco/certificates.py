@@ -6,8 +6,9 @@ from typing import Any
 from jaxbandits.diagnostics import oco as meters
 from jaxbandits.domains import L2Ball
 from jaxbandits.oco import CAOONS, CLAOONS, OONS, LinearLosses, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Curves, Panel, always, share, theorems
+from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
+from jaxbandits.reproduction.sentences import always, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
@@ -71,20 +72,11 @@ CERTIFICATES = THEOREMS.experiment(
     derive=_meta_excess,
     figures=(Curves(limit=1e-5),),
     claims=(
-        *theorems(
-            "minimisers",
-            share(*_ALL, of="projection_residual", at_most=1e-5) > always(200),
-            says="both steps are minimisers over the ball (KKT residual below 1e-5)",
-            place="Algorithm 1",
-            **_ROWS,
-        ),
-        *theorems(
-            "preconditions",
-            share(*_ALL, of="precondition", at_most=1.0 + 1e-4) > always(200),
-            says="the preconditions of Theorem 3.1 hold in every round",
-            place="Theorem 3.1",
-            **_ROWS,
-        ),
+        *theorems("minimisers", share(*_ALL, of="projection_residual", at_most=1e-5) > always(200),
+                  says="both steps are minimisers over the ball (KKT residual below 1e-5)", place="Algorithm 1",
+                  **_ROWS),
+        *theorems("preconditions", share(*_ALL, of="precondition", at_most=1.0 + 1e-4) > always(200),
+                  says="the preconditions of Theorem 3.1 hold in every round", place="Theorem 3.1", **_ROWS),
         *theorems(
             "path-wise",
             share(*_ALL, of="negative_slack", at_most=1e-5) > always(200),
@@ -93,27 +85,15 @@ CERTIFICATES = THEOREMS.experiment(
             place="Appendix C",
             **_ROWS,
         ),
-        *theorems(
-            "stability",
-            share(*_ALL, of="stability", at_most=1e-5) > always(200),
-            says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (relative 1e-5)",
-            place="Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)",
-            **_ROWS,
-        ),
-        *theorems(
-            "meta-preconditions",
-            share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > always(200),
-            says="64 beta_k |l_j - h_j| <= 1 for every expert that a middle learner knows, in every round",
-            place="Chen, Luo & Wei 2021, quoted in Lemma D.1",
-            **_ROWS,
-        ),
-        *theorems(
-            "meta-regret",
-            share(*_META, of="meta_excess", at_most=0.0) > always(200),
-            says="meta regret against every base learner is within its bound, with all constants",
-            place="Chen, Luo & Wei 2021, quoted in Lemma D.1",
-            **_ROWS,
-        ),
+        *theorems("stability", share(*_ALL, of="stability", at_most=1e-5) > always(200),
+                  says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (relative 1e-5)",
+                  place="Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)", **_ROWS),
+        *theorems("meta-preconditions", share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > always(200),
+                  says="64 beta_k |l_j - h_j| <= 1 for every expert that a middle learner knows, in every round",
+                  place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
+        *theorems("meta-regret", share(*_META, of="meta_excess", at_most=0.0) > always(200),
+                  says="meta regret against every base learner is within its bound, with all constants",
+                  place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
     ),
     notes=(
         "negative_slack: the largest violation of the path-wise inequality so far, relative to its terms.",
@@ -121,4 +101,4 @@ CERTIFICATES = THEOREMS.experiment(
         "The inequalities are the algorithms' own: CA-OONS as printed satisfies them all too, and fails because its "
         "surrogate loss does not bound its loss (oco/e3). Learners without a meta algorithm show 0 for it.",
     ),
-)
+)  # fmt: skip

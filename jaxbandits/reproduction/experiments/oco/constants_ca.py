@@ -1,8 +1,9 @@
 """CA-OONS: regret against constants of its base learners and of its meta algorithm."""
 
 from jaxbandits.oco import CAOONS
-from jaxbandits.reproduction.engine import Heatmap, at_point, observations
+from jaxbandits.reproduction.engine import Heatmap
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, smooth_losses
+from jaxbandits.reproduction.sentences import at_point, observations
 from jaxbandits.simulation import Grid, product
 
 _PAPER = {"c_eta": 64.0, "c_A": 4.0, "c_meta": 32.0}
@@ -22,19 +23,11 @@ CONSTANTS_CA = STUDY.experiment(
     panels=lambda horizon: {"norm-4": smooth_losses()},
     record_points=4,
     claims=(
-        *observations(
-            "start-up",
-            at_point({"c_meta": 8.0}, _PAPER, factor=0.5) < 0.0,
-            says="start-up is the meta algorithm's",
-            **_ROW,
-        ),
-        *observations(
-            "base-saves-less",
-            at_point({"c_eta": 16.0}, _PAPER, factor=0.5) > 0.0,
-            says="a quarter of the base learners' constant saves less than that",
-            **_ROW,
-        ),
+        *observations("start-up", at_point({"c_meta": 8.0}, _PAPER, factor=0.5) < 0.0,
+                      says="start-up is the meta algorithm's", **_ROW),
+        *observations("base-saves-less", at_point({"c_eta": 16.0}, _PAPER, factor=0.5) > 0.0,
+                      says="a quarter of the base learners' constant saves less than that", **_ROW),
     ),
     notes=("Every map passes through the paper's constants; the third one stays there.",),
     figures=(Heatmap(_PAPER),),
-)
+)  # fmt: skip

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import CAOONS, CLAOONS, OGD, OONS, OptimisticOMD, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Cost, Panel, Timed, observations, time
+from jaxbandits.reproduction.engine import Cost, Panel, Timed
 from jaxbandits.reproduction.experiments.oco.setting import AS_PRINTED, STUDY
+from jaxbandits.reproduction.sentences import observations, time
 
 
 def _cost_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
@@ -39,24 +40,12 @@ COST = STUDY.experiment(
     record_points=4,
     timed=Timed(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
     claims=(
-        *observations(
-            "gradients-cheap",
-            time("CA-OONS, N = 14") < 2.0 * time("CA-OONS, N = 14, one gradient"),
-            on="d-2",
-            says="N + 1 gradients a round cost little",
-        ),
-        *observations(
-            "n-times-oons",
-            time("CA-OONS, N = 14") < 14.0 * time("OONS"),
-            on="d-12",
-            says="CA-OONS costs at most N times OONS",
-        ),
-        *observations(
-            "grows-as-n-squared",
-            time("CA-OONS, N = 14") < (14.0 / 3.0) ** 2 * time("CA-OONS, N = 3"),
-            on="d-2",
-            says="the cost grows at most like N^2",
-        ),
+        *observations("gradients-cheap", time("CA-OONS, N = 14") < 2.0 * time("CA-OONS, N = 14, one gradient"),
+                      on="d-2", says="N + 1 gradients a round cost little"),
+        *observations("n-times-oons", time("CA-OONS, N = 14") < 14.0 * time("OONS"), on="d-12",
+                      says="CA-OONS costs at most N times OONS"),
+        *observations("grows-as-n-squared", time("CA-OONS, N = 14") < (14.0 / 3.0) ** 2 * time("CA-OONS, N = 3"),
+                      on="d-2", says="the cost grows at most like N^2"),
     ),
     notes=(
         "64 trials side by side; drawing the losses and evaluating their gradients (pseudo-Huber) is included.",
@@ -64,4 +53,4 @@ COST = STUDY.experiment(
         "for the last alone. O(N d^3 + N K) a round with K <= 3N/2: not linear in N for large N.",
     ),
     figures=(Cost("d"),),
-)
+)  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import Alternating, Drift, IsolatedFlips, PseudoHuberLosses, QuadraticLosses
-from jaxbandits.reproduction.engine import Against, Curves, Panel, growth, mean, observations
+from jaxbandits.reproduction.engine import Against, Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import (
     RADIUS_FOR_D,
     STUDY,
@@ -12,6 +12,7 @@ from jaxbandits.reproduction.experiments.oco.setting import (
     panels_beside_bounds,
     share_of_bound,
 )
+from jaxbandits.reproduction.sentences import growth, mean, observations
 
 _DIM = 5
 
@@ -56,33 +57,17 @@ CURVED = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 50),
     claims=(
-        *observations(
-            "within-bound",
-            mean("OONS", of="share_of_bound") < 1.0,
-            on=_PANELS,
-            says="on curved losses OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
-            place="Theorem 3.2",
-        ),
-        *observations(
-            "grows-as-root-t",
-            growth("OONS") < 0.5,
-            on=("iid-0.5", "huber", "flips-1"),
-            says="sigma^2 + Sigma^2 grow in proportion to T: regret of OONS grows at most as T^(1/2)",
-            place="Theorem 3.2",
-        ),
-        *observations(
-            "below-omd",
-            mean("OONS") < mean("optimistic OMD"),
-            on=_PANELS,
-            says="OONS depends on the variances as optimistic OMD does, which knows the same",
-            place="Remark 3.3",
-        ),
-        *observations(
-            "hint-helps",
-            mean("OGD") > mean("OONS"),
-            on=("corrupted", "drift"),
-            says="where the mean changes, a hint helps",
-        ),
+        *observations("within-bound", mean("OONS", of="share_of_bound") < 1.0, on=_PANELS,
+                      says="on curved losses OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+                      place="Theorem 3.2"),
+        *observations("grows-as-root-t", growth("OONS") < 0.5, on=("iid-0.5", "huber", "flips-1"),
+                      says="sigma^2 + Sigma^2 grow in proportion to T: regret of OONS grows at most as T^(1/2)",
+                      place="Theorem 3.2"),
+        *observations("below-omd", mean("OONS") < mean("optimistic OMD"), on=_PANELS,
+                      says="OONS depends on the variances as optimistic OMD does, which knows the same",
+                      place="Remark 3.3"),
+        *observations("hint-helps", mean("OGD") > mean("OONS"), on=("corrupted", "drift"),
+                      says="where the mean changes, a hint helps"),
     ),
     notes=(
         "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "
@@ -94,4 +79,4 @@ CURVED = STUDY.experiment(
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
-)
+)  # fmt: skip

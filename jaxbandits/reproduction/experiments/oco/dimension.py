@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import LinearLosses
-from jaxbandits.reproduction.engine import COMPARABLE, FLAT, Against, Panel, growth_over, observations, panel_ratio
+from jaxbandits.reproduction.engine import Against, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
+from jaxbandits.reproduction.sentences import COMPARABLE, FLAT, growth_over, observations, panel_ratio
 
 _SIZES = (1, 2, 4, 8, 16)
 _MOST = _SIZES[-1]
@@ -42,12 +43,9 @@ DIMENSION = STUDY.experiment(
     panels=_panels,
     record_points=("log", 20),
     claims=(
-        *observations(
-            "grows-as-rank",
-            growth_over(_DIMENSIONS, "d", *_OONS) < 1.0,
-            says=f"regret grows at most in proportion to the rank, r = d from 1 to {_MOST}",
-            place="Theorem 3.1",
-        ),
+        *observations("grows-as-rank", growth_over(_DIMENSIONS, "d", *_OONS) < 1.0,
+                      says=f"regret grows at most in proportion to the rank, r = d from 1 to {_MOST}",
+                      place="Theorem 3.1"),
         *(
             claim
             for r in _RANKS
@@ -59,22 +57,13 @@ DIMENSION = STUDY.experiment(
                 place="Theorem 3.1",
             )
         ),
-        *observations(
-            "omd-flat",
-            growth_over(_DIMENSIONS, "d", "optimistic OMD") < FLAT,
-            says="bounds of optimistic OMD have no factor r or d, and its regret does not grow with d",
-            place="Table 1",
-        ),
-        *observations(
-            "rank-shows",
-            growth_over(_DIMENSIONS, "d", "OONS") > FLAT,
-            says="the price of the rank shows: regret of OONS grows with d = r",
-        ),
-        *observations(
-            "small-constants-too",
-            growth_over(_DIMENSIONS, "d", "OONS, practical") > FLAT,
-            says="it grows with small constants too",
-        ),
+        *observations("omd-flat", growth_over(_DIMENSIONS, "d", "optimistic OMD") < FLAT,
+                      says="bounds of optimistic OMD have no factor r or d, and its regret does not grow with d",
+                      place="Table 1"),
+        *observations("rank-shows", growth_over(_DIMENSIONS, "d", "OONS") > FLAT,
+                      says="the price of the rank shows: regret of OONS grows with d = r"),
+        *observations("small-constants-too", growth_over(_DIMENSIONS, "d", "OONS, practical") > FLAT,
+                      says="it grows with small constants too"),
     ),
     notes=(
         "Linear losses on the unit ball, m = 0.1, s = 0.9: the noise has the same length in every d, and sigma^2 "
@@ -84,4 +73,4 @@ DIMENSION = STUDY.experiment(
         "Theorem 3.1 has r before a logarithm; bounds of optimistic OMD and FTRL have no r.",
     ),
     figures=(Against("d"),),
-)
+)  # fmt: skip

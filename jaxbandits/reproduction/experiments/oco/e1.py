@@ -7,8 +7,9 @@ import numpy as np
 
 from jaxbandits import oco
 from jaxbandits.domains import L2Ball
-from jaxbandits.reproduction.engine import Against, Curves, Panel, mean, observations
+from jaxbandits.reproduction.engine import Against, Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, panels_beside_bounds, share_of_bound
+from jaxbandits.reproduction.sentences import mean, observations
 
 _E1_DIM = 5
 
@@ -74,20 +75,11 @@ E1 = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 60),
     claims=(
-        *observations(
-            "within-bound",
-            mean("OONS", of="share_of_bound") < 1.0,
-            on=_FIXED,
-            says="OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
-            place="Theorem 3.2",
-        ),
-        *observations(
-            "below-omd",
-            mean("OONS") < mean("optimistic OMD"),
-            on=(*_FIXED, "drift", "piecewise"),
-            says="knowing the same, OONS does no worse than optimistic OMD",
-            place="Table 1",
-        ),
+        *observations("within-bound", mean("OONS", of="share_of_bound") < 1.0, on=_FIXED,
+                      says="OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+                      place="Theorem 3.2"),
+        *observations("below-omd", mean("OONS") < mean("optimistic OMD"), on=(*_FIXED, "drift", "piecewise"),
+                      says="knowing the same, OONS does no worse than optimistic OMD", place="Table 1"),
         *observations(
             "noise-decides",
             mean("OGD") > mean("OONS"),
@@ -95,12 +87,8 @@ E1 = STUDY.experiment(
             says="the noise decides, not T",
             place="Table 1",
         ),
-        *observations(
-            "hint-helps",
-            mean("OGD") > mean("OONS", "OONS, practical"),
-            on=("corrupted", "drift", "piecewise"),
-            says="where the mean changes, a hint helps",
-        ),
+        *observations("hint-helps", mean("OGD") > mean("OONS", "OONS, practical"),
+                      on=("corrupted", "drift", "piecewise"), says="where the mean changes, a hint helps"),
     ),
     notes=(
         "Regret is against the best fixed point of the ball in hindsight. Where the mean moves (adversary with "
@@ -113,4 +101,4 @@ E1 = STUDY.experiment(
         "theorem covers them.",
     ),
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
-)
+)  # fmt: skip

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits import oco
-from jaxbandits.reproduction.engine import Against, Curves, Panel, growth_over, mean, observations
+from jaxbandits.reproduction.engine import Against, Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, VALUES
+from jaxbandits.reproduction.sentences import growth_over, mean, observations
 
 _NORM_PANELS = {f"norm-{norm}": norm for norm in (1, 2, 4, 8, 16, 32)}
 _LARGE = {name: norm for name, norm in _NORM_PANELS.items() if norm >= 4}
@@ -47,36 +48,16 @@ E2 = STUDY.experiment(
     },
     record_points=("log", 50),
     claims=(
-        *observations(
-            "grows-as-norm-squared",
-            growth_over(_LARGE, "||u|| >= 4", "CA-OONS") < 2.0,
-            says="CA-OONS (repaired) pays at most ||u||^2",
-            place="Theorem 4.1 (repaired)",
-        ),
-        *observations(
-            "grows-as-norm-to-4",
-            growth_over(_LARGE, "||u|| >= 4", "CLA-OONS") < 4.0,
-            says="CLA-OONS pays at most ||u||^4",
-            place="Theorem 4.5",
-        ),
-        *observations(
-            "repair-costs-nothing",
-            mean("CA-OONS") < mean("CA-OONS as printed"),
-            on=_LARGE.keys(),
-            says="the repair, CA-OONS on played gradients, costs nothing",
-        ),
-        *observations(
-            "one-learner-better",
-            mean("CLA-OONS") < mean("CA-OONS"),
-            on=("norm-1", "norm-8", "norm-32"),
-            says="one learner whose radius grows, and that is not given G, loses less than N mixed ones",
-        ),
-        *observations(
-            "wrong-diameter",
-            mean("optimistic OMD, D = 2") > mean("CA-OONS"),
-            on="norm-8",
-            says="a wrong diameter is fatal",
-        ),
+        *observations("grows-as-norm-squared", growth_over(_LARGE, "||u|| >= 4", "CA-OONS") < 2.0,
+                      says="CA-OONS (repaired) pays at most ||u||^2", place="Theorem 4.1 (repaired)"),
+        *observations("grows-as-norm-to-4", growth_over(_LARGE, "||u|| >= 4", "CLA-OONS") < 4.0,
+                      says="CLA-OONS pays at most ||u||^4", place="Theorem 4.5"),
+        *observations("repair-costs-nothing", mean("CA-OONS") < mean("CA-OONS as printed"), on=_LARGE.keys(),
+                      says="the repair, CA-OONS on played gradients, costs nothing"),
+        *observations("one-learner-better", mean("CLA-OONS") < mean("CA-OONS"), on=("norm-1", "norm-8", "norm-32"),
+                      says="one learner whose radius grows, and that is not given G, loses less than N mixed ones"),
+        *observations("wrong-diameter", mean("optimistic OMD, D = 2") > mean("CA-OONS"), on="norm-8",
+                      says="a wrong diameter is fatal"),
     ),
     notes=(
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; start-up "
@@ -86,4 +67,4 @@ E2 = STUDY.experiment(
     ),
     interpretations={"values": VALUES},
     figures=(Against("||u||"), Curves(logarithmic=True)),
-)
+)  # fmt: skip

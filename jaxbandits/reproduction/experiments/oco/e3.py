@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import CAOONS, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Panel, observations, rate, theorems
+from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.oco.setting import AS_PRINTED, STUDY
+from jaxbandits.reproduction.sentences import observations, rate, theorems
 
 _STUCK = math.sqrt(17.0) - 1.0  # f(4) for the minimiser 8: what the printed algorithm pays a round
 
@@ -36,26 +37,14 @@ E3 = STUDY.experiment(
     algorithms=_ca_oons,
     panels=lambda horizon: _PANELS,
     claims=(
-        *theorems(
-            "stops-growing",
-            rate("as printed") < 0.1,
-            on="still",
-            says="regret stops growing, since all assumptions hold and the theorem says polylog T for sigma = 0",
-            place="(5) and Theorem 4.1 (without a square on b_t, middle step guessed)",
-        ),
-        *observations(
-            "stays-at-4",
-            rate("as printed").between(0.99 * _STUCK, 1.01 * _STUCK),
-            on="still",
-            says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 a round, to 1 %",
-        ),
+        *theorems("stops-growing", rate("as printed") < 0.1, on="still",
+                  says="regret stops growing, since all assumptions hold and the theorem says polylog T for sigma = 0",
+                  place="(5) and Theorem 4.1 (without a square on b_t, middle step guessed)"),
+        *observations("stays-at-4", rate("as printed").between(0.99 * _STUCK, 1.01 * _STUCK), on="still",
+                      says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 a round, to 1 %"),
         *observations("stays-with-noise", rate("as printed") > 3.0, on="noisy", says="the same with noise"),
-        *observations(
-            "repaired",
-            rate("played gradients", "values", "played gradients, one a round") < 0.1,
-            on=_PANELS.keys(),
-            says="repaired, regret stops growing",
-        ),
+        *observations("repaired", rate("played gradients", "values", "played gradients, one a round") < 0.1,
+                      on=_PANELS.keys(), says="repaired, regret stops growing"),
     ),
     notes=("Without noise all trials are the same one.",),
-)
+)  # fmt: skip

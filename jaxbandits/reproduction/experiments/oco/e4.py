@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import CLAOONS, ClippedParameterFreeMD, LinearLosses, OptaxLearner, ScaleFreeFTRL
-from jaxbandits.reproduction.engine import Against, Curves, Panel, measure, observations, relative_change
+from jaxbandits.reproduction.engine import Against, Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
+from jaxbandits.reproduction.sentences import measure, observations, relative_change
 from jaxbandits.results.trials import Trials
 
 _SCALE_PANELS = {f"c-{scale:g}": scale for scale in (0.01, 0.1, 1.0, 10.0, 100.0)}
@@ -56,16 +57,10 @@ E4 = STUDY.experiment(
     metric="regret_over_c",
     derive=_over_scale,
     claims=(
-        *observations(
-            "ftrl-scale-free",
-            _CHANGE["scale-free FTRL"].between(-0.01, 0.01),
-            on=_OTHERS,
-            says="scale-free FTRL does not depend on c",
-            place="Orabona & Pal 2018",
-        ),
-        *observations(
-            "cla-oons-scale-free", _CHANGE["CLA-OONS"].between(-0.1, 0.1), on=_OTHERS, says="CLA-OONS is scale-free"
-        ),
+        *observations("ftrl-scale-free", _CHANGE["scale-free FTRL"].between(-0.01, 0.01), on=_OTHERS,
+                      says="scale-free FTRL does not depend on c", place="Orabona & Pal 2018"),
+        *observations("cla-oons-scale-free", _CHANGE["CLA-OONS"].between(-0.1, 0.1), on=_OTHERS,
+                      says="CLA-OONS is scale-free"),
     ),
     notes=(
         "Linear losses on R^2 against u = -2 e_1: a learner that runs away along -e_1 has very negative regret.",
@@ -75,4 +70,4 @@ E4 = STUDY.experiment(
         "overflow.",
     ),
     figures=(Against("c"), Curves()),
-)
+)  # fmt: skip

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.oco import OGD, CellNoise
-from jaxbandits.reproduction.engine import Against, Panel, share, theorems
+from jaxbandits.reproduction.engine import Against, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
+from jaxbandits.reproduction.sentences import share, theorems
 from jaxbandits.results.trials import Trials
 
 _CELLS, _ERROR = (2, 8, 64), 0.02
@@ -39,15 +40,11 @@ E6 = THEOREMS.experiment(
     claims=tuple(
         claim
         for name, variance in (("uniform", "sigma~^2 is 1 - (1 - 1/n)^n"), ("pointwise", "sigma^2 is 1/n"))
-        for claim in theorems(
-            f"{name}-variance",
-            share("any learner", of=f"{name}_error", at_most=_ERROR) > 0.95,
-            on={f"n-{n}": f"n = {n}" for n in _CELLS},
-            says=f"the {name} variance {variance} to within {_ERROR:g}",
-            place="Proposition A.1",
-            least=200,
-        )
+        for claim in theorems(f"{name}-variance", share("any learner", of=f"{name}_error", at_most=_ERROR) > 0.95,
+                              on={f"n-{n}": f"n = {n}" for n in _CELLS},
+                              says=f"the {name} variance {variance} to within {_ERROR:g}", place="Proposition A.1",
+                              least=200)
     ),
     notes=("An identity about noise, not about learners: nobody's play matters here.",),
     figures=(Against("cells n"),),
-)
+)  # fmt: skip

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.oco import CAOONS, CLAOONS, OONS
-from jaxbandits.reproduction.engine import Curves, Panel, exponent_of, growth, observations, slug
+from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco import curved, origin
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
+from jaxbandits.reproduction.sentences import exponent_of, growth, observations, slug
 
 HORIZON, SEEDS = 2**18, 64
 _CURVED = {name: f"curved-{name}" for name in ("iid-0.5", "huber", "flips-1")}

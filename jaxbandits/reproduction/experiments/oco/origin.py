@@ -4,19 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import CAOONS, CLAOONS, Alternating, KTBetting, LinearLosses, ParameterFreeMD, PseudoHuberLosses
-from jaxbandits.reproduction.engine import (
-    FLAT,
-    MUCH,
-    Curves,
-    Panel,
-    always,
-    growth,
-    mean,
-    observations,
-    share,
-    theorems,
-)
+from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, VALUES
+from jaxbandits.reproduction.sentences import FLAT, MUCH, always, growth, mean, observations, share, theorems
 
 _PANELS = ("flips", "noise")
 _SMALL = 8  # further radii 1, 1/2, ..., 1/128
@@ -55,13 +45,9 @@ ORIGIN = STUDY.experiment(
     panels=panels,
     record_points=("log", 60),
     claims=(
-        *theorems(
-            "flat",
-            growth("CA-OONS") < FLAT,
-            on=_PANELS,
-            says="O~(0) at u = 0: regret of CA-OONS against the origin does not grow with T",
-            place="Theorem 4.1, (8) read at u = 0",
-        ),
+        *theorems("flat", growth("CA-OONS") < FLAT, on=_PANELS,
+                  says="O~(0) at u = 0: regret of CA-OONS against the origin does not grow with T",
+                  place="Theorem 4.1, (8) read at u = 0"),
         *observations(
             "ca-oons-root-t",
             growth("CA-OONS") < 0.5,
@@ -76,20 +62,12 @@ ORIGIN = STUDY.experiment(
             says="at u = 0 G^2 (sigma_1:T + G_1:T)^(1/2) is left: regret of CLA-OONS grows at most as T^(1/2)",
             place="Theorem 4.5",
         ),
-        *observations(
-            "small-radii",
-            mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"),
-            on=_PANELS,
-            says="radii 1, 1/2, ... beside the paper's 2, 4, ... cut the regret against the origin",
-        ),
-        *observations(
-            "keeps-wealth",
-            share("KT betting", of="regret", at_most=1.001 * _BET) > always(200),
-            on=_PANELS,
-            says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
-            place="Orabona & Pal 2016",
-            least=200,
-        ),
+        *observations("small-radii", mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"), on=_PANELS,
+                      says="radii 1, 1/2, ... beside the paper's 2, 4, ... cut the regret against the origin"),
+        *observations("keeps-wealth", share("KT betting", of="regret", at_most=1.001 * _BET) > always(200),
+                      on=_PANELS,
+                      says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
+                      place="Orabona & Pal 2016", least=200),
     ),
     notes=(
         "At u = 0 the statement of Theorem 4.1, (8), is O~(0), a bound of 0 whatever its constants; its proof has "
@@ -101,4 +79,4 @@ ORIGIN = STUDY.experiment(
     ),
     interpretations={"values": VALUES},
     figures=(Curves(logarithmic=True),),
-)
+)  # fmt: skip

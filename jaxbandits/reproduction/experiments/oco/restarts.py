@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.oco import CLAOONS, LinearLosses, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Curves, Panel, always, observations, share, theorems
+from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS, THEORY
+from jaxbandits.reproduction.sentences import always, observations, share, theorems
 from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
@@ -69,34 +70,14 @@ RESTARTS = THEOREMS.experiment(
     meters=(Meter("restarts", restarted, "sum"), Meter("radius", lambda r: r.state.bound, "last")),
     derive=shares,
     claims=(
-        *theorems(
-            "few-updates",
-            share("CLA-OONS", of="restarts_over_log") > always(200),
-            says="D_t is updated at most O(log T) times, constant 1: log2(T)",
-            place="Section 4.2",
-            **_ROWS,
-        ),
-        *observations(
-            "half-as-many",
-            share("CLA-OONS", of="restarts_over_half_log") > always(200),
-            says="D_t is updated at most log2(T) / 2 + 2 times",
-            place="Appendix E",
-            **_ROWS,
-        ),
-        *theorems(
-            "radius-as-printed",
-            share("CLA-OONS", of="radius_over_root") > always(200),
-            says="as printed, max D_t < sqrt(T)",
-            place="Appendix E",
-            **_ROWS,
-        ),
-        *observations(
-            "radius-as-updated",
-            share("CLA-OONS", of="radius_over_root", at_most=2.0) > always(200),
-            says="what follows from the update: max D_t <= 2 sqrt(T)",
-            place="Appendix E",
-            **_ROWS,
-        ),
+        *theorems("few-updates", share("CLA-OONS", of="restarts_over_log") > always(200),
+                  says="D_t is updated at most O(log T) times, constant 1: log2(T)", place="Section 4.2", **_ROWS),
+        *observations("half-as-many", share("CLA-OONS", of="restarts_over_half_log") > always(200),
+                      says="D_t is updated at most log2(T) / 2 + 2 times", place="Appendix E", **_ROWS),
+        *theorems("radius-as-printed", share("CLA-OONS", of="radius_over_root") > always(200),
+                  says="as printed, max D_t < sqrt(T)", place="Appendix E", **_ROWS),
+        *observations("radius-as-updated", share("CLA-OONS", of="radius_over_root", at_most=2.0) > always(200),
+                      says="what follows from the update: max D_t <= 2 sqrt(T)", place="Appendix E", **_ROWS),
     ),
     notes=(
         "D doubles at least at every restart, and no restart leaves D_t^2 below the sum of gradients' norms (each over "
@@ -108,4 +89,4 @@ RESTARTS = THEOREMS.experiment(
         Curves(x="log2_of_rounds"),
         Curves(metric="radius_over_root", x="log2_of_rounds", limit=2.0, name="radius"),
     ),
-)
+)  # fmt: skip

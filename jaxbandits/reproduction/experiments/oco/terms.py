@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import CLAOONS, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Against, Curves, Panel, exponent_of, growth_over, mean, observations
+from jaxbandits.reproduction.engine import Against, Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, share_of_bound
+from jaxbandits.reproduction.sentences import exponent_of, growth_over, mean, observations
 from jaxbandits.theory.oco import theorem_4_5
 
 HORIZON, _NOISE, _NORM = 2**14, 0.2, 4.0
@@ -57,13 +58,9 @@ TERMS = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 40),
     claims=(
-        *observations(
-            "within-bound",
-            mean("CLA-OONS", of="share_of_bound") < 1.0,
-            on=(*_NORMS, *_SCALES),
-            says="regret of CLA-OONS ends below the sum of the terms, hidden constants and logarithms 1",
-            place="Theorem 4.5",
-        ),
+        *observations("within-bound", mean("CLA-OONS", of="share_of_bound") < 1.0, on=(*_NORMS, *_SCALES),
+                      says="regret of CLA-OONS ends below the sum of the terms, hidden constants and logarithms 1",
+                      place="Theorem 4.5"),
         *(
             claim
             for id, axis, panels, law in (
@@ -85,4 +82,4 @@ TERMS = STUDY.experiment(
         "G. The bound hides constants and logarithms: 1 for them is a reading of ours.",
     ),
     figures=(Against("||u||, or G"), Curves(logarithmic=True)),
-)
+)  # fmt: skip

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import Alternating, LinearLosses
-from jaxbandits.reproduction.engine import Against, Panel, growth_over, mean, observations
+from jaxbandits.reproduction.engine import Against, Panel
 from jaxbandits.reproduction.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, share_of_bound
+from jaxbandits.reproduction.sentences import growth_over, mean, observations
 from jaxbandits.theory.oco import visible_bound
 
 _AMPLITUDE_PANELS = {f"m-{amplitude:g}": amplitude for amplitude in (0.05, 0.1, 0.2, 0.4, 0.8)}
@@ -37,18 +38,12 @@ VARIATION = STUDY.experiment(
     derive=share_of_bound,
     record_points=("log", 20),
     claims=(
-        *observations(
-            "within-bound",
-            mean("OONS", "OONS, practical", of="share_of_bound") < 1.0,
-            on=_AMPLITUDE_PANELS.keys(),
-            says="{label} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
-            place="Theorem 3.2",
-        ),
-        *observations(
-            "grows-as-variation",
-            growth_over(_AMPLITUDE_PANELS, "m", *_OPTIMISTIC) < 1.0,
-            says="regret grows at most in proportion to Sigma",
-        ),
+        *observations("within-bound", mean("OONS", "OONS, practical", of="share_of_bound") < 1.0,
+                      on=_AMPLITUDE_PANELS.keys(),
+                      says="{label} ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
+                      place="Theorem 3.2"),
+        *observations("grows-as-variation", growth_over(_AMPLITUDE_PANELS, "m", *_OPTIMISTIC) < 1.0,
+                      says="regret grows at most in proportion to Sigma"),
     ),
     notes=(
         "Linear losses on the unit ball of R^2; the noise is small, s = 0.05, and learners are given G = 1 throughout.",
@@ -59,4 +54,4 @@ VARIATION = STUDY.experiment(
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("m"),),
-)
+)  # fmt: skip
