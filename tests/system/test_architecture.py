@@ -92,7 +92,7 @@ def test_reports_know_no_particular_experiment():
     for path in (path for room in rooms for path in (PACKAGE / "reproduction" / room).glob("*.py")):
         for name in _all_imports(path):
             if name.startswith("jaxbandits.reproduction"):
-                assert name.split(".")[2:3] [0] in rooms, f"{path.name} imports {name}"
+                assert name.split(".")[2:3][0] in rooms, f"{path.name} imports {name}"
 
 
 def test_folders_of_experiments_hold_experiments_and_nothing_else():
