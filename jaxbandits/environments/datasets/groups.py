@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
-from jaxbandits.base.labels import number_labels
+from jaxbandits.base.labels import MANY_ROWS, describe_names, number_labels, warn_if_distinct
 from jaxbandits.environments.datasets.files import Path, read_examples
 from jaxbandits.environments.datasets.streams import finish, load_libsvm, read_npz
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Groups:
     """Rows with a label and a group; its arrays are read-only copies.
 
@@ -54,6 +54,10 @@ class Groups:
         sizes = np.bincount(group, minlength=len(names))
         if not sizes.all():
             raise InputError(f"group {names[int(np.argmin(sizes))]!r} has no rows")
+        warn_if_distinct("Groups", "rows", len(labels), "groups", len(names))
+        if len(labels) >= MANY_ROWS and np.array_equal(np.sort(labels), labels.min() + np.arange(len(labels))):
+            what = f"Groups: the {len(labels):,} labels are consecutive whole numbers, each once, as row numbers are"
+            warnings.warn(what, stacklevel=4)
         for name, array in (("features", features), ("labels", labels), ("group", group.astype(np.int32))):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -106,6 +110,11 @@ class Groups:
         numbered = columns.labels("group", group, groups, "groups")
         numbers = columns.matrix("features", features), columns.numbers("label", label)
         return cls(*numbers, numbered.numbers, numbered.names, source)
+
+    def __repr__(self) -> str:
+        """Return sizes, the groups in their order, and the source."""
+        groups = describe_names("groups", self.names)
+        return f"Groups({len(self):,} rows; {self.dim:,} features; {groups}; source {format_value(self.source)})"
 
     def __len__(self) -> int:
         """Return n, the number of rows."""
