@@ -11,7 +11,7 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
-from jaxbandits.base.labels import listed
+from jaxbandits.base.labels import describe_names, listed, names_of_arms
 from jaxbandits.environments.data.logged_replay import LoggedReplay
 from jaxbandits.environments.data.logs import Log
 from jaxbandits.results import intervals, off_policy
@@ -116,7 +116,7 @@ def evaluate(
         None if model is None else _per_action("model", *_called("model", model, log), log),
         level=level, interval=interval,
         largest=np.sqrt(len(log)) if largest is None else ranges.real("largest", largest, "(0, inf)"),
-        bounds=_bounds(log, probabilities, interval, reward_range, max_weight),
+        bounds=_bounds(log, probabilities, interval, reward_range, max_weight), actions=_named_actions(log),
     )  # fmt: skip
     _warn(log, probabilities, weight)
     if interval != "bernstein":
@@ -220,8 +220,8 @@ def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np
     found = np.broadcast_to(found, (n, k)) if found.shape == (k,) else found
     if found.shape != (n, k):
         raise InputError(
-            f"{name} must have a row for each of the {n} events and a column for each of the {k} actions, "
-            f"{listed(log.actions)}, got shape {found.shape}"
+            f"{name} must have a row for each of the {n} events and a column for each of the "
+            f"{describe_names('actions', log.actions)}; got shape {found.shape}"
         )
     return found if order is None else found[order]
 
@@ -314,6 +314,11 @@ def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
     )
 
 
+def _named_actions(log: Log) -> str:
+    """Return the actions in their order, as tables print them; "" where their names are the numbers from 0."""
+    return describe_names("actions", log.actions) if names_of_arms(log.actions) else ""
+
+
 def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> PolicyValues:
     """Replay a learner: the mean reward of the rounds that counted, over trials."""
     replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
@@ -342,4 +347,4 @@ def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> Polic
     half = float(np.mean(quantiles * spread / np.sqrt(count)))
     value = float(mean.mean())
     row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)
-    return PolicyValues([row], level, "student, of the path on this log")
+    return PolicyValues([row], level, "student, of the path on this log", _named_actions(log))

@@ -8,6 +8,7 @@ before 10, whether they are written as numbers or as text. Other text is sorted,
 nobody has chosen that order.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.ranges import check_concrete, is_missing, place
 
 MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"})  # as text files write it
+MANY_ROWS = 20  # from which a name for every second row is taken for a mistake
 _SHOWN = 4  # names that a message lists
 _LARGEST_FLOAT = 2.0**53  # above it different whole numbers are one float
 
@@ -92,6 +94,23 @@ def listed(names: Sequence[str]) -> str:
     """Join the first names and say how many there are: "a, b, c, d, ... (12)"."""
     more = f", ... ({len(names):,})" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
+
+
+def warn_if_distinct(owner: str, rows: str, n_rows: int, what: str, n_names: int) -> None:
+    """Warn where more than every second row has a name of its own, as a column of ids or numbers has."""
+    if n_rows >= MANY_ROWS and n_names > n_rows / 2:
+        warnings.warn(f"{owner}: {n_rows:,} {rows} have {n_names:,} different {what}", stacklevel=5)
+
+
+def describe_names(plural: str, names: Sequence[str]) -> str:
+    """Return number, order and first names of something: "3 actions in alphabetical order: a, b, c"."""
+    is_sorted = len(names) > 1 and not all(map(_is_digits, names)) and list(names) == sorted(names)
+    return f"{len(names):,} {plural}{' in alphabetical order' if is_sorted else ''}: {listed(names)}"
+
+
+def names_of_arms(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of arms, () where these are the numbers from 0, which need none."""
+    return () if list(names) == [str(k) for k in range(len(names))] else tuple(names)
 
 
 def _categories(values: Any) -> Any:

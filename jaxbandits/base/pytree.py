@@ -98,8 +98,11 @@ def pytree(cls: type[T]) -> type[T]:
     """
     if not isinstance(cls, type):
         raise InputError(f"@pytree stands above a class, got {format_value(cls)}")
+    has_repr = "__repr__" in vars(cls)
     cls = dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
     fields = dataclasses.fields(typing.cast(Any, cls))
+    if not has_repr and any(map(is_shared, fields)):
+        typing.cast(Any, cls).__repr__ = _repr_by_shapes
     for field in fields:
         check_interval(f"{cls.__name__}.{field.name}", field.metadata.get(_RANGE))
     meta = [f.name for f in fields if is_static(f)]
@@ -121,6 +124,16 @@ def pytree(cls: type[T]) -> type[T]:
     # one class can get the compiled program of another.
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     return cls
+
+
+def _repr_by_shapes(obj: Any) -> str:
+    """Return the fields of an object, one line; of data the shapes only."""
+    parts = []
+    for field in dataclasses.fields(obj):
+        value = getattr(obj, field.name)
+        shapes = ", ".join(str(list(np.shape(leaf))) for leaf in jax.tree.leaves(value))
+        parts.append(f"{field.name}={f'<data {shapes}>' if is_shared(field) else format_value(value)}")
+    return f"{type(obj).__name__}({', '.join(parts)})"
 
 
 def named_constructors(cls: type) -> dict[str, Callable[..., Any]]:

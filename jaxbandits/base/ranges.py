@@ -3,9 +3,11 @@
 Every function takes the name that an error message gives the value, and raises `InputError` of one line.
 """
 
+import datetime
 import decimal
 import functools
 import numbers as numbers_abc
+import re
 from typing import Any
 
 import jax
@@ -81,7 +83,7 @@ def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
     if array.dtype == object and array.ndim:
         array = _numbers_of_objects(name, needs, array)
     if not (array.dtype.kind == "b" or is_real(array)):
-        raise InputError(f"{needs}, got {format_value(value)}{_ENCODE if array.dtype.kind in 'UST' else ''}")
+        raise InputError(f"{needs}, got {format_value(value)}{_advice(array.ravel()[:1])}")
     if shapes and (array.ndim not in {len(axes_of(shape)) for shape in shapes} or not array.size):
         raise InputError(f"{name} must have shape {' or '.join(shapes)}, got {array.shape}")
     if np.ma.is_masked(value):
@@ -96,7 +98,24 @@ def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
 
 
 _ENCODE = ": text becomes numbers by one-hot encoding, such as pandas.get_dummies or polars' to_dummies"
+_DATES = (
+    ": these are dates; as `time` of a log give them parsed (pandas.to_datetime, polars' str.to_datetime), elsewhere "
+    "as numbers, such as (d - d.min()).dt.total_seconds()"
+)
+_DATE = re.compile(r"\s*(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})(\D|$)")
 _FILL = ": fill in or leave out rows with missing values"
+
+
+def holds_dates(array: np.ndarray) -> bool:
+    """Return whether all entries of an array are dates: not text, but parsed ones."""
+    return array.dtype.kind == "M" or all(isinstance(entry, datetime.date) for entry in array.flat)
+
+
+def _advice(entry: np.ndarray) -> str:
+    """Return what to do with an array `[1]` or `[0]` that holds an entry that is no number; "" for most."""
+    if entry.size and (holds_dates(entry) or (isinstance(entry[0], str) and _DATE.match(entry[0]))):
+        return _DATES
+    return _ENCODE if entry.size and isinstance(entry[0], (str, bytes)) else ""
 
 
 def axes_of(shape: str) -> list[str]:
@@ -118,7 +137,7 @@ def _numbers_of_objects(name: str, needs: str, array: np.ndarray) -> np.ndarray:
         where = place(bad.reshape(array.shape))
         if is_missing(first):
             raise InputError(f"{name} must be finite, but {where} is missing{_FILL}")
-        raise InputError(f"{needs}, but {where} holds {format_value(first)}{_ENCODE if isinstance(first, str) else ''}")
+        raise InputError(f"{needs}, but {where} holds {format_value(first)}{_advice(array.ravel()[[np.argmax(bad)]])}")
     try:
         return array.astype(np.float64)
     except OverflowError:

@@ -26,12 +26,16 @@ def _list(arguments: argparse.Namespace) -> int:
 
     for name, data_set in published.DATA_SETS.items():
         path = published.find(name)
-        users = [experiment.name for experiment in EXPERIMENTS.values() if data_set_of(experiment) == name]
+        missing = f"  not here: jaxbandits data fetch {name}"
+        if data_set.by_hand:
+            missing = f"  not here, and not fetched: {published.by_hand(name)}"
+        taking = [x for x in EXPERIMENTS.values() if x.from_file is not None]
+        users = [x.name for x in taking if name in map(str.lower, x.stand_ins.values())]
         print(
             f"{name}: {data_set.title}",
             f"  terms: {data_set.terms}",
             f"  used by: {', '.join(users) or 'no experiment'}",
-            f"  here: {path}" if path else f"  not here: jaxbandits data fetch {name}",
+            f"  here: {path}" if path else missing,
             sep="\n",
         )
     print(f"directory: {published.directory()} (JAXBANDITS_DATA names another)")

@@ -261,9 +261,10 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
     changed = dict(part.settings)
     slow = changed.pop("without", ())
     try:
+        experiment, data = _with_data(experiment, arguments.data)
         here = labels_of(experiment, changed["preset"], changed["horizon"])
         changed["exclude"] = [*arguments.exclude, *(label for label in slow if label in here)]
-        _reproduce_one(experiment, arguments.data, out / name, argparse.Namespace(**(vars(arguments) | changed)))
+        _reproduce_one(experiment, data, out / name, argparse.Namespace(**(vars(arguments) | changed)))
         worked = True
     except InputError as error:
         print(f"jaxbandits: {name}: {error}", file=sys.stderr)
@@ -278,7 +279,8 @@ def _captured(name: str, part: "BudgetRun", out: Path, arguments: argparse.Names
 
     printed, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
-        outcome = _run_part(EXPERIMENTS[name], part, out, arguments)
+        experiment = EXPERIMENTS[name] if arguments.data is None else EXPERIMENTS[name].with_data(arguments.data)
+        outcome = _run_part(experiment, part, out, arguments)
     return outcome._replace(printed=printed.getvalue(), errors=errors.getvalue())
 
 

@@ -64,16 +64,22 @@ class PolicyValue(NamedTuple):
 class PolicyValues(ResultTable[PolicyValue]):
     """Estimates of one policy by several methods, which print as a table."""
 
-    def __init__(self, rows: list[PolicyValue], level: float, interval: str):
+    def __init__(self, rows: list[PolicyValue], level: float, interval: str, actions: str = ""):
         """Make a table of rows.
 
         Args:
           rows: the estimates.
           level: of their intervals.
           interval: what they are, such as "bootstrap", "bernstein" or "student".
+          actions: number, order and names of the actions, printed below.
         """
+        self.actions = actions
         header = [f"{100 * level:g} % {interval}" if name == "interval" else name for name in _COLUMNS]
         super().__init__(rows, header, _cells)
+
+    def __repr__(self) -> str:
+        """Return the table, and the actions in their order."""
+        return super().__repr__() + (f"\n{self.actions}" if self.actions else "")
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw every estimate with its interval.
@@ -113,6 +119,7 @@ def estimate_values(
     interval: str,
     largest: float,
     bounds: Bounds,
+    actions: str = "",
 ) -> PolicyValues:
     """Estimate the mean reward of a policy.
 
@@ -126,6 +133,7 @@ def estimate_values(
       interval: "bootstrap", "bernstein" or "student".
       largest: M.
       bounds: of weights and rewards.
+      actions: what the table says of their names.
 
     Raises:
       InputError: for another interval.
@@ -160,7 +168,7 @@ def estimate_values(
     ]
     if interval == "bernstein":
         values = [_inside(row, bounds) for row in values]
-    return PolicyValues(values, level, interval)
+    return PolicyValues(values, level, interval, actions)
 
 
 def _inside(row: PolicyValue, bounds: Bounds) -> PolicyValue:

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.labels import listed, number_labels
+from jaxbandits.base.labels import describe_names, listed, names_of_arms, number_labels
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL, floats, integer
 from jaxbandits.environments.data import rows
@@ -81,6 +81,7 @@ class LoggedReplay:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     order: str = static("given", doc='"given" or "shuffled"')
     as_context: bool = static(False, BOOL, "whether contexts [n, p] are shown as one context for all arms")
+    actions: tuple[str, ...] = static((), doc="names of the arms in their order; (): numbers from 0")
 
     @classmethod
     def from_log(
@@ -132,7 +133,7 @@ class LoggedReplay:
         if log.propensity is not None and np.ptp(log.propensity) > 0.0:
             keep = log.propensity.min() / log.propensity
         events = Events(log.context, log.action, log.reward, keep)
-        made = cls(log=events, n_arms=log.n_actions, **settings)
+        made = cls(log=events, n_arms=log.n_actions, actions=names_of_arms(log.actions), **settings)
         validate(made)
         if log.propensity is None or np.allclose(log.propensity, 1.0 / log.n_actions, rtol=1e-3):
             _warn_unless_uniform(log)
@@ -230,8 +231,18 @@ class LoggedReplay:
         if self.log.keep is not None and np.shape(self.log.keep) != (n,):
             raise InputError(f"LoggedReplay.log.keep must have one entry an event, got {np.shape(self.log.keep)}")
         rows.check_order("order of LoggedReplay", self.order, ("given", "shuffled"))
+        if self.actions and len(self.actions) != self.n_arms:
+            raise InputError(f"LoggedReplay.actions must name {self.n_arms} arms, got {len(self.actions)}")
         if self.as_context and (self.log.seen is None or np.ndim(self.log.seen) != 2):
             raise InputError("LoggedReplay.as_context is for contexts of shape (n, p), and the log has none")
+
+    def __repr__(self) -> str:
+        """Return sizes, the actions in their order, and settings."""
+        events = f"{np.shape(self.log.reward)[0]:,} events" + (
+            " with propensities" if self.log.keep is not None else ""
+        )
+        actions = describe_names("actions", self.actions) if self.actions else f"{self.n_arms:,} actions"
+        return f"LoggedReplay({events}; {actions}; {rows.describe(self)})"
 
     @property
     def dim(self) -> int:
@@ -303,6 +314,7 @@ def _warn_unless_uniform(log: Log) -> None:
     from scipy.stats import chi2
 
     counts = log.counts
+    given = "without propensities all are taken to be" if log.propensity is None else "all propensities are"
     shares = f"arm {log.actions[counts.argmax()]} has {counts.max() / n:.0%} of {n:,} events, 1/K is {1 / k:.0%}"
     found = [(*_dependence(np.ones((n, 1)), log.action, k), shares)]
     if log.context is not None and log.context.ndim == 2:
@@ -313,8 +325,9 @@ def _warn_unless_uniform(log: Log) -> None:
     for statistic, degrees, what in found:
         if n >= 5 * k * degrees / (k - 1) and degrees and chi2.sf(statistic, degrees) < _SURE:
             warnings.warn(
-                f"LoggedReplay: the log is not uniform ({what}), so its mean_reward is biased: give propensities, or "
-                "use jaxbandits.data.evaluate with propensities",
+                f"LoggedReplay: {given} 1/K = {1 / k:.3g}, but the log is not uniform ({what}): mean_reward is "
+                "biased; give the probabilities of the arms that were played, or use jaxbandits.data.evaluate with "
+                "propensities",
                 stacklevel=3,
             )
             return

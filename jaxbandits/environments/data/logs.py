@@ -7,6 +7,7 @@ A number k stands for the k-th of `actions`, everywhere: in policies, in replays
 """
 
 import dataclasses
+import datetime
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +17,12 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns, constant_columns
-from jaxbandits.base.labels import Labels, listed, number_labels
+from jaxbandits.base.labels import Labels, describe_names, listed, number_labels, warn_if_distinct
 from jaxbandits.environments.data import rows
 
 _STANDARD_ERRORS = 5.0  # between what propensities average to and what they must, before a warning
+_UNSEEN = 15.0  # expected events of a kind of which none is seen with probability 3e-7, that of 5 standard errors
+_ROUNDING = 0.02  # of propensities, relative
 _MOST_ACTIONS = 10**6  # each has a name
 _FEWEST = 50  # events from which that is looked at
 
@@ -62,6 +65,13 @@ class Log:
             ranges.check_range("propensity", self.propensity, "(0, 1]")
             _check_propensities(self.propensity, self.action, self.actions)
         rows.check_fits("context", self.context, n, self.n_actions)
+        warn_if_distinct("Log", "events", n, "actions", int(np.count_nonzero(self.counts)))
+        if self.is_sorted_text and self.context is not None and self.context.ndim == 3:
+            warnings.warn(
+                f"Log: the arms of context [n, K, d] are taken for the {describe_names('actions', self.actions)}: give "
+                "actions=[...] in the order of the arms",
+                stacklevel=4,
+            )
         if self.context is not None and self.context.ndim == 2 and n > 1:
             for k, value in constant_columns(self.context):
                 which = f"column {self.columns[k]!r}" if self.columns else f"column {k} (from 0)"
@@ -149,8 +159,7 @@ class Log:
 
     def __repr__(self) -> str:
         """Return sizes, the actions in their order, and ranges."""
-        order = " in alphabetical order" if self.is_sorted_text else ""
-        parts = [f"{len(self):,} events", f"{self.n_actions:,} actions{order}: {listed(self.actions)}"]
+        parts = [f"{len(self):,} events", describe_names("actions", self.actions)]
         parts.append(f"mean reward {self.reward.mean():.4g} in [{self.reward.min():g}, {self.reward.max():g}]")
         if self.propensity is not None:
             parts.append(f"propensity in [{self.propensity.min():.3g}, {self.propensity.max():.3g}]")
@@ -213,26 +222,59 @@ def _given(context: Any) -> bool:
 def _order(column: Any) -> np.ndarray:
     """Return the rows in the order of a column of numbers or dates; equal ones as they stand."""
     array = np.asarray(column)
-    if array.dtype.kind == "M":
-        if np.isnat(array).any():
-            raise InputError(f"time must have no missing entries, but {ranges.place(np.isnat(array))} is missing")
+    is_date = array.dtype.kind == "M"
+    missing = np.isnat(array) if is_date else np.array([ranges.is_missing(entry) for entry in array.flat], bool)
+    if array.dtype.kind not in "MO" or not (is_date or ranges.holds_dates(array[~missing])):
+        return np.argsort(ranges.floats("time", column, "(n,)"), kind="stable")
+    if missing.any():
+        raise InputError(f"time must have no missing entries, but {ranges.place(missing)} is missing")
+    if not is_date:  # Python compares two dates of one zone by the clock on the wall, which shows an hour twice
+        instants = [when.astimezone(datetime.UTC) if getattr(when, "tzinfo", None) else when for when in array]
+        array = np.fromiter(instants, object, len(array))
+    try:
         return np.argsort(array, kind="stable")
-    return np.argsort(ranges.floats("time", column, "(n,)"), kind="stable")
+    except TypeError as error:
+        raise InputError(f"time must be dates that can be compared: {error}") from None
 
 
 def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tuple[str, ...]) -> None:
-    """Warn where the mean of 1/p is not what it must be: the number of actions that can be played.
+    """Warn, once, where propensities are not the probabilities of the actions that were played.
 
-    It lies between the number of actions in the log and that of all of them.
+    If they are, the mean of 1{action = a} / p over events has the expectation P(a is playable) <= 1, and that of 1/p is
+    the mean number of playable actions <= K. Where p > 1/2, other actions are played (1 - p) / p times as often on
+    average, with propensities below 1/2.
     """
-    n, inverse, logged = len(propensity), 1.0 / propensity, len(np.unique(action))
-    error = inverse.std() / np.sqrt(n)
-    away = max(inverse.mean() - len(actions), logged - inverse.mean())
-    if n < _FEWEST or away <= _STANDARD_ERRORS * error + 1e-6:
+    n, k, inverse = len(propensity), len(actions), 1.0 / propensity
+    if n < _FEWEST:
         return
-    warnings.warn(
-        f"Log: 1/propensity averages {inverse.mean():.3g} (standard error {error:.2g}), but with the probabilities of "
-        f"the actions that were played it averages the number of playable ones; there are {len(actions)} actions, "
-        f"{logged} of them in the log",
-        stacklevel=5,
-    )
+    mean, sums, squares = inverse.mean(), *(np.bincount(action, terms, k) for terms in (inverse, inverse**2))
+    error, errors = inverse.std() / np.sqrt(n), np.sqrt(np.maximum(squares / n - (sums / n) ** 2, 0.0) / n)
+    others = np.sum(inverse[propensity > 0.5] - 1.0)
+    has_too_few_others = others - np.count_nonzero(propensity < 0.5) > _STANDARD_ERRORS * np.sqrt(others)
+    above = sums / n - 1.0 - _margin(1.0, errors, n)
+    worst = int(np.argmax(above))
+    if has_too_few_others or mean > k + _margin(k, error, n):
+        what = (
+            f"1/propensity averages {mean:.3g} (standard error {error:.2g}), but with the probabilities of the actions "
+            f"that were played it averages the number of playable ones; there are {k} actions, "
+            f"{np.count_nonzero(sums)} of them in the log"
+        )
+    elif above[worst] > 0.0:
+        what = (
+            f"1/propensity, summed over the events with action {actions[worst]!r} and divided by all {n:,}, is "
+            f"{sums[worst] / n:.3g} (standard error {errors[worst]:.2g}), but with the probabilities of the actions "
+            "that were played it is at most 1 on average"
+        )
+    else:
+        return
+    warnings.warn(f"Log: {what}", stacklevel=5)
+
+
+def _margin(expected: float, error: Any, n: int) -> Any:
+    """Return by how much a mean of n terms 1{..} / p may exceed its expectation without a warning.
+
+    5 standard errors: the terms are skewed to the right, for which a mean rarely exceeds its own standard errors.
+    Where p > 1/2 the rare terms are 0: as many as an event of probability 3e-7 leaves unseen are added, of at most 2
+    each. And 2 % for rounding, such as 0.33 for 1/3.
+    """
+    return _STANDARD_ERRORS * error + 2.0 * _UNSEEN / n + _ROUNDING * expected

@@ -72,6 +72,14 @@ def dim_of(seen: Any, n_arms: int) -> int:
     return n_arms * seen.shape[1] if seen.ndim == 2 else seen.shape[2]
 
 
+def describe(environment: Any) -> str:
+    """Return shape and use of what a bandit shows, and the order of its rows."""
+    data = environment.log if hasattr(environment, "log") else environment.table
+    shape = None if data.seen is None else np.shape(data.seen)
+    shown = "no context" if shape is None else f"{'context' if len(shape) == 2 else 'arms'} {list(shape)}"
+    return f"{shown}{' as one context' if environment.as_context else ''}; order {environment.order}"
+
+
 def check_fits(name: str, seen: Any, n: int, n_arms: int) -> None:
     """Raise InputError unless these are contexts `[n, p]` or arms `[n, K, d]` of n rows, all finite, or None."""
     if seen is None:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.frames import Columns, constant_columns
-from jaxbandits.base.labels import Labels
+from jaxbandits.base.labels import Labels, describe_names, names_of_arms, warn_if_distinct
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
@@ -44,9 +44,6 @@ class TableOutcome(NamedTuple):
     arm_reward: jax.Array  # [K]
 
 
-_MANY_ROWS = 20  # from which a label for every second row is taken for a mistake
-
-
 @pytree
 class TableBandit:
     """A bandit on the rows of a table that knows all rewards.
@@ -63,6 +60,7 @@ class TableBandit:
     table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
     order: str = static("iid", doc='"iid", "shuffled" every pass, or "given"')
     as_context: bool = static(False, BOOL, "whether contexts [n, p] are shown as one context for all arms")
+    classes: tuple[str, ...] = static((), doc="names of the arms in their order; (): numbers from 0")
 
     @classmethod
     def from_table(
@@ -87,11 +85,9 @@ class TableBandit:
         n, n_classes = len(labels.numbers), len(labels.names)
         if n_classes < 2:
             raise InputError(f"labels must be of at least two kinds, got {n_classes}")
-        if n >= _MANY_ROWS and n_classes > n / 2:
-            warnings.warn(
-                f"TableBandit: {n:,} rows have {n_classes:,} different labels, each of them an arm", stacklevel=3
-            )
-        made = cls(table=RewardTable(features, labels.numbers[:, None] == np.arange(n_classes)), **settings)
+        warn_if_distinct("TableBandit", "rows", n, "labels, each of them an arm", n_classes)
+        rewards = labels.numbers[:, None] == np.arange(n_classes)
+        made = cls(table=RewardTable(features, rewards), classes=names_of_arms(labels.names), **settings)
         validate(made)
         return made
 
@@ -167,8 +163,16 @@ class TableBandit:
             raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
         rows.check_fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
         rows.check_order("order of TableBandit", self.order)
+        if self.classes and len(self.classes) != self.n_arms:
+            raise InputError(f"TableBandit.classes must name {self.n_arms} arms, got {len(self.classes)}")
         if self.as_context and (self.table.seen is None or np.ndim(self.table.seen) != 2):
             raise InputError("TableBandit.as_context is for contexts of shape (n, p), and the table has none")
+
+    def __repr__(self) -> str:
+        """Return sizes, the classes in their order, and settings."""
+        n, k = np.shape(self.table.rewards)
+        arms = describe_names("classes", self.classes) if self.classes else f"{k:,} arms"
+        return f"TableBandit({n:,} rows; {arms}; {rows.describe(self)})"
 
     @property
     def n_arms(self) -> int:

@@ -10,6 +10,7 @@ which leaves 45,222 in groups of 27020, 11883, 2144, 2084, 1363 and 728, each 36
 $d = 105$, with mean squared norm 6 + 8 + 1.
 """
 
+import functools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.labels import number_labels
-from jaxbandits.environments.datasets.files import TextFile, first_line, polars
+from jaxbandits.environments.datasets.files import TextFile, polars
 from jaxbandits.environments.datasets.groups import Groups
 
 if TYPE_CHECKING:
@@ -104,30 +105,20 @@ def load_adult(directory: str | os.PathLike[str]) -> Groups:
 def _people(path: Path) -> "pl.DataFrame":
     """Read the people of a file of whom every field is known."""
     pl = polars()
-    file = TextFile(path, names=NAMES, skip=int(first_line(path).startswith("|")), missing=())
+    file = TextFile(path, names=NAMES, comment="|", missing=())
     frame = file.read(dict.fromkeys(NAMES, "text"))
     frame = frame.with_columns(pl.col("income").str.strip_suffix("."))
-    file.require(
-        frame,
-        pl.col("income").is_in(["<=50K", ">50K"]),
-        lambda row: f"income must be <=50K or >50K, got {row['income']!r}",
-    )
+    is_known = frame["income"].is_in(["<=50K", ">50K"])
+    file.require(frame, "income", is_known, "income must be <=50K or >50K, got {!r}".format)
     for name in MEASUREMENTS:
-        file.require(
-            frame,
-            pl.col(name).str.contains(r"^(\?|-?[0-9]{1,15})$"),
-            lambda row, name=name: f"{name} must be a whole number or ?, got {row[name][:40]!r}",
-        )
+        is_number = frame[name].str.contains(r"^(\?|-?[0-9]{1,15})$")
+        file.require(frame, name, is_number, f"{name} must be a whole number or ?, got {{!r:.42}}".format)
     for field, (name, known) in CATEGORIES.items():
-        file.require(
-            frame,
-            pl.col(name).is_in(["?", *known, *_UNUSED.get(field, ())]),
-            lambda row, name=name, known=known: str(unknown_name(name, row[name][:40], known)),
-        )
+        is_known = frame[name].is_in(["?", *known, *_UNUSED.get(field, ())])
+        file.require(frame, name, is_known, functools.partial(unknown_name, name, known=known))
     complete = frame.filter(pl.all_horizontal(pl.col(NAMES) != "?"))
-    file.require(
-        complete, ~pl.col("workclass").is_in(_UNUSED[1]), lambda row: "a person who never worked has an occupation"
-    )
+    has_worked = ~complete["workclass"].is_in(_UNUSED[1])
+    file.require(complete, "workclass", has_worked, "a person who never worked has an occupation".format)
     return complete.with_columns(pl.col(list(MEASUREMENTS)).cast(pl.Int64))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.environments.datasets.files import TextFile, polars
+from jaxbandits.environments.datasets.files import TextFile
 
 MEASUREMENTS, COLUMNS, CLASSES = 10, 55, 7
 LODGEPOLE_PINE = 2
@@ -65,14 +65,11 @@ def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.n
 def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> tuple[np.ndarray, np.ndarray]:
     """Return columns `[n, p]` and the cover types `[n]` of every so many rows."""
     file = TextFile(path, names=[*map(str, range(COLUMNS))])
-    columns = [*map(str, features)]
-    cover_type = file.names[-1]
-    frame = file.read(dict.fromkeys([*columns, cover_type], "integer"), every)
-    file.require(
-        frame,
-        polars().col(cover_type).is_between(1, CLASSES),
-        lambda row: f"the cover type (column {COLUMNS}) must be from 1 to {CLASSES}, got {row[cover_type]}",
-    )
+    columns, cover_type = [*map(str, features)], file.names[-1]
+    frame = file.read(dict.fromkeys([*columns, cover_type], "integer"))
+    allowed = f"the cover type (column {COLUMNS}) must be from 1 to {CLASSES}, got {{}}"
+    file.require(frame, cover_type, frame[cover_type].is_between(1, CLASSES), allowed.format)
+    frame = frame[::every]
     return frame.select(columns).to_numpy(order="c").astype(np.float64), frame[cover_type].to_numpy()
 
 

@@ -7,8 +7,10 @@ Byte-order marks, Windows line ends, quotes and gzip are polars' business. Blank
 too, and a cell that holds nothing, or nothing that its column may hold, is an `InputError`.
 """
 
+import gzip
 import os
 import warnings
+import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 Path: TypeAlias = str | os.PathLike[str]
+_SEPARATORS = {",": "commas", "\t": "tabs", " ": "spaces"}
+_KINDS = {"number": "a finite number", "integer": "a whole number", "text": "a name"}
+_HINT = " (encode text as numbers, fill gaps or leave their rows out)"
 
 
 def polars() -> Any:
@@ -74,29 +79,23 @@ class TextFile:
         """
         if not isinstance(separator, str) or len(separator) != 1 or separator in '\r\n"':
             raise InputError(f"delimiter must be one character, got {format_value(separator)}")
-        self.path, self._header, self._skip, self._comment = path, ranges.flag("header", header), skip, comment
-        self._missing = list(missing)
-        self._settings: dict[str, Any] = {"separator": separator, "quote_char": quote}
-        self._settings |= {"has_header": header, "comment_prefix": comment, "skip_lines": skip}
+        self.path, self._missing, self._quote, self._separator = path, list(missing), quote, separator
+        self._header, self._skip, self._comment = ranges.flag("header", header), skip, comment
         check_readable(path)
-        try:
-            first = self._scan(n_rows=1, infer_schema=False, truncate_ragged_lines=True)
-        except polars().exceptions.PolarsError as error:
-            raise InputError(f"{path}: {_in_one_line(error)}") from None
-        cells = [_plain(name) for name in first.columns] if header else list(map(str, range(first.width)))
+        first, pl = self._scan(n_rows=1, truncate_ragged_lines=True), polars()
+        cells = _plain(pl.Series(first.columns)) if header else pl.Series(map(str, range(first.width)))
         if names and len(names) != len(cells):
-            self._refuse_width(first, names)
-        self.names: list[str] = list(names) or cells
-        numbers = sum(map(_is_number, cells))
+            fields = f"{' '.join(names[:6])}{' ...' * (len(names) > 6)}"
+            wanted = f"{len(names)} fields ({fields}) with {_SEPARATORS.get(separator, repr(separator))} between them"
+            raise InputError(f"{path}, line {self._lines()['number'][0]}: expected {wanted}, got {first.width}")
+        self.names: list[str] = list(names) or cells.to_list()
+        numbers = cells.cast(pl.Float64, strict=False).count()
         if header and 2 * numbers >= len(cells):
             warnings.warn(
                 f"{path}: {numbers} of {len(cells)} names in the first row are numbers ({', '.join(cells)[:60]}): give "
                 "header=False if it is data",
-                stacklevel=4,
+                stacklevel=5,
             )
-
-    def _scan(self, **reading: Any) -> "pl.DataFrame":
-        return _scan(self.path, **self._settings, **reading)
 
     def column(self, role: str, column: Any) -> str:
         """Return the name of a column that is given by its name, or by its number from 0 (negative: from the end).
@@ -104,163 +103,179 @@ class TextFile:
         Raises:
           InputError: for a column that there is not.
         """
-        if isinstance(column, bool) or not isinstance(column, (str, int, np.integer)):
-            raise InputError(f"{role} must be the name or the number of a column, got {format_value(column)}")
         width = len(self.names)
-        if not isinstance(column, str):
-            if not -width <= column < width:
-                raise InputError(
-                    f"{role} must lie in [{-width}, {width - 1}] for the {width} columns of {self.path}, got {column}"
-                )
-            return self.names[int(column)]
-        if not self._header:
+        if isinstance(column, str) and self._header:
+            if column not in self.names:
+                raise unknown_name(f"column of {self.path}", column, self.names)
+            return column
+        if isinstance(column, str):
             raise InputError(f"{role} {column!r} is a name, but header=False: give the number of a column")
-        if column not in self.names:
-            raise unknown_name(f"column of {self.path}", column, self.names)
-        return column
+        if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
+            raise InputError(f"{role} must be the name or the number of a column, got {format_value(column)}")
+        if not -width <= column < width:
+            allowed = f"[{-width}, {width - 1}] for the {width} columns of {self.path}"
+            raise InputError(f"{role} must lie in {allowed}, got {column}")
+        return self.names[int(column)]
 
-    def read(self, schema: Mapping[str, str], every: int = 1) -> "pl.DataFrame":
+    def read(self, schema: Mapping[str, str]) -> "pl.DataFrame":
         """Return columns as float64 ("number"), int64 ("integer") and text ("text"), and `line`, the line of each row.
 
         Args:
           schema: name of a column to what it holds; others are not looked at.
-          every: only every so many rows.
 
         Raises:
           InputError: naming file and line, when rows have too many cells, and for empty or ill-typed ones.
         """
         pl = polars()
         types = {"number": pl.Float64, "integer": pl.Int64, "text": pl.String}
-        positions = sorted(self.names.index(name) for name in schema)
-        wanted = [types[schema.get(name, "text")] for name in self.names]
-        reading: dict[str, Any] = {"columns": positions, "row_index_name": "line"}
-        try:
-            frame = self._scan(**reading, schema_overrides=wanted)
-        except pl.exceptions.PolarsError:  # a cell of another type, or too many of them: read text to find it
-            try:
-                frame = self._scan(**reading, infer_schema=False)
-            except pl.exceptions.PolarsError as error:
-                raise self._ragged(error) from None
+        positions = sorted(map(self.names.index, schema))
+        frame = self._scan(
+            [types[schema.get(name, "text")] for name in self.names], columns=positions, row_index_name="line"
+        )
         frame.columns = ["line", *(self.names[position] for position in positions)]
-        blank = frame.select(pl.all_horizontal(pl.all().exclude("line").is_null())).to_series()
-        if blank.any():
-            frame = frame.filter(~self._is_blank(frame, blank))
-        frame = frame[::every]
+        is_null = frame.select(pl.all_horizontal(pl.exclude("line").is_null())).to_series()
+        if is_null.any():  # a blank line, or one without entries in these columns
+            frame = frame.filter(~(is_null & (self._lines()["text"].str.strip_chars() == "").gather(frame["line"])))
         if not len(frame):
             raise InputError(f"{self.path} holds no rows")
-        return frame.select("line", *(self._converted(frame, name, types[kind]) for name, kind in schema.items()))
+        return frame.select("line", *(self._converted(frame, name, kind, types[kind]) for name, kind in schema.items()))
 
-    def _converted(self, frame: "pl.DataFrame", name: str, dtype: Any) -> "pl.Series":
+    def _converted(self, frame: "pl.DataFrame", name: str, kind: str, dtype: Any) -> "pl.Series":
         """Return a column in its type, every cell of which holds something."""
-        pl = polars()
-        column = frame[name]
-        is_text = column.dtype == pl.String
-        cells = column.str.strip_chars().str.replace(r'^"(.*)"$', "$1") if is_text else column
-        found = cells.cast(dtype, strict=False) if is_text else column
-        good = found.is_not_null() if dtype != pl.Float64 else found.is_finite().fill_null(False)
-        if dtype == pl.String:
-            good &= ~found.is_in(self._missing).fill_null(True)
-        if not good.all():
-            row = int((~good).arg_true()[0])
-            cell = cells[row] if is_text else column[row]
-            what = {pl.Float64: "a finite number", pl.Int64: "a whole number", pl.String: "a name"}[dtype]
-            shown = _short("" if cell is None else str(cell)) + _HINT * (dtype == pl.Float64)
-            self.refuse(frame, row, f"{self.title(name)} must be {what}, got {shown}")
+        cells = _plain(frame[name])
+        found = cells.cast(dtype, strict=False)
+        good = found.is_finite() if kind == "number" else found.is_not_null()
+        if kind == "text":
+            good &= ~found.is_in(self._missing)
+        if not good.fill_null(False).all():
+            row = int((~good.fill_null(False)).arg_true()[0])
+            cell = "" if cells[row] is None else str(cells[row])
+            shown = repr(cell if len(cell) <= 40 else cell[:37] + "...") + _HINT * (kind == "number")
+            self._refuse(frame, row, f"{self.title(name)} must be {_KINDS[kind]}, got {shown}")
         return found.alias(name)
 
     def title(self, name: str) -> str:
         """Return what messages call a column: its name and number from 1."""
         return f"column {self.names.index(name) + 1}" + (f" ({name})" if not name.isdigit() else "")
 
-    def refuse(self, frame: "pl.DataFrame", row: int, message: str) -> None:
-        """Raise the InputError of a row of what `read` returned, with its line."""
-        line = self._lines()["number"][int(frame["line"][row])]
-        raise InputError(f"{self.path}, line {line}: {message}")
-
-    def require(self, frame: "pl.DataFrame", good: Any, message: Callable[[dict[str, Any]], str]) -> None:
+    def require(self, frame: "pl.DataFrame", name: str, good: Any, message: Callable[[Any], object]) -> None:
         """Raise the InputError of the first row for which an expression is False.
 
         Args:
           frame: what `read` returned.
+          name: of a column.
           good: an expression of polars.
-          message: from the row to what is wrong with it.
+          message: from the cell in this column to what is wrong with it.
         """
         passed = frame.select(good).to_series()
         if not passed.all():
             row = int((~passed).arg_true()[0])
-            self.refuse(frame, row, message(frame.row(row, named=True)))
+            self._refuse(frame, row, str(message(frame[name][row])))
+
+    def _refuse(self, frame: "pl.DataFrame", row: int, message: str) -> None:
+        """Raise the InputError of a row of what `read` returned, with its line."""
+        raise InputError(f"{self.path}, line {self._lines()['number'][int(frame['line'][row])]}: {message}")
 
     def _lines(self) -> "pl.DataFrame":
         """Return the lines that are rows, `text`, and their numbers from 1 in the file, `number`."""
         pl = polars()
-        text = _raw_lines(self.path)
+        text = read_bytes(self.path).decode(errors="replace").split("\n")
         lines = pl.DataFrame({"text": text}).with_row_index("number", 1)[self._skip :]
         if self._comment is not None:
             lines = lines.filter(~pl.col("text").str.starts_with(self._comment))
         return lines[1:] if self._header else lines
 
-    def _is_blank(self, frame: "pl.DataFrame", candidates: "pl.Series") -> "pl.Series":
-        """Return True for the candidates whose line holds nothing, also in columns that were not read."""
-        blank = self._lines()["text"].str.strip_chars() == ""
-        return candidates & blank.gather(frame["line"])
+    def _scan(self, types: Sequence[Any] | None = None, **reading: Any) -> "pl.DataFrame":
+        """Read cells by polars: as these types, as text where a cell is of another type, or without types."""
+        pl = polars()
+        try:
+            return pl.read_csv(
+                os.fspath(self.path), separator=self._separator, quote_char=self._quote, has_header=self._header,
+                comment_prefix=self._comment, skip_lines=self._skip, schema_overrides=types, infer_schema=False,
+                **reading,
+            )  # fmt: skip
+        except pl.exceptions.NoDataError:
+            raise InputError(f"{self.path} holds no rows") from None
+        except OSError as error:
+            raise InputError(f"cannot read {self.path}: {error.strerror or error}") from None
+        except pl.exceptions.PolarsError as error:
+            if types is not None:
+                return self._scan(**reading)
+            raise self._unreadable(str(error)) from None
 
-    def _ragged(self, error: Exception) -> InputError:
-        """Return the InputError of the first row with too many cells, or of what polars says."""
-        lines, separator, width = self._lines(), self._settings["separator"], len(self.names)
-        cells = lines["text"].str.count_matches(separator, literal=True) + 1
-        more = (cells > width).arg_true()
-        if len(more):
-            row = int(more[0])
-            return InputError(
-                f"{self.path}, line {lines['number'][row]}: {cells[row]} cells, but the first row has {width}"
-            )
-        return InputError(f"{self.path}: {_in_one_line(error)}")
+    def _unreadable(self, said: str) -> InputError:
+        """Return the InputError of the first row with too many cells, or else of what polars says."""
+        if "utf-8" in said:
+            return InputError(f"{self.path}: not UTF-8 text")
+        lines, width = self._lines(), len(self.names) if hasattr(self, "names") else np.inf
+        cells = lines["text"].str.count_matches(self._separator, literal=True) + 1
+        if (cells > width).any():
+            row = int((cells > width).arg_true()[0])
+            where = f"{self.path}, line {lines['number'][row]}"
+            return InputError(f"{where}: {cells[row]} cells, but the first row has {width}")
+        return InputError(f"{self.path}: {' '.join(said.partition(chr(10) * 2)[0].split())[:120]}")
 
-    def _refuse_width(self, first: "pl.DataFrame", names: Sequence[str]) -> None:
-        expected = f"{len(names)} fields ({' '.join(names[:6])}{' ...' * (len(names) > 6)})"
-        between = _SEPARATORS.get(self._settings["separator"], repr(self._settings["separator"]))
-        line = 1 + self._skip
-        raise InputError(
-            f"{self.path}, line {line}: expected {expected} with {between} between them, got {first.width}"
-        )
+
+def read_examples(
+    path: Path, roles: Mapping[str, tuple[Any, str]], separator: str = ",", header: bool = False
+) -> list[np.ndarray]:
+    """Read the columns of some roles, and all others as features.
+
+    Args:
+      path: the file.
+      roles: to the name or number of a column, and what it holds, as in `TextFile.read`.
+      separator: one character between the cells.
+      header: True if the first row holds names.
+
+    Returns:
+      Features `[n, d]`, and `[n]` of each role; text is whole numbers if every cell is written as one.
+
+    Raises:
+      InputError: for a column that there is not, two roles of one, no features, and what `TextFile` refuses.
+    """
+    file = TextFile(path, separator=separator, header=header)
+    kinds = {file.column(role, column): kind for role, (column, kind) in roles.items()}
+    features = features_of(file, kinds, len(roles))
+    frame = file.read(dict.fromkeys(features, "number") | kinds)
+    columns = [labels_of(frame[name]) if kind == "text" else frame[name].to_numpy() for name, kind in kinds.items()]
+    return [frame.select(features).to_numpy(order="c"), *columns]
+
+
+def features_of(file: TextFile, others: Collection[str], n_roles: int = 1) -> list[str]:
+    """Return the columns of a file besides some, which `n_roles` roles have.
+
+    Raises:
+      InputError: without any, and when two roles have the same column.
+    """
+    if len(others) < n_roles:
+        raise InputError(f"label and group are the same column of {file.path}")
+    names = [name for name in file.names if name not in others]
+    if not names:
+        raise InputError(f"{file.path} needs a feature besides {', '.join(others)}: it has {len(file.names)} columns")
+    return names
 
 
 def labels_of(column: "pl.Series") -> np.ndarray:
     """Return a column of text, as whole numbers if every cell is written as one that int64 holds."""
-    pl = polars()
-    whole = column.str.contains(r"^(0|-?[1-9][0-9]*)$").all() and column.cast(pl.Int64, strict=False)
-    return column.to_numpy() if whole is False or whole.null_count() else whole.to_numpy()
+    whole = column.cast(polars().Int64, strict=False)
+    is_whole = not whole.null_count() and column.str.contains(r"^(0|-?[1-9][0-9]*)$").all()
+    return (whole if is_whole else column).to_numpy()
 
 
-_SEPARATORS = {",": "commas", "\t": "tabs", " ": "spaces"}
-_HINT = " (encode text as numbers, fill gaps or leave their rows out)"
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds: decompressed, behind its byte-order mark.
 
-
-def first_line(path: Path) -> str:
-    """Return the first line of a text file, plain or compressed; "" of an empty one."""
+    Raises:
+      InputError: for what cannot be read.
+    """
     check_readable(path)
-    return next(iter(_raw_lines(path, n_rows=1)), "")
-
-
-def _raw_lines(path: Path, **reading: Any) -> "pl.Series":
-    """Return the lines of a file as they stand."""
-    settings = {"separator": "\x01", "quote_char": None, "has_header": False, "infer_schema": False}
-    return _scan(path, **settings, **reading).to_series().fill_null("").rename("text")
-
-
-def _scan(path: Path, **reading: Any) -> "pl.DataFrame":
-    """Read a file by polars, with errors of its other kinds than ill-typed cells as InputErrors."""
-    pl = polars()
     try:
-        return pl.read_csv(os.fspath(path), **reading)
-    except pl.exceptions.NoDataError:
-        raise InputError(f"{path} holds no rows") from None
-    except pl.exceptions.ComputeError as error:
-        if "utf-8" in str(error):
-            raise InputError(f"{path}: not UTF-8 text") from None
-        raise
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        with open(path, "rb") as file:
+            data = file.read()
+        data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def check_readable(path: Any) -> None:
@@ -268,29 +283,12 @@ def check_readable(path: Any) -> None:
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path must be a string or a path, got {format_value(path)}")
     try:
-        with open(path, "rb"):
-            pass
+        open(path, "rb").close()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _in_one_line(error: Exception) -> str:
-    """Return the first paragraph of an error of polars; the others are advice about its arguments."""
-    return " ".join(str(error).partition("\n\n")[0].split())[:120]
-
-
-def _plain(cell: str) -> str:
-    cell = cell.strip()
-    return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+def _plain(cells: "pl.Series") -> "pl.Series":
+    """Return cells of text without the blanks and the quotes around them."""
+    is_text = cells.dtype == polars().String
+    return cells.str.strip_chars().str.replace(r'^"(.*)"$', "$1") if is_text else cells

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
-from jaxbandits.base.labels import number_labels
-from jaxbandits.environments.datasets import streams
-from jaxbandits.environments.datasets.files import Path, TextFile, labels_of
-from jaxbandits.environments.datasets.streams import load_libsvm
+from jaxbandits.base.labels import MANY_ROWS, describe_names, number_labels, warn_if_distinct
+from jaxbandits.environments.datasets.files import Path, read_examples
+from jaxbandits.environments.datasets.streams import finish, load_libsvm, read_npz
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Groups:
     """Rows with a label and a group; its arrays are read-only copies.
 
@@ -55,6 +54,10 @@ class Groups:
         sizes = np.bincount(group, minlength=len(names))
         if not sizes.all():
             raise InputError(f"group {names[int(np.argmin(sizes))]!r} has no rows")
+        warn_if_distinct("Groups", "rows", len(labels), "groups", len(names))
+        if len(labels) >= MANY_ROWS and np.array_equal(np.sort(labels), labels.min() + np.arange(len(labels))):
+            what = f"Groups: the {len(labels):,} labels are consecutive whole numbers, each once, as row numbers are"
+            warnings.warn(what, stacklevel=4)
         for name, array in (("features", features), ("labels", labels), ("group", group.astype(np.int32))):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -107,6 +110,11 @@ class Groups:
         numbered = columns.labels("group", group, groups, "groups")
         numbers = columns.matrix("features", features), columns.numbers("label", label)
         return cls(*numbers, numbered.numbers, numbered.names, source)
+
+    def __repr__(self) -> str:
+        """Return sizes, the groups in their order, and the source."""
+        groups = describe_names("groups", self.names)
+        return f"Groups({len(self):,} rows; {self.dim:,} features; {groups}; source {format_value(self.source)})"
 
     def __len__(self) -> int:
         """Return n, the number of rows."""
@@ -182,14 +190,9 @@ def load_groups_csv(
       InputError: naming file and line, when the file cannot be read, rows differ in length, a cell is not a finite
         number, or a group is empty.
     """
-    file = TextFile(path, separator=delimiter, header=header)
-    target, by = file.column("label", label), file.column("group", group)
-    names = streams.features_of(file, [target, by])
-    frame = file.read({name: "text" if name == by else "number" for name in file.names})
-    features, labels = streams.finish(
-        frame.select(names).to_numpy(order="c"), frame[target].to_numpy(), standardise, intercept
-    )
-    return Groups.from_arrays(features, labels, labels_of(frame[by]), str(path))
+    roles = {"label": (label, "number"), "group": (group, "text")}
+    features, labels, groups = read_examples(path, roles, delimiter, header)
+    return Groups.from_arrays(*finish(features, labels, standardise, intercept), groups, str(path))
 
 
 def load_groups_libsvm(
@@ -213,8 +216,8 @@ def load_groups_libsvm(
         raise InputError(f"group must be an index from 1 to {width} of {path}, got {group!r}")
     if width == 1:
         raise InputError(f"{path} has no feature besides the group")
-    others, labels = streams.finish(np.delete(features, group - 1, axis=1), labels, standardise, intercept)
-    return Groups.from_arrays(others, labels, features[:, group - 1], str(path))
+    finished = finish(np.delete(features, group - 1, axis=1), labels, standardise, intercept)
+    return Groups.from_arrays(*finished, features[:, group - 1], str(path))
 
 
 def load_groups_npz(
@@ -239,10 +242,10 @@ def load_groups_npz(
     Raises:
       InputError: naming the file, when it is damaged, or an array is missing or malformed.
     """
-    arrays = streams.read_npz(path, (features, labels, group))
+    arrays = read_npz(path, (features, labels, group))
     try:
         table = Groups.from_arrays(*arrays, source=str(path))
-        made, kept = streams.finish(table.features, table.labels, standardise, intercept)
+        made, kept = finish(table.features, table.labels, standardise, intercept)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return dataclasses.replace(table, features=made, labels=kept)

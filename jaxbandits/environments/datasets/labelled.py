@@ -7,10 +7,9 @@ These read a file in which every other column is a feature. A data frame says mo
 polars.read_csv("iris.csv"), label="species", features=["length", "width"])`.
 """
 
-import gzip
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -20,7 +19,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.labels import Labels, number_labels
 from jaxbandits.environments.datasets import streams
-from jaxbandits.environments.datasets.files import Path, TextFile, check_readable, labels_of, polars
+from jaxbandits.environments.datasets.files import Path, TextFile, features_of, read_bytes, read_examples
 
 
 def load_labelled(
@@ -54,8 +53,8 @@ def load_labelled(
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path must be a string or a path, got {format_value(path)}")
     ending = PurePath(os.fspath(path).removesuffix(".gz")).suffix.lower()
-    readers: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
-        ".csv": lambda: _read_csv(path, label, delimiter, header),
+    readers: dict[str, Callable[[], Sequence[np.ndarray]]] = {
+        ".csv": lambda: read_examples(path, {"label": (label, "text")}, delimiter, header),
         ".npz": lambda: _read_npz(path),
         **dict.fromkeys((".libsvm", ".svm", ".svmlight"), lambda: streams.load_libsvm(path)),
         ".arff": lambda: load_arff(path, label),
@@ -64,14 +63,6 @@ def load_labelled(
         raise InputError(f"{path} must end in {', '.join(readers)} (or .gz after one of them)")
     features, labels = readers[ending]()
     return streams.finish(features, labels, standardise, intercept)
-
-
-def _read_csv(path: Path, label: str | int, delimiter: str, header: bool) -> tuple[np.ndarray, np.ndarray]:
-    file = TextFile(path, separator=delimiter, header=header)
-    column = file.column("label", label)
-    features = streams.features_of(file, [column])
-    frame = file.read({name: "text" if name == column else "number" for name in file.names})
-    return frame.select(features).to_numpy(order="c"), labels_of(frame[column])
 
 
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -118,51 +109,43 @@ def load_arff(path: Path, label: str | int = -1) -> tuple[np.ndarray, np.ndarray
     target = file.column("label", label) if not isinstance(label, str) else label
     if target not in attributes:
         raise unknown_name(f"attribute of {path}", target, attributes)
-    streams.features_of(file, [target])
+    features_of(file, [target])
     frame = file.read({name: "number" if values is None else "text" for name, values in attributes.items()})
-    pl, columns = polars(), []
+    columns = []
     for name, values in attributes.items():
         if values is not None:
-            file.require(
-                frame,
-                pl.col(name).is_in(list(values)),
-                lambda row, name=name, values=values: f"{file.title(name)}: {unknown_name('value', row[name], values)}",
-            )
+            title = file.title(name)
+            wrong = lambda cell, at=title, known=values: f"{at}: {unknown_name('value', cell, known)}"  # noqa: E731
+            file.require(frame, name, frame[name].is_in(list(values)), wrong)
         if name != target:
             columns += [frame[name]] if values is None else [(frame[name] == value).cast(float) for value in values]
     return np.column_stack([column.to_numpy() for column in columns]), frame[target].to_numpy()
 
 
-_ATTRIBUTE = re.compile(r"""@attribute\s+(?:'([^']*)'|"([^"]*)"|(\S+))\s+(.*)""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""@attribute\s+(['"]?)(.*?)\1\s+(.*)""", re.IGNORECASE)
 
 
 def _arff_header(path: Path) -> tuple[dict[str, tuple[str, ...] | None], int, str]:
     """Return attributes (name to nominal values; None for numbers), lines up to the rows, and the quote of the rows."""
-    check_readable(path)
     attributes: dict[str, tuple[str, ...] | None] = {}
-    opener: Any = gzip.open if os.fspath(path).endswith(".gz") else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                text = line.strip()
-                if text.lower().startswith("@data"):
-                    sample = next((row for row in lines if "'" in row or '"' in row), "")
-                    return attributes, number, next((c for c in sample if c in "'\""), '"')
-                found = _ATTRIBUTE.match(text)
-                if found is not None:
-                    name, kind = next(filter(None, found.groups()[:3]), ""), found[4].strip()
-                    attributes[name] = _arff_values(path, number, name, kind)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        lines = read_bytes(path).decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if line.lower().startswith("@data"):
+            quotes = re.findall("['\"]", "".join(lines[number:]))
+            return attributes, number, quotes[0] if quotes else '"'
+        found = _ATTRIBUTE.match(line)
+        if found is not None:
+            attributes[found[2]] = _arff_values(f"{path}, line {number}: attribute {found[2]!r}", found[3])
     raise InputError(f"{path} has no @data")
 
 
-def _arff_values(path: Path, line: int, name: str, kind: str) -> tuple[str, ...] | None:
+def _arff_values(attribute: str, kind: str) -> tuple[str, ...] | None:
+    """Return the values of a nominal attribute, None for a numeric one."""
     if kind.lower() in ("numeric", "real", "integer"):
         return None
     if not (kind.startswith("{") and kind.endswith("}")):
-        raise InputError(
-            f"{path}, line {line}: attribute {name!r} is of type {kind}; only numeric and nominal ones can be used"
-        )
-    values = re.findall(r"""'([^']*)'|"([^"]*)"|([^,'"\s][^,]*)""", kind[1:-1])
-    return tuple(next(filter(None, groups), "").strip() for groups in values)
+        raise InputError(f"{attribute} is of type {kind}; only numeric and nominal ones can be used")
+    return tuple("".join(value).strip() for value in re.findall(r"""'([^']*)'|"([^"]*)"|([^,'"\s][^,]*)""", kind[1:-1]))

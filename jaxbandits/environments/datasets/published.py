@@ -7,12 +7,14 @@ checked by the SHA-256 of its text: uncompressed, with line ends of Unix, withou
 and editors change.
 """
 
+import contextlib
 import gzip
 import hashlib
 import os
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,14 +28,14 @@ class RemoteFile(NamedTuple):
 
     Attributes:
       name: of the copy.
-      url: of the file, or of the zip archive that it is in.
-      sha256: of its text.
+      url: of the file, or of the zip archive that it is in; "" if users get it themselves.
+      sha256: of its text; "" if it is not known.
       member: end of its path in the archive; "" if it is not in one.
     """
 
     name: str
-    url: str
-    sha256: str
+    url: str = ""
+    sha256: str = ""
     member: str = ""
 
 
@@ -44,11 +46,13 @@ class Published(NamedTuple):
       title: what it is.
       terms: licence, and whom to cite.
       files: all of them.
+      by_hand: where users get the files, if `fetch` does not.
     """
 
     title: str
     terms: str
     files: tuple[RemoteFile, ...]
+    by_hand: str = ""
 
     @property
     def argument(self) -> str:
@@ -108,6 +112,24 @@ DATA_SETS = {
             ),
         ),
     ),
+    "letter": Published(
+        "UCI Letter Recognition: 20,000 images of letters, 16 attributes, 26 classes",
+        "CC BY 4.0; Slate, 1991",
+        (RemoteFile("letter-recognition.data"),),
+        "UCI Machine Learning Repository, 'Letter Recognition'",
+    ),
+    "penbased": Published(
+        "UCI Pen-Based Recognition of Handwritten Digits, training part: 7,494 digits, 16 attributes, 10 classes",
+        "CC BY 4.0; Alpaydin & Alimoglu, 1996",
+        (RemoteFile("pendigits.tra"),),
+        "UCI Machine Learning Repository, 'Pen-Based Recognition of Handwritten Digits'",
+    ),
+    "satimage": Published(
+        "UCI Statlog (Landsat Satellite), training part: 4,435 pixels, 36 attributes, 6 classes",
+        "CC BY 4.0; Srinivasan, 1993",
+        (RemoteFile("sat.trn"),),
+        "UCI Machine Learning Repository, 'Statlog (Landsat Satellite)'",
+    ),
 }
 
 
@@ -154,6 +176,8 @@ def fetch(name: str) -> Path:
         not the published one, and where it cannot be written.
     """
     found, place = checked(name), directory()
+    if found.by_hand:
+        raise InputError(f"{name} is not fetched: {by_hand(name)}")
     try:
         import pooch
     except ImportError:
@@ -164,13 +188,32 @@ def fetch(name: str) -> Path:
     for file in found.files:
         if not (folder / file.name).is_file():
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                with _new_folder(folder), tempfile.TemporaryDirectory(dir=folder) as temporary:
                     text = _download(pooch, file, temporary)
                     os.replace(text, folder / file.name)
             except OSError as error:
                 raise InputError(f"cannot write {folder / file.name}: {error.strerror or error}") from None
     return folder / found.argument
+
+
+def by_hand(name: str) -> str:
+    """Say where users get the files of a data set that `fetch` does not, and where to put them."""
+    found, place = checked(name), directory()
+    folder = f"{place / name if place else name}"
+    return f"get {' and '.join(file.name for file in found.files)} from {found.by_hand}, and put it into {folder}"
+
+
+@contextlib.contextmanager
+def _new_folder(folder: Path) -> Iterator[None]:
+    """Make a folder for the block; if that leaves it empty, remove it, with those above it that were not there."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # the first one that is not empty
+            for path in new:
+                path.rmdir()
 
 
 def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:

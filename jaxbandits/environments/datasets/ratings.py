@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.environments.datasets.files import TextFile, first_line, polars
+from jaxbandits.environments.datasets.files import TextFile, polars, read_bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,37 +55,25 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
     """
     if n_ratings is not None and not _is_count(n_ratings):
         raise InputError(f"n_ratings must be a whole number of at least 1, or None for any number, got {n_ratings!r}")
-    shape, pl = _checked_shape(shape), polars()
-    file = TextFile(path, separator=form.separator or _separator(path), names=form.fields)
+    shape = _checked_shape(shape)
+    commas = b"," in read_bytes(path).partition(b"\n")[0]  # as copies of files with spaces have
+    file = TextFile(path, separator=form.separator or " ,"[commas], names=form.fields)
     frame = file.read({name: "number" if name == "rating" else "integer" for name in form.fields})
     for name, most in zip(("user", "item"), shape, strict=True):
-        file.require(
-            frame,
-            pl.col(name).is_between(1, most),
-            lambda row, name=name, most=most: f"the {name} must be from 1 to {most}, got {row[name]}",
-        )
-    low, high = form.scale
-    file.require(
-        frame,
-        pl.col("rating").is_between(low, high) & ((pl.col("rating") - low) % form.step == 0.0),
-        lambda row: f"the rating must be from {low:g} to {high:g} by {form.step:g}, got {row['rating']:g}",
-    )
+        allowed = f"the {name} must be from 1 to {most}, got {{}}"
+        file.require(frame, name, frame[name].is_between(1, most), allowed.format)
+    (low, high), rating = form.scale, frame["rating"]
+    allowed = f"the rating must be from {low:g} to {high:g} by {form.step:g}, got {{:g}}"
+    file.require(frame, "rating", rating.is_between(low, high) & ((rating - low) % form.step == 0.0), allowed.format)
     if n_ratings is not None and len(frame) != n_ratings:
         raise InputError(f"{path} has {len(frame)} ratings, expected {n_ratings} (n_ratings=None takes any number)")
+    pairs = frame.select(pair=polars().struct("user", "item"))
     if not form.repeats:
-        file.require(
-            frame,
-            pl.struct("user", "item").is_first_distinct(),
-            lambda row: f"user {row['user']} has rated item {row['item']} before",
-        )
+        again = "user {0[user]} has rated item {0[item]} before"
+        file.require(frame.with_columns(pairs), "pair", pairs["pair"].is_first_distinct(), again.format)
     frame = frame.unique(["user", "item"], keep="last", maintain_order=True)
     users, items = (frame[name].to_numpy().astype(np.int32) - np.int32(1) for name in ("user", "item"))
     return Ratings(users, items, frame["rating"].to_numpy(), shape, form.scale, form.source)
-
-
-def _separator(path: str | os.PathLike[str]) -> str:
-    """Return a comma where the first line has one, as copies of files with spaces have, else a space."""
-    return "," if "," in first_line(path) else " "
 
 
 def most_rated(ratings: Ratings, users: int, items: int) -> Ratings:

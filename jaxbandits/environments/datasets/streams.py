@@ -6,9 +6,7 @@ These read a file in which every other column is a feature. A data frame says mo
 polars.read_csv("housing.csv"), target="price", features=["area", "rooms"])`.
 """
 
-import gzip
 import io
-import pathlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +14,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.environments.datasets.files import Path, TextFile, check_readable
+from jaxbandits.environments.datasets.files import Path, check_readable, read_bytes, read_examples
 
 MAX_ENTRIES = 10**9  # of a dense table: 8 GB
 
@@ -47,25 +45,8 @@ def load_csv(
       InputError: naming file and line, when the file cannot be read, rows differ in length, or a cell is not a finite
         number.
     """
-    file = TextFile(path, separator=delimiter, header=header)
-    column = file.column("target", target)
-    features = features_of(file, [column])
-    frame = file.read(dict.fromkeys(file.names, "number"))
-    return finish(frame.select(features).to_numpy(order="c"), frame[column].to_numpy(), standardise, intercept)
-
-
-def features_of(file: TextFile, others: Sequence[str]) -> list[str]:
-    """Return the columns of a file besides some.
-
-    Raises:
-      InputError: without any, and when two of `others` are the same.
-    """
-    if len(set(others)) < len(others):
-        raise InputError(f"label and group are the same column of {file.path}")
-    names = [name for name in file.names if name not in others]
-    if not names:
-        raise InputError(f"{file.path} needs a feature besides {', '.join(others)}: it has {len(file.names)} columns")
-    return names
+    features, targets = read_examples(path, {"target": (target, "number")}, delimiter, header)
+    return finish(features, targets, standardise, intercept)
 
 
 def load_libsvm(
@@ -87,18 +68,17 @@ def load_libsvm(
     """
     if n_features is not None:
         n_features = ranges.integer("n_features", n_features, f"[1, {MAX_ENTRIES}]")
-    check_readable(path)
+    data = read_bytes(path)
     try:
         from sklearn.datasets import load_svmlight_file
-
-        load: Any = load_svmlight_file
-        with _binary(path) as file:
-            sparse, targets = load(file, n_features=n_features, zero_based=False)
     except ImportError:
         raise InputError("LIBSVM files need the extra `data` (scikit-learn): pip install 'jaxbandits[data]'") from None
+    load: Any = load_svmlight_file
+    try:
+        sparse, targets = load(io.BytesIO(data), n_features=n_features, zero_based=False)
     except Exception as error:  # a damaged file raises whatever its bytes lead to
         what = " ".join(str(error).split())[:120]
-        raise InputError(f"{path}{_bad_line(path)} is no readable LIBSVM: {what}") from None
+        raise InputError(f"{path}{_bad_line(load, data)} is no readable LIBSVM: {what}") from None
     n, width = sparse.shape
     if not n or (n_features is None and not sparse.nnz):
         raise InputError(f"{path} holds no {'features' if n else 'rows'}")
@@ -113,26 +93,13 @@ def load_libsvm(
     return finish(features, targets, standardise, intercept)
 
 
-def _binary(path: Path) -> io.BytesIO:
-    """Return the bytes of a file, plain or compressed, behind its byte-order mark."""
-    opener: Any = gzip.open if str(path).endswith(".gz") else open
-    with opener(path, "rb") as file:
-        return io.BytesIO(file.read().removeprefix(b"\xef\xbb\xbf"))
-
-
-def _bad_line(path: Path) -> str:
+def _bad_line(load: Any, data: bytes) -> str:
     """Return the first line that scikit-learn does not read, as messages name it; "" if each alone is read."""
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        with _binary(path) as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    load_svmlight_file(io.BytesIO(line))
-                except Exception:  # as above
-                    return f", line {number}"
-    except (OSError, EOFError):
-        pass
+    for number, line in enumerate(data.splitlines(), start=1):
+        try:
+            load(io.BytesIO(line))
+        except Exception:  # as above
+            return f", line {number}"
     return ""
 
 
@@ -144,15 +111,13 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
     """
     check_readable(path)
     try:
-        with pathlib.Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            missing = next((name for name in names if name not in archive.files), None)
-            if missing is not None:
-                raise unknown_name(f"array of {path}", missing, archive.files)
-            return [archive[name] for name in names]
-    except InputError:
-        raise
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            known = archive.files
+            if set(names) <= set(known):
+                return [archive[name] for name in names]
     except Exception as error:  # a damaged archive raises whatever its bytes lead to
         raise InputError(f"{path} is no readable npz file: {' '.join(str(error).split())[:100]}") from None
+    raise unknown_name(f"array of {path}", next(name for name in names if name not in known), known)
 
 
 def finish(

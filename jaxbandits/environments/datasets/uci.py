@@ -21,7 +21,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.covertype import load_cover_types
-from jaxbandits.environments.datasets.files import TextFile, labels_of
+from jaxbandits.environments.datasets.files import read_examples
 
 _EVERY = 20  # row of Covertype: 29,051 rows, from all over the file
 
@@ -78,11 +78,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
     if name == "covertype":
         features, labels = load_cover_types(path, every=_EVERY)
     else:
-        file = TextFile(path, separator=of.delimiter)
-        label = file.column("label", of.label)
-        others = streams.features_of(file, [label])
-        frame = file.read({column: "text" if column == label else "number" for column in file.names})
-        features, labels = frame.select(others).to_numpy(order="c"), labels_of(frame[label])
+        features, labels = read_examples(path, {"label": (of.label, "text")}, of.delimiter)
     if features.shape[1] != of.n_features:
         raise InputError(f"{path}: {name} has {of.n_features} attributes, this file {features.shape[1]}")
     return streams.finish(features, labels, True, True)

@@ -125,6 +125,12 @@ class DataStream:
         if self.comparator is None and self.table.best is None:
             raise InputError("DataStream needs a comparator, or a table with its best fit (see from_arrays)")
 
+    def __repr__(self) -> str:
+        """Return sizes and settings."""
+        n, d = np.shape(self.table.features)
+        comparator = "the best fit" if self.comparator is None else "given"
+        return f"DataStream({n:,} rows; {d:,} features; {self.loss} loss; order {self.order}; comparator {comparator})"
+
     @property
     def dim(self) -> int:
         """d, dimension of the domain."""

@@ -8,7 +8,7 @@ import pytest
 
 from jaxbandits import InputError, simulate
 from jaxbandits.contextual import DisjointLinUCB
-from jaxbandits.data import Log, LoggedReplay, TableBandit, evaluate
+from jaxbandits.data import Log, LoggedReplay, RecordedTrace, TableBandit, evaluate
 from jaxbandits.dro import Groups
 from jaxbandits.oco import DataStream
 
@@ -287,3 +287,193 @@ def test_the_example_of_the_page(clicks, read):
     assert run.final("mean_reward")[0, 0] == pytest.approx(np.mean(counted), rel=1e-12)
     assert learned[0].method == "replay" and 0.6 < learned[0].value < 0.75 and learned[0].ess > 6000
     assert learned[0].low < learned[0].value < learned[0].high
+
+
+REPRS = {
+    "LoggedReplay(6 events with propensities; 3 actions: c, b, a; context [6, 2]; order given)": (
+        lambda: LoggedReplay.from_frame(COLUMNS, **NAMES)
+    ),
+    "LoggedReplay(3 events; 2 actions; no context; order shuffled)": (
+        lambda: LoggedReplay.from_log([0, 1, 1], np.ones(3), 2, order="shuffled")
+    ),
+    "TableBandit(6 rows; 3 classes in alphabetical order: a, b, c; context [6, 2]; order iid)": (
+        lambda: TableBandit.from_frame(COLUMNS, label="ad", features=["age", "hour"])
+    ),
+    "TableBandit(6 rows; 6 classes: 1, 2, 3, 5, ... (6); context [6, 1] as one context; order iid)": (
+        lambda: TableBandit.from_frame(COLUMNS, label="hour", features=["age"], as_context=True)
+    ),
+    "TableBandit(4 rows; 3 arms; arms [4, 3, 2]; order iid)": (
+        lambda: TableBandit.from_rewards(np.ones((4, 3)), np.ones((4, 3, 2)))
+    ),
+    "Groups(6 rows; 2 features; 3 groups: c, b, a; source 'ads')": (
+        lambda: Groups.from_frame(
+            COLUMNS, label="paid", group="ad", features=["age", "hour"], groups=["c", "b", "a"], source="ads"
+        )
+    ),
+    "DataStream(6 rows; 2 features; squared loss; order given; comparator the best fit)": (
+        lambda: DataStream.from_frame(COLUMNS, target="paid", features=["age", "hour"], order="given")
+    ),
+    "RecordedTrace(trace=<data [3, 1, 2], [3], [3]>)": (lambda: RecordedTrace.from_arrays(np.ones((3, 2)), np.ones(3))),
+}
+
+
+@pytest.mark.parametrize("text", REPRS)
+def test_data_say_what_they_are_in_one_line(text):
+    """Sizes and names in their order, never arrays; of any other environment with data the shapes."""
+    assert repr(REPRS[text]()) == text
+
+
+def test_the_order_of_the_names_is_said_where_it_matters():
+    """In the table of results, and in the errors about columns; numbers from 0 need no names."""
+    names, draws = np.array(["banner", "email", "popup"]), np.random.default_rng(0)
+    action, reward = names[draws.integers(3, size=300)], draws.random(300)
+    third = np.full(300, 1 / 3)
+    log = Log.from_arrays(action, reward, third)
+    policy = pd.DataFrame({"popup": third, "banner": third, "email": third})
+    assert repr(evaluate(log, policy)).endswith("\n3 actions: popup, banner, email")
+    with pytest.warns(UserWarning, match="in alphabetical order, banner, email, popup"):
+        assert repr(evaluate(action, reward, third, np.full(3, 1 / 3))).endswith(
+            "\n3 actions in alphabetical order: banner, email, popup"
+        )
+    given = Log.from_arrays(action, reward, third, actions=list(names))
+    with pytest.raises(InputError, match=r"of the 3 actions in alphabetical order: banner, email, popup; got shape"):
+        evaluate(given, np.ones(2))
+    assert "actions" not in repr(evaluate(draws.integers(3, size=300), reward, third, np.full(3, 1 / 3)))
+    with pytest.warns(UserWarning, match=r"context \[n, K, d\] are taken for the 3 actions in alphabetical"):
+        Log.from_arrays(action, reward, third, np.ones((300, 3, 2)))
+    Log.from_arrays(action, reward, third, np.ones((300, 3, 2)), actions=list(names))
+
+
+def logged(probabilities, seed):
+    """Actions of a policy `[n, K]`, and their probabilities."""
+    draws = np.random.default_rng(seed)
+    action = (probabilities.cumsum(axis=1) > draws.random((len(probabilities), 1))).argmax(axis=1)
+    return action, probabilities[np.arange(len(action)), action]
+
+
+def policies(kind, n, k, draws):
+    """Logging policies `[n, K]`: one for all contexts, or one for each."""
+    if kind == "skewed":
+        return np.tile(draws.dirichlet(np.full(k, 0.3)) * 0.999 + 0.001 / k, (n, 1))
+    if kind == "tiny":
+        weights = 10.0 ** draws.uniform(-6.0, 0.0, k)
+        return np.tile(weights / weights.sum(), (n, 1))
+    if kind == "softmax":
+        weights = np.exp(3.0 * draws.standard_normal((n, k)))
+        return weights / weights.sum(axis=1, keepdims=True)
+    if kind == "candidates":  # not every event offers every action
+        weights = draws.random((n, k)) * (draws.random((n, k)) < 0.6) + 1e-9
+        return weights / weights.sum(axis=1, keepdims=True)
+    greedy = np.eye(k)[draws.integers(k, size=n) if kind == "epsilon-greedy" else np.zeros(n, int)]
+    return greedy * (1.0 - 0.01) + 0.01 / k
+
+
+@pytest.mark.parametrize("kind", ["skewed", "tiny", "softmax", "candidates", "epsilon-greedy", "one action"])
+def test_true_propensities_are_not_warned_of(kind):
+    draws = np.random.default_rng(0)
+    for trial in range(300):
+        n, k = int(draws.choice([50, 200, 2000])), int(draws.integers(2, 12))
+        action, propensity = logged(policies(kind, n, k, draws), trial)
+        Log.from_arrays(action, np.zeros(n), propensity, actions=k)
+
+
+def test_wrong_propensities_are_warned_of_once_with_action_and_number():
+    draws, n = np.random.default_rng(1), 3000
+    probabilities = np.tile([0.6, 0.3, 0.1], (n, 1))
+    action, propensity = logged(probabilities, 2)
+    permuted = draws.permutation(propensity)
+    by_hand = np.sum(1.0 / permuted[action == 0]) / n
+    assert by_hand == pytest.approx(1.8, rel=0.1)  # 0.6 times the mean of 1/p, which is 3
+    wrong = rf"events with action 'b' and divided by all 3,000, is {by_hand:.3g} \(standard error .* at most 1"
+    with pytest.warns(UserWarning, match=wrong) as told:
+        Log.from_arrays(np.array(["b", "c", "a"])[action], np.zeros(n), permuted, actions=["b", "c", "a"])
+    assert len(told) == 1
+    other = np.array([0.1, 0.3, 0.6])[action]  # of another policy
+    with pytest.warns(UserWarning, match=r"1/propensity averages 7\.\d+ .* there are 3 actions, 3 of them") as told:
+        Log.from_arrays(action, np.zeros(n), other, actions=3)
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match="1/propensity averages 1.67"):  # of the most probable action
+        Log.from_arrays(action, np.zeros(n), probabilities.max(axis=1), actions=3)
+    with pytest.raises(InputError, match=r"propensity must lie in \(0, 1\], got \d+"):
+        Log.from_arrays(action, np.zeros(n), 100.0 * propensity, actions=3)
+    with pytest.warns(UserWarning, match=r"1/propensity averages 30\d"):  # in hundreds
+        Log.from_arrays(action, np.zeros(n), propensity / 100.0, actions=3)
+
+
+DATES = {
+    "ISO": ["2026-11-25", "2026-11-26", "2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"],
+    "with time": ["2026-11-25T10:00:00Z"] * 6,
+    "European": ["25.11.2026"] * 6,
+    "American": ["11/25/2026 10:00"] * 6,
+    "parsed": list(pd.date_range("2026-11-25", periods=6)),
+}
+
+
+@pytest.mark.parametrize("dates", DATES.values(), ids=DATES)
+def test_dates_where_numbers_belong_are_called_dates(dates):
+    """Context, reward, label, features and time; a hint at one-hot encoding would make a column of every day."""
+    for library in (pd.DataFrame, pl.DataFrame, pa.table, dict):
+        frame = library(COLUMNS | {"when": dates})
+        for read in (
+            lambda frame=frame: Log.from_frame(frame, **NAMES | {"context": ["age", "when"]}),
+            lambda frame=frame: Log.from_frame(frame, **NAMES | {"reward": "when"}),
+            lambda frame=frame: Groups.from_frame(frame, label="when", group="ad", features=["age"]),
+            lambda frame=frame: DataStream.from_frame(frame, target="paid", features=["when"]),
+            lambda frame=frame: Log.from_frame(frame, **NAMES, time="when"),
+        ):
+            try:
+                read()
+            except InputError as error:
+                assert "these are dates; as `time` of a log give them parsed" in str(error), error
+                assert "one-hot" not in str(error)
+            else:
+                assert dates is DATES["parsed"]  # as time
+
+
+def test_dates_with_a_time_zone_are_ordered_by_instant():
+    """The clocks of Berlin show 2 h to 3 h twice on 25 October 2026."""
+    utc = ["2026-10-25 00:45Z", "2026-10-25 01:15Z", "2026-10-24 23:00Z", "2026-10-25 01:00Z"]
+    when = pd.to_datetime(utc).tz_convert("Europe/Berlin")
+    columns = {"ad": [0, 1, 2, 0], "paid": [0, 1, 2, 3]}
+    frame = pd.DataFrame(columns | {"when": when})
+    python = [time.to_pydatetime() for time in when]
+    frames = [frame, frame.astype({"when": object}), pl.from_pandas(frame), pa.Table.from_pandas(frame)]
+    for made in (
+        *frames,
+        columns | {"when": python},
+        columns | {"when": [*python[:3], when[3].tz_convert("Asia/Tokyo")]},
+    ):
+        log = Log.from_frame(made, action="ad", reward="paid", time="when")
+        assert log.order.tolist() == [2, 0, 3, 1] and log.reward.tolist() == [2, 0, 3, 1]
+    for bad, message in (
+        ([*when[:3], pd.NaT], r"time must have no missing entries, but row 3 \(from 0\) is missing"),
+        ([*python[:3], pd.Timestamp("2026-01-01")], "time must be dates that can be compared"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Log.from_frame(columns | {"when": bad}, action="ad", reward="paid", time="when")
+
+
+def test_a_name_for_every_row_is_told():
+    """Actions of a log, groups, classes of a table; labels that are row numbers."""
+    ids, ones, x = [f"id{k}" for k in range(40)], np.arange(40) % 2.0, np.arange(80.0).reshape(40, 2) ** 2
+    with pytest.warns(UserWarning, match="Log: 40 events have 40 different actions"):
+        Log.from_arrays(ids, ones)
+    with pytest.warns(UserWarning, match="Groups: 40 rows have 40 different groups"):
+        Groups.from_arrays(x, ones, ids)
+    with pytest.warns(UserWarning, match="TableBandit: 40 rows have 40 different labels, each of them an arm"):
+        TableBandit.from_table(x, ids)
+    two = ["a", "b"] * 20
+    with pytest.warns(UserWarning, match="Groups: the 40 labels are consecutive whole numbers, each once"):
+        Groups.from_arrays(x, np.arange(40.0)[::-1] + 7, two)
+    Groups.from_arrays(x, np.arange(40.0) ** 2, two)
+    Log.from_arrays(["a", "b"] * 20, ones)
+
+
+def test_the_warning_of_a_log_that_is_not_uniform_fits_what_was_given():
+    action = np.where(np.random.default_rng(0).random(1000) < 0.6, 0, 1)
+    for propensity, text in (
+        (None, r"LoggedReplay: without propensities all are taken to be 1/K = 0.5, but the log is not uniform \(arm 0"),
+        (np.full(1000, 0.5), r"LoggedReplay: all propensities are 1/K = 0.5, but the log is not uniform \(arm 0"),
+    ):
+        with pytest.warns(UserWarning, match=text):
+            LoggedReplay.from_log(action, np.ones(1000), 2, propensity=propensity)

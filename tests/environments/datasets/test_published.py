@@ -1,5 +1,7 @@
 """Published data sets: fetched from a server on the loopback address, checked, found; every failure one line."""
 
+import argparse
+import dataclasses
 import functools
 import gzip
 import hashlib
@@ -14,10 +16,12 @@ import pytest
 
 from jaxbandits import InputError
 from jaxbandits.cli import main
+from jaxbandits.commands import reproduce
 from jaxbandits.commands.data import data_on_this_machine, data_set_of
-from jaxbandits.environments.datasets import published
+from jaxbandits.environments.datasets import published, uci
 from jaxbandits.environments.datasets.published import DATA_SETS, Published, RemoteFile, fetch, find, text_digest
 from jaxbandits.reproduction import EXPERIMENTS
+from jaxbandits.reproduction.engine.budget import parts
 
 TEXT = b"1 1 3.5\n1 2 4\n2 1 0.5\n"
 SHA256 = hashlib.sha256(TEXT.strip()).hexdigest()
@@ -109,7 +113,16 @@ def test_anything_else_is_one_line_and_leaves_nothing(offered, path, member, mes
     expected = offered(path, member)
     with pytest.raises(InputError, match=message) as said:
         fetch("toy")
-    assert "\n" not in str(said.value) and find("toy") is None and not list(expected.parent.iterdir())
+    assert "\n" not in str(said.value) and find("toy") is None and not expected.parents[1].exists()
+
+
+def test_what_is_there_stays_where_nothing_is_fetched(offered):
+    expected = offered("/nowhere")
+    expected.parent.mkdir(parents=True)
+    (expected.parent / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="the server answers 404"):
+        fetch("toy")
+    assert [p.name for p in expected.parent.iterdir()] == ["notes.txt"]
 
 
 def test_without_a_connection_and_where_nothing_can_be_written(offered, tmp_path, monkeypatch):
@@ -119,6 +132,7 @@ def test_without_a_connection_and_where_nothing_can_be_written(offered, tmp_path
         offered("/plain", base=base)
         with pytest.raises(InputError, match=rf"cannot fetch {base}/plain: no connection"):
             fetch("toy")
+    assert not list(tmp_path.iterdir())
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path / "file"))
     with pytest.raises(InputError, match=r"cannot write .*file"):
@@ -147,6 +161,22 @@ def test_the_list_says_where_sets_are_their_terms_and_who_uses_them(offered, cap
         assert line in text, line
 
 
+def test_sets_that_are_not_fetched_say_where_they_are(tmp_path, monkeypatch, capsys):
+    """By name, with the file and the folder; what is put there is found by `find` and by the reader."""
+    monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path))
+    assert main(["data", "list"]) == 0
+    text = capsys.readouterr().out
+    for name, file in (("letter", "letter-recognition.data"), ("penbased", "pendigits.tra"), ("satimage", "sat.trn")):
+        line = f"get {file} from UCI Machine Learning Repository, '"
+        assert f"not here, and not fetched: {line}" in text and f"put it into {tmp_path / name}" in text
+        assert main(["data", "fetch", name]) == 2
+        assert f"{name} is not fetched: {line}" in capsys.readouterr().err
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text("")
+        assert find(name) == tmp_path / name / file == uci.find(name, tmp_path)
+    assert "used by: glm/covertype, classics/bietti-wins" in text
+
+
 def test_experiments_name_their_data_set():
     users = {name: data_set_of(experiment) for name, experiment in EXPERIMENTS.items()}
     assert (
@@ -171,7 +201,34 @@ def test_reproduce_plays_what_is_there(tmp_path, monkeypatch):
     assert data_on_this_machine(EXPERIMENTS["linear/fig1"]) == (None, "")
 
 
-@pytest.mark.parametrize("name", DATA_SETS)
+def test_a_run_of_a_budget_plays_what_is_there(tmp_path, monkeypatch, capsys):
+    """In this process and in another one, also what --data names; else one line says that it plays a stand-in."""
+    monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path))
+    played = []
+    monkeypatch.setattr(
+        reproduce, "_reproduce_one", lambda experiment, data, *_: played.append((experiment.title, data))
+    )
+    made = EXPERIMENTS["glm/covertype"]
+    monkeypatch.setitem(EXPERIMENTS, made.name, dataclasses.replace(made, from_file=lambda path: {"title": path.name}))
+    arguments = argparse.Namespace(data=None, exclude=[])
+    part = next(iter(parts(made, "quick")))
+    for run in (reproduce._run_part, reproduce._captured):
+        of = EXPERIMENTS[made.name] if run is reproduce._run_part else made.name
+        outcome = run(of, part, tmp_path, arguments)
+        said = capsys.readouterr().err + outcome.errors
+        assert (
+            outcome.worked and "plays a stand-in for covertype; jaxbandits data fetch covertype gets the data" in said
+        )
+    (tmp_path / "covertype").mkdir()
+    file = tmp_path / "covertype" / "covtype.data.gz"
+    file.write_bytes(b"")
+    reproduce._run_part(EXPERIMENTS[made.name], part, tmp_path, arguments)
+    arguments.data = tmp_path / "mine.data"
+    reproduce._captured(made.name, part, tmp_path, arguments)
+    assert played == [(made.title, None)] * 2 + [(file.name, file), ("mine.data", arguments.data)]
+
+
+@pytest.mark.parametrize("name", [name for name, found in DATA_SETS.items() if not found.by_hand])
 def test_digests_are_those_of_the_published_files(name):
     """The files are those of JAXBANDITS_DATA."""
     path = find(name) if published.directory() is not None else None
