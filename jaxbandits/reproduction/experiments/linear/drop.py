@@ -35,7 +35,7 @@ def panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    """Make all learners but HEAVY-OFUL, whose 64 seeds in Figures 1 and 2 are too few for a ratio of ratios."""
+    """Make all learners but HEAVY-OFUL, whose few seeds in Figures 1 and 2 tell no ratio of ratios."""
     environment: Any = panel.environment
     found = setting.learners(preset, horizon, float(environment.eps), float(environment.moment_scale))
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}

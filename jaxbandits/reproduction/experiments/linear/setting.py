@@ -66,9 +66,9 @@ EXTRA_SIGMA = Interpretation(
     "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which Algorithm 1 leaves out and (17) has: with it",
     {"Hvt-UCB": {"extra_sigma": True}},
 )
-SLOW = {"HEAVY-OFUL": 64}  # seeds of the learner whose cost grows with t: all others run 512
-FEWER = "HEAVY-OFUL runs on the first 64 seeds only: a round costs it O(t). Comparisons with it are paired on those."
-WIDTH = 32  # trials side by side, so that HEAVY-OFUL's 64 keep two cores busy
+SLOW = {"HEAVY-OFUL": 256}  # seeds of the learner whose cost grows with t: all others run 512
+FEWER = "HEAVY-OFUL runs on the first 256 seeds only: a round costs it O(t). Comparisons with it are paired on those."
+WIDTH = 32  # trials side by side, so that HEAVY-OFUL's seeds keep several cores busy
 
 
 def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
