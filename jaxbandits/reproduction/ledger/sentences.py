@@ -46,11 +46,11 @@ class Sentence(NamedTuple):
     def says(self) -> str:
         """The sentence, with all its rivals by name."""
         claims = [row.verdict.claim for row in self.rows]
-        for names in ([claim.rival for claim in claims], [next(iter(claim.labels), "") for claim in claims]):
-            pairs = zip(claims, names, strict=True)
-            patterns = {"{}".join(claim.says.rsplit(name, 1)) if name else claim.says for claim, name in pairs}
-            if len(patterns) == 1:
-                return patterns.pop().replace("{}", _listed(list(dict.fromkeys(names))))
+        names = [claim.rival for claim in claims]
+        pairs = zip(claims, names, strict=True)
+        patterns = {"{}".join(claim.says.rsplit(name, 1)) if name else claim.says for claim, name in pairs}
+        if len(patterns) == 1:
+            return patterns.pop().replace("{}", _listed(list(dict.fromkeys(names))))
         return " / ".join(dict.fromkeys(claim.says for claim in claims))
 
     @property

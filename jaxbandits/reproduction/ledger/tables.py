@@ -43,7 +43,7 @@ def claims(judged: Sequence[Verdict], width: int = 100) -> str:
     said = [verdict for verdict in judged if not too_early(verdict)]
     counts = Counter(verdict.word for verdict in said)
     lines = ["claims: " + (", ".join(f"{n} {word}" for word, n in counts.items()) or "none can be judged on this run")]
-    for says, rows in _sentences(said).items():
+    for (_, says), rows in _sentences(said).items():
         lines += ["", *textwrap.wrap(says, width, subsequent_indent="    ")]
         for verdict in rows:
             claim = verdict.claim
@@ -56,12 +56,13 @@ def claims(judged: Sequence[Verdict], width: int = 100) -> str:
     return "\n".join(lines)
 
 
-def _sentences(judged: Sequence[Verdict]) -> dict[str, list[Verdict]]:
-    """Return sentence with its place to its rows."""
-    found: dict[str, list[Verdict]] = {}
+def _sentences(judged: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]]:
+    """Return the id of a sentence, and its words with their place, to its rows."""
+    found: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in judged:
         rests = "; ".join(filter(None, (verdict.claim.place, *verdict.rests_on)))
-        found.setdefault(verdict.claim.says + (f" [{rests}]" if rests else ""), []).append(verdict)
+        words = verdict.claim.says + (f" [{rests}]" if rests else "")
+        found.setdefault((verdict.claim.sentence, words), []).append(verdict)
     return found
 
 
