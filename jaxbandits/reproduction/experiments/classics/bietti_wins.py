@@ -147,4 +147,4 @@ BIETTI_WINS = Study(
         "for the others.",
     ),
     figures=(WinsAndLosses(), Curves()),
-)  # fmt: skip
+)

@@ -60,4 +60,4 @@ CHAPELLE_FIG1 = Study(
         "At K = 100 and eps = 0.02 C log T exceeds the regret of uniform play: no statement about slopes there.",
     ),
     figures=(LogCurves(),),
-)  # fmt: skip
+)

@@ -70,4 +70,4 @@ CHAPELLE_TABLE1 = Study(
     ),
     guessed="retirement reconstructed: of one item a round",
     figures=(Against("rounds from one batch of feedback to the next"),),
-)  # fmt: skip
+)

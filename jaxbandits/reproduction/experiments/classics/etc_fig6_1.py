@@ -60,4 +60,4 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
     ),
     notes=("10^5 simulations a gap, as in the book.",),
     figures=(AgainstGap(bound="(6.6)"),),
-)  # fmt: skip
+)

@@ -93,4 +93,4 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
         "remembered, and claims on them count as ours.",
     ),
     figures=(Shares(mark=None),),
-)  # fmt: skip
+)

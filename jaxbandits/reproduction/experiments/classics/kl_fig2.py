@@ -23,4 +23,4 @@ KL_FIG2 = KL.experiment(
                       says="KL-UCB is better than {rival}", place="Figure 2"),
     ),
     figures=(LogCurves(), Curves(not_drawn=("UCB1", "UCB1 with 1/2"))),
-)  # fmt: skip
+)

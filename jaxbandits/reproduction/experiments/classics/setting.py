@@ -154,7 +154,7 @@ def kl_claims(figure: str, panel: str, means: list[float], horizon: int) -> tupl
                       place=f"Theorem 1 at n = {horizon:,}"),
         *observations("bayesians-not-worse", mean("Thompson", "Bayes-UCB") / mean("KL-UCB") < 1.1,
                       says="{label} is not worse than KL-UCB", **on),
-    )  # fmt: skip
+    )
 
 
 def coins(title: str, means: list[float]) -> Panel:
@@ -226,7 +226,7 @@ def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
         *observations("code-explores-more", mean("D-LinUCB as coded") > mean("D-LinUCB"), on=panel,
                       says="the recursion of the authors' code explores more than the paper's, and costs regret",
                       place="Algorithm 1"),
-    )  # fmt: skip
+    )
 
 
 def moving_arms(path: np.ndarray) -> Any:

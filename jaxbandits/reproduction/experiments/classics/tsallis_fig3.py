@@ -62,4 +62,4 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
     ),
     guessed="K, gap and rounds guessed",
     figures=(Curves(), LogCurves(bound=False, logarithmic=True)),
-)  # fmt: skip
+)

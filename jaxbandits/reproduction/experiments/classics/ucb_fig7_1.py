@@ -62,4 +62,4 @@ UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRE
     ),
     notes=("The fixed m and 10,000 simulations a gap are ours. 'Best m' minimises the exact expected regret.",),
     figures=(AgainstGap(),),
-)  # fmt: skip
+)

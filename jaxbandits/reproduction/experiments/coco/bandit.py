@@ -143,4 +143,4 @@ BANDIT = STUDY.experiment(
         "growth is not judged.",
     ),
     figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
-)  # fmt: skip
+)

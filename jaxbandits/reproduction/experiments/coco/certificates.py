@@ -116,7 +116,7 @@ _CLAIMS = (
               place="Theorems 1 and 2", cannot_fail=OUT_OF_REACH.format(most="G D T", what="violation")),
     *observations("krylov-oracle", share(*_FREE, of="oracle_shortfall", at_most=0.05) > _ALWAYS, on="krylov",
                   says="the Krylov oracle of six vectors reaches 95 % of the best value in every round"),
-)  # fmt: skip
+)
 
 CERTIFICATES = STUDY.experiment(
     "certificates",

@@ -112,4 +112,4 @@ COST = OWN_STUDY.experiment(
         "On the l1 ball the oracle looks for the largest entry; the projection takes a few passes, without a sort.",
     ),
     figures=(Crossover(),),
-)  # fmt: skip
+)

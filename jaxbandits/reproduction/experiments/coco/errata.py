@@ -352,7 +352,7 @@ _CLAIMS = (
         .between(-0.01, 0.01),
         says=f"{label} is free of units: regret over scale changes by less than 1 % when losses are times {_SCALE:g}",
         place=place)),
-)  # fmt: skip
+)
 
 ERRATA = STUDY.experiment(
     "errata",

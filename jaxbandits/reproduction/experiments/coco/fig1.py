@@ -30,7 +30,7 @@ def _statements(prefix: str = "", rebuilt: str = _REBUILT, **fields: Any) -> tup
         *claims(f"{prefix}slight-compromise",
                 mean("SCOFW-TVC", of="violation") / mean("OFW-TVC", of="violation") < COMPARABLE,
                 says="SCOFW-TVC compromises slightly on violation", **at),
-    )  # fmt: skip
+    )
 
 
 FIG1 = setting.FIGURES.experiment(
@@ -83,4 +83,4 @@ FIG1 = setting.FIGURES.experiment(
         "oracle at the end of a block, a hundred times at most, and not in every round: see the figures against oracle "
         "calls.",
     ),
-)  # fmt: skip
+)

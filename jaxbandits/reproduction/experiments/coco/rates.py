@@ -173,4 +173,4 @@ RATES = STUDY.experiment(
         "Sinha-Vaze projects; the shares of bounds of it and of 'balanced' are of Theorem 1, which is not about them.",
     ),
     figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
-)  # fmt: skip
+)

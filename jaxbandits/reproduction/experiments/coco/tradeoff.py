@@ -166,4 +166,4 @@ TRADEOFF = OWN_STUDY.experiment(
     ),
     figures=(Frontier(_ALLOWED),),
     float64=True,
-)  # fmt: skip
+)

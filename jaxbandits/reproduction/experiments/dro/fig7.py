@@ -84,4 +84,4 @@ FIG7 = setting.STUDY.experiment(
         "With the theorem's steps the weights of SMD(m) hardly move at this horizon: eta_q is small beside D G.",
     ),
     figures=(GroupCurves(groups=(0, 1, 4, 9, 14, 19), panel="synthetic", logarithmic=True, name="iterations"),),
-)  # fmt: skip
+)

@@ -83,11 +83,11 @@ def _claims() -> Iterable[Claim]:
         for name, player in zip(_METRICS, PLAYERS[bounds.THEOREMS[label].learner], strict=True):
             at: dict[str, Any] = {"on": panel, "least": bounds.TRIALS, "place": player.source}
             yield from theorems(f"{slug(label)}-{name}-mean", mean(label, of=f"{name}_share_of_mean") < 1.0,
-                                says=f"{{label}}: the mean regret of the {name} is below its bound", **at)  # fmt: skip
+                                says=f"{{label}}: the mean regret of the {name} is below its bound", **at)
             yield from theorems(f"{slug(label)}-{name}-likely",
                                 share(label, of=f"{name}_share_of_likely") > 1.0 - bounds.DELTA,
                                 says=f"{{label}}: the regret of the {name} is below its bound {likely}",
-                                **at)  # fmt: skip
+                                **at)
 
 
 PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(

@@ -98,7 +98,7 @@ def _claims() -> Iterable[Claim]:
         for label in labels:
             yield from observations(f"{slug(label)}-{id}", growth_over(panels, axis, label, of="duality_gap") < most,
                                     says=f"{{label}}: {says}", place=f"{THEOREMS[label].source} (an upper bound)",
-                                    least=TRIALS)  # fmt: skip
+                                    least=TRIALS)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -61,4 +61,4 @@ BOUND = THEOREMS.experiment(
         "1e6 promises nothing yet.",
     ),
     figures=(Bound(),),
-)  # fmt: skip
+)

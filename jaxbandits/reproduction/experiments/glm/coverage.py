@@ -80,7 +80,7 @@ def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
                                 least=1000)
         ),
         *unpromised,
-    )  # fmt: skip
+    )
 
 
 COVERAGE = THEOREMS.experiment(

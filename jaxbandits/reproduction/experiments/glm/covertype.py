@@ -134,4 +134,4 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
     ),
     timed=Timed(("x0.1",), at=(None,)),
     tuning=dataclasses.replace(setting.PER_PANEL, grid=_below),
-)  # fmt: skip
+)

@@ -48,7 +48,7 @@ def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
     """Claim the order of Theorem 2 in T."""
     return observations("root-of-t", growth("GLB-OMD") < 0.5, on=panels,
                         says="regret of GLB-OMD grows no faster than sqrt(T)",
-                        place="Theorem 2 (an upper bound)")  # fmt: skip
+                        place="Theorem 2 (an upper bound)")
 
 
 def times_of_a_trial(
@@ -63,7 +63,7 @@ def times_of_a_trial(
                 says="the cost of GLB-OMD does not depend on kappa", place=stable),
         *claims("grows-with-kappa", time_over_panels("RS-GLinCB", last, first) > LITTLE,
                 says="the cost of RS-GLinCB grows with kappa", **at),
-    )  # fmt: skip
+    )
 
 
 _NORMS = (3, 5, 7, 9)
@@ -134,4 +134,4 @@ FIG1 = setting.FIGURES.experiment(
     },
     figures=(Curves(not_drawn=setting.UNDRAWN_LOGISTIC, logarithmic=True), Cost("S")),
     timed=Timed(_PANELS, at=(1,)),
-)  # fmt: skip
+)

@@ -28,7 +28,7 @@ def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]
         *observations("stable-in-s", panel_ratio("GLB-OMD", panels[-1], panels[0]) < COMPARABLE,
                       says="regret of GLB-OMD does not grow significantly with S", place=place),
         *root_of_t(panels),
-    )  # fmt: skip
+    )
 
 
 _NORMS = (3, 5, 7, 9)
@@ -56,4 +56,4 @@ FIG1_FIXED = setting.OTHER_ARMS.experiment(
     ),
     slow=dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), setting.SOME),
     figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True),),
-)  # fmt: skip
+)

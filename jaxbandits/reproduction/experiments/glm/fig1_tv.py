@@ -42,4 +42,4 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
     slow={**dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), 64), "OFUGLB": 32, "OFULog-r": 32},
     figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True), Cost("S")),
     timed=Timed(("S3", "S5"), at=(1,)),
-)  # fmt: skip
+)

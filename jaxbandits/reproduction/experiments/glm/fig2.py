@@ -50,4 +50,4 @@ FIG2 = setting.FIGURES.experiment(
     slow={name: 64 for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),
     timed=Timed(_PANELS, at=(1,)),
-)  # fmt: skip
+)

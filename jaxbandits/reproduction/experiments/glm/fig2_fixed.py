@@ -33,4 +33,4 @@ FIG2_FIXED = setting.OTHER_ARMS.experiment(
     ),
     slow={name: setting.SOME for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True),),
-)  # fmt: skip
+)

@@ -52,4 +52,4 @@ FIG3 = setting.FIGURES.experiment(
     slow={"OFUGLB": 16},
     figures=(Cost("S"), Curves(not_drawn=("uniform",), logarithmic=True)),
     timed=Timed(_PANELS, at=(1,)),
-)  # fmt: skip
+)

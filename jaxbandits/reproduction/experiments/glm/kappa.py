@@ -57,4 +57,4 @@ KAPPA = THEOREMS.experiment(
         )
     },
     figures=(Against("kappa"),),
-)  # fmt: skip
+)

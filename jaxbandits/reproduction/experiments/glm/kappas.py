@@ -27,7 +27,7 @@ def _claims() -> Iterable[Claim]:
             yield from observations("as-stated", mean("uniform", of="kappa").between(value - 0.5, value + 0.5),
                                     on={f"{family} S{size}": f"{family}, S = {size}: {value}"},
                                     says="kappa is as stated, to the last digit",
-                                    place="Section 5 (identifies the instance)")  # fmt: skip
+                                    place="Section 5 (identifies the instance)")
 
 
 KAPPAS = setting.THEOREMS.experiment(

@@ -157,4 +157,4 @@ REGIONS = THEOREMS.experiment(
     ),
     figures=(Regions(),),
     float64=True,
-)  # fmt: skip
+)

@@ -39,4 +39,4 @@ BOUND = THEOREMS.experiment(
     ),
     notes=("The second term is printed without its factor: with the correct w_t it is 4 c L kappa / sqrt(lambda).",),
     figures=(Bound(),),
-)  # fmt: skip
+)

@@ -58,4 +58,4 @@ COVERAGE = THEOREMS.experiment(
     ),
     interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),
-)  # fmt: skip
+)

@@ -66,4 +66,4 @@ COVERAGE_RIVALS = THEOREMS.experiment(
     ),
     width=32,
     figures=(Shares(),),
-)  # fmt: skip
+)

@@ -56,7 +56,7 @@ def _drops(reading: str, title: str) -> tuple[Claim, ...]:
                 place="Figures 1 and 2; Section 5", **on),
         *observations("oful-loses-more", more > 1.0, says="heavy tails cost OFUL more than Hvt-UCB",
                       place="Figures 1 and 2", **on),
-    )  # fmt: skip
+    )
 
 
 DROP = setting.STUDY.experiment(

@@ -50,4 +50,4 @@ EXPONENT = THEOREMS.experiment(
         "With nu_t = nu both rates of the paper coincide: (1 - eps)/(2(1 + eps)) + 1/2 = 1/(1 + eps).",
     ),
     figures=(Exponents("eps", theory=worst_case_exponent, statement="1/(1 + eps), worst case"),),
-)  # fmt: skip
+)

@@ -40,4 +40,4 @@ FIG1 = setting.FIGURES.experiment(
         "extra-sigma": setting.EXTRA_SIGMA,
     },
     **setting.TIMED,
-)  # fmt: skip
+)

@@ -41,4 +41,4 @@ FIG2 = setting.FIGURES.experiment(
         "threshold tuned in the panel it truncates nothing, and the sentence is about another learner.",
     ),
     **setting.TIMED,
-)  # fmt: skip
+)

@@ -35,4 +35,4 @@ FIG3 = setting.FIGURES.experiment(
         setting.ONE_NORMALISATION,
         "Pareto(b) - 1 is Lomax(b): once centred, the two panels are the same experiment, and claims are counted once.",
     ),
-)  # fmt: skip
+)

@@ -45,4 +45,4 @@ FIG4 = setting.FIGURES.experiment(
         "The headline has constants tuned once, on Figure 1. Multipliers tuned in the panel undo the bound on nu_t "
         "that the rivals are told, which tells them nu_t: preset tuned.",
     ),
-)  # fmt: skip
+)

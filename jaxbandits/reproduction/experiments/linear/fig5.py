@@ -37,4 +37,4 @@ FIG5 = setting.FIGURES.experiment(
                 says="{label} is competitive", **_FIGURE),
     ),
     notes=(setting.TWO_NORMALISATIONS, "The noise is not stated in the paper: that of Figure 1 is used."),
-)  # fmt: skip
+)

@@ -58,4 +58,4 @@ HEAVY_OFUL = Experiment(
     slow={"HEAVY-OFUL": 64, "TOFU": 64},
     width=32,
     figures=(Curves(not_drawn=("uniform",)),),
-)  # fmt: skip
+)

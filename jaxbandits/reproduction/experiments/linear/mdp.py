@@ -60,4 +60,4 @@ MDP = Experiment(
         UNTUNED,
         "A round is an episode. Learners have 1.31 for a moment bound; the exact one of t(2.1) at eps = 0.99 is 4.388.",
     ),
-)  # fmt: skip
+)

@@ -72,4 +72,4 @@ NOISELESS = THEOREMS.experiment(
     ),
     figures=(Against("T"),),
     float64=True,
-)  # fmt: skip
+)

@@ -74,4 +74,4 @@ SCALE = THEOREMS.experiment(
         "Sums of squares are equal in expectation: nu is the root mean square of nu_t.",
     ),
     figures=(Against("nu"),),
-)  # fmt: skip
+)

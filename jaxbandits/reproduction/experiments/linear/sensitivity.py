@@ -63,4 +63,4 @@ SENSITIVITY = Experiment(
     ),
     notes=("Every map passes through the nominal point; the other three hyperparameters stay nominal in it.",),
     figures=(Heatmap(NOMINAL),),
-)  # fmt: skip
+)

@@ -172,7 +172,7 @@ TIMED = {  # fields of a figure that shows times beside regret
 def comparable(place: str, on: Any, **fields: Any) -> tuple[Claim, ...]:
     """Claim that Hvt-UCB loses little for its one pass over the data."""
     return claims("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=on,
-                  says="Hvt-UCB is comparable to HEAVY-OFUL", place=place, **fields)  # fmt: skip
+                  says="Hvt-UCB is comparable to HEAVY-OFUL", place=place, **fields)
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
@@ -194,7 +194,7 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
         *claims("crmm-fastest", time("OFUL", "CRTM") > time("CRMM"), says="CRMM is the fastest", **at),
         *claims("projection", time("Hvt-UCB").more_than(time("OFUL", "CRTM", "CRMM"), at_most=10.0),
                 says="Hvt-UCB, which projects, takes longer than {rival}, but not by an order", **at),
-    )  # fmt: skip
+    )
 
 
 # Experiments on the theorems, and on settings that Section 6 discusses without algorithms -----------------------------

@@ -118,4 +118,4 @@ SUB_GAUSSIAN = THEOREMS.experiment(
         "log T has the exponent of the claim over the last decade; a root of T would have 1/2.",
     ),
     figures=(Curves(metric="error_sq", logarithmic=True),),
-)  # fmt: skip
+)

@@ -51,4 +51,4 @@ SYSID = Experiment(
         UNTUNED,
         "RLS has no factor 16/7 in its variance (step size 4 of Hvt), and heavy disturbances also excite the state.",
     ),
-)  # fmt: skip
+)

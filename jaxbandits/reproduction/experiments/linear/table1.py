@@ -46,4 +46,4 @@ TABLE1 = setting.FIGURES.experiment(
     ),
     slow={**setting.SLOW, "TOFU": 64},
     **setting.TIMED,
-)  # fmt: skip
+)

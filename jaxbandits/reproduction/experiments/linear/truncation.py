@@ -70,4 +70,4 @@ TRUNCATION = STUDY.experiment(
         )
     },
     figures=(Curves(metric="truncated_share"), Curves(name="regret")),
-)  # fmt: skip
+)

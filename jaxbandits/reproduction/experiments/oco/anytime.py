@@ -68,4 +68,4 @@ ANYTIME = STUDY.experiment(
         "Remark 4.4 bounds a bound: the factor log2 T between two measured regrets is ours to read.",
     ),
     figures=(Curves(logarithmic=True),),
-)  # fmt: skip
+)

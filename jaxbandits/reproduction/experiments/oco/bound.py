@@ -149,4 +149,4 @@ BOUND = THEOREMS.experiment(
         "library. What this paper adds, that variances follow from changes of gradients, is checked.",
     ),
     figures=(Bound(),),
-)  # fmt: skip
+)

@@ -95,4 +95,4 @@ BOUNDED = STUDY.experiment(
         "Base learner j of CA-OONS plays on the ball of radius min(2^j, R).",
     ),
     figures=(Against("D"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

@@ -101,4 +101,4 @@ CERTIFICATES = THEOREMS.experiment(
         "The inequalities are the algorithms' own: CA-OONS as printed satisfies them all too, and fails because its "
         "surrogate loss does not bound its loss (oco/e3). Learners without a meta algorithm show 0 for it.",
     ),
-)  # fmt: skip
+)

@@ -30,4 +30,4 @@ CONSTANTS_CA = STUDY.experiment(
     ),
     notes=("Every map passes through the paper's constants; the third one stays there.",),
     figures=(Heatmap(_PAPER),),
-)  # fmt: skip
+)

@@ -53,4 +53,4 @@ COST = STUDY.experiment(
         "for the last alone. O(N d^3 + N K) a round with K <= 3N/2: not linear in N for large N.",
     ),
     figures=(Cost("d"),),
-)  # fmt: skip
+)

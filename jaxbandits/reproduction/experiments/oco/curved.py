@@ -79,4 +79,4 @@ CURVED = STUDY.experiment(
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

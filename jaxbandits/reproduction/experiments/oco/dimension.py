@@ -73,4 +73,4 @@ DIMENSION = STUDY.experiment(
         "Theorem 3.1 has r before a logarithm; bounds of optimistic OMD and FTRL have no r.",
     ),
     figures=(Against("d"),),
-)  # fmt: skip
+)

@@ -101,4 +101,4 @@ E1 = STUDY.experiment(
         "theorem covers them.",
     ),
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

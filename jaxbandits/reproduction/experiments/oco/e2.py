@@ -67,4 +67,4 @@ E2 = STUDY.experiment(
     ),
     interpretations={"values": VALUES},
     figures=(Against("||u||"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

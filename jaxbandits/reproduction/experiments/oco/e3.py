@@ -47,4 +47,4 @@ E3 = STUDY.experiment(
                       on=_PANELS.keys(), says="repaired, regret stops growing"),
     ),
     notes=("Without noise all trials are the same one.",),
-)  # fmt: skip
+)

@@ -70,4 +70,4 @@ E4 = STUDY.experiment(
         "overflow.",
     ),
     figures=(Against("c"), Curves()),
-)  # fmt: skip
+)

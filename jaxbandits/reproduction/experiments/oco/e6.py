@@ -47,4 +47,4 @@ E6 = THEOREMS.experiment(
     ),
     notes=("An identity about noise, not about learners: nobody's play matters here.",),
     figures=(Against("cells n"),),
-)  # fmt: skip
+)

@@ -79,4 +79,4 @@ ORIGIN = STUDY.experiment(
     ),
     interpretations={"values": VALUES},
     figures=(Curves(logarithmic=True),),
-)  # fmt: skip
+)

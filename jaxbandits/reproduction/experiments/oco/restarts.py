@@ -89,4 +89,4 @@ RESTARTS = THEOREMS.experiment(
         Curves(x="log2_of_rounds"),
         Curves(metric="radius_over_root", x="log2_of_rounds", limit=2.0, name="radius"),
     ),
-)  # fmt: skip
+)

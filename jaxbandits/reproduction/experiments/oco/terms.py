@@ -82,4 +82,4 @@ TERMS = STUDY.experiment(
         "G. The bound hides constants and logarithms: 1 for them is a reading of ours.",
     ),
     figures=(Against("||u||, or G"), Curves(logarithmic=True)),
-)  # fmt: skip
+)

@@ -54,4 +54,4 @@ VARIATION = STUDY.experiment(
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("m"),),
-)  # fmt: skip
+)
