@@ -1,7 +1,6 @@
 """The ledger: sentences counted over a paper, a table of numbers without words, pages made of both."""
 
 import base64
-import csv
 import dataclasses
 import html.parser
 import json
@@ -188,8 +187,8 @@ def test_the_ledger_holds_ids_and_numbers_and_no_words(declared, tmp_path):
     before = runs_of(declared)
     path = runs.write(before, {"oco/e6/wins": "in part"}, tmp_path / "ledger.csv")
     assert "<b>" not in path.read_text() and "Figure 1" not in path.read_text()
-    with path.open() as file:
-        rows = [*csv.DictReader(file)]
+    header, *lines = (line.split(",") for line in path.read_text().splitlines())
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
     assert rows[0]["id"] == "oco/e6/wins/a" and rows[0]["adjusted"] == "in part" and rows[3]["adjusted"] == ""
     after = runs.read(path, declared)
     for one, other in zip(before, after, strict=True):
@@ -231,6 +230,7 @@ def test_a_claim_that_was_renamed_is_found_and_a_lost_one_is_one_line(declared, 
         ("id,preset", "claim,preset", "no ledger of this version: its first line must be id,preset"),
         (",0.5,0.4", ",half,0.4", "line 2: could not convert"),
         (",64,", ",,", "line 2: invalid literal"),
+        (",64,", ",", "line 2: it has 18 cells, and must have 19"),
     ],
 )
 def test_a_ledger_of_another_form_is_one_line(declared, tmp_path, old, new, wrong):

@@ -82,7 +82,7 @@ NUMBERS = ("n", "failed", "estimate", "low", "high", "p", "beside", "verdict")  
 def of_ledger(verdict: Verdict) -> dict[str, str]:
     """Return the numbers of a verdict as cells of the ledger."""
     numbers = zip(("estimate", "low", "high"), (verdict.value, verdict.low, verdict.high), strict=True)
-    beside = "; ".join(f"{name} = {number:.4g}" for name, number in verdict.companions)
+    beside = "; ".join(f"{name} = {number:.4g}" for name, number in verdict.companions).replace(",", "")
     return {
         "n": str(verdict.n),
         "failed": str(verdict.failed),

@@ -1,7 +1,5 @@
 """Finished runs: read from the manifests that `reproduce` left, or from the ledger, and written to the ledger."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -175,34 +173,36 @@ def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
     Raises:
       InputError: when the path cannot be written.
     """
-    text = io.StringIO()
-    table = csv.DictWriter(text, list[str](COLUMNS), lineterminator="\n")
-    table.writeheader()
+    lines = [",".join(COLUMNS)]
     heads = {run.experiment: run for run in reversed(runs)}
     for run in (run for run in runs if not run.excluded):
-        settings = {name: getattr(run, name) for name in SETTINGS}
+        settings = {name: str(getattr(run, name)) for name in SETTINGS}
         for verdict in run.verdicts:
             if verdict.applies and not verdict.missing:
                 sentence = f"{run.experiment}/{verdict.claim.sentence}"
                 standing = adjusted.get(sentence, "") if heads[run.experiment] is run else ""
                 row = {"id": f"{run.experiment}/{verdict.claim.id}", **settings, **rows.of_ledger(verdict)}
-                table.writerow(row | {"adjusted": standing})
-    write_atomically(path, text.getvalue().encode())
+                cells = [(row | {"adjusted": standing})[name] for name in COLUMNS]
+                assert not any("," in cell for cell in cells), cells  # names and numbers
+                lines.append(",".join(cells))
+    write_atomically(path, ("\n".join(lines) + "\n").encode())
     return path
 
 
 def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            table = csv.DictReader(file)
-            if table.fieldnames is None or tuple(table.fieldnames) != COLUMNS:
-                raise InputError(f"{path} is no ledger of this version: its first line must be {','.join(COLUMNS)}")
-            found = [*table]
+        header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if header != ",".join(COLUMNS):
+        raise InputError(f"{path} is no ledger of this version: its first line must be {','.join(COLUMNS)}")
     claims = {f"{name}/{claim.id}": (e, claim) for name, e in experiments.items() for claim in e.claims}
     grouped: dict[tuple[str, tuple[str, ...], tuple[int, ...]], list[Verdict]] = {}
-    for number, row in enumerate(found, start=2):
+    for number, line in enumerate(lines, start=2):
+        cells = line.split(",")
+        if len(cells) != len(COLUMNS):
+            raise InputError(f"{path}, line {number}: it has {len(cells)} cells, and must have {len(COLUMNS)}")
+        row: dict[str, str] = dict(zip(COLUMNS, cells, strict=True))
         name = RENAMED.get(row["id"], row["id"])
         if name not in claims:
             raise InputError(f"{path}, line {number}: there is no claim {format_value(name)}")
