@@ -111,17 +111,12 @@ print(difference)
 # decided. The figures of papers are judged in this way (`jaxbandits reproduce linear/fig1`).
 
 # %%
-from jaxbandits.reproduction.engine.claim import Claim, Measured
-from jaxbandits.reproduction.engine.statistic import mean_difference
+from jaxbandits.reproduction.engine import Measured, judge
+from jaxbandits.reproduction.sentences import mean, observations
 
-claim = Claim(
-    text="under heavy tails the mean regret of Hvt-UCB is below that of OFUL",
-    source="this notebook",
-    statistic=mean_difference("here", "Hvt-UCB", "OFUL"),
-    high=0.0,  # the difference lies below this
-)
-judged = claim.judge(Measured(results={"here": result}, times={}))
-print(f"{claim.text}: {judged.decision.upper()} ({judged.value:.3g} [{judged.low:.3g}, {judged.high:.3g}])")
+(claim,) = observations("ahead", mean("Hvt-UCB") < mean("OFUL"), on="here", says="under heavy tails Hvt-UCB is ahead")
+verdict = judge(claim, Measured(results={"here": result}, times={}))
+print(f"{claim.text}: {verdict.decision.upper()}, {verdict.reason}")
 
 # %% [markdown]
 # ## A sweep
