@@ -231,8 +231,7 @@ class LoggedReplay:
         if self.log.keep is not None and np.shape(self.log.keep) != (n,):
             raise InputError(f"LoggedReplay.log.keep must have one entry an event, got {np.shape(self.log.keep)}")
         rows.check_order("order of LoggedReplay", self.order, ("given", "shuffled"))
-        if self.actions and len(self.actions) != self.n_arms:
-            raise InputError(f"LoggedReplay.actions must name {self.n_arms} arms, got {len(self.actions)}")
+        rows.check_names("LoggedReplay.actions", self.actions, self.n_arms)
         if self.as_context and (self.log.seen is None or np.ndim(self.log.seen) != 2):
             raise InputError("LoggedReplay.as_context is for contexts of shape (n, p), and the log has none")
 

@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmObs, FixedArmObs
@@ -21,6 +21,13 @@ class Place(NamedTuple):
 
     row: jax.Array  # [] int32, of the coming round
     order: Any = None  # [n] int32, of this pass, where it is shuffled
+
+
+def check_names(name: str, names: Any, n_arms: int) -> None:
+    """Raise `InputError` unless these are different names of all arms, or ()."""
+    are_texts = isinstance(names, tuple) and all(isinstance(text, str) for text in names)
+    if not are_texts or len(set(names)) != len(names) or (names and len(names) != n_arms):
+        raise InputError(f"{name} must be a tuple of {n_arms} different names, or (), got {format_value(names)}")
 
 
 def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None:

@@ -163,8 +163,7 @@ class TableBandit:
             raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
         rows.check_fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))
         rows.check_order("order of TableBandit", self.order)
-        if self.classes and len(self.classes) != self.n_arms:
-            raise InputError(f"TableBandit.classes must name {self.n_arms} arms, got {len(self.classes)}")
+        rows.check_names("TableBandit.classes", self.classes, self.n_arms)
         if self.as_context and (self.table.seen is None or np.ndim(self.table.seen) != 2):
             raise InputError("TableBandit.as_context is for contexts of shape (n, p), and the table has none")
 
