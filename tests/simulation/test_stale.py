@@ -39,7 +39,7 @@ from jaxbandits.numerics import linalg
 from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Grid, Meter, compare, driver, meters, simulate, sweep
 from jaxbandits.tracing.jax_compat import Primitive, batching, mlir
-from jaxbandits.types import PointDecision, Reward
+from jaxbandits.types import PointDecision, Recommends, Reward
 from tests.toys import Noisy, Shrink
 
 ROOT = Path(__file__).parents[2]
@@ -552,6 +552,7 @@ def method_of_a_package_class():
     def restore():
         for name, value in originals.items():
             delattr(OGD, name) if value is None else setattr(OGD, name, value)
+        Recommends._abc_caches_clear()  # else OGD would still be one that recommends
 
     def at(value):
         WORLD.box = value
