@@ -174,7 +174,7 @@ def _double_exponential() -> tuple[np.ndarray, ...]:
     return half_line, half_weight, unit, unit_weight
 
 
-_HALF_LINE, _HALF_WEIGHT, _UNIT, _UNIT_WEIGHT = _double_exponential()
+_RULES = _double_exponential()
 
 
 def _central_scale(
@@ -196,13 +196,15 @@ def _central_scale(
     # One trailing axis for the nodes; the rest broadcasts.
     power, root, top, middle = (a[..., None] for a in (order, 1.0 / index, survival, mean))
 
-    z = _HALF_LINE / root
+    # With its dtype: JAX keeps the array that it made of a NumPy constant, in the precision that was set then.
+    half_line, half_weight, unit, unit_weight = (jnp.asarray(x, mean.dtype) for x in _RULES)
+    z = half_line / root
     s = top * jnp.exp(-z)
     g = jnp.maximum(factor(s) - middle * s**root, jnp.finfo(mean.dtype).tiny)
-    missing = jnp.sum(_HALF_WEIGHT / root * jnp.exp(-decay[..., None] * z) * -jnp.expm1(power * jnp.log(g)), axis=-1)
+    missing = jnp.sum(half_weight / root * jnp.exp(-decay[..., None] * z) * -jnp.expm1(power * jnp.log(g)), axis=-1)
     above = survival**decay * (1.0 / decay - missing)
 
-    s = top + (1.0 - top) * _UNIT
+    s = top + (1.0 - top) * unit
     gap = jnp.maximum(middle - s**-root * factor(s), 0.0)
-    below = (1.0 - survival) * jnp.sum(_UNIT_WEIGHT * gap**power, axis=-1)
+    below = (1.0 - survival) * jnp.sum(unit_weight * gap**power, axis=-1)
     return jnp.where(order < index, (above + below) ** (1.0 / order), jnp.inf)

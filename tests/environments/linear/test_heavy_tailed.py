@@ -327,3 +327,14 @@ def test_an_index_that_is_no_arm_is_not_admitted(key):
     obs = environment.observe(key, 0, state)
     admitted = [bool(environment.admits(state, obs, ArmDecision(jnp.int32(k), obs.arms[0]))) for k in (-1, 0, 2, 3)]
     assert admitted == [False, True, True, False]
+
+
+@pytest.mark.parametrize("law", [Pareto(shape=1.5), Lomax(shape=1.5), Fisk(shape=1.5), StudentT(df=2.1), Gaussian()])
+def test_a_process_may_change_its_precision(law):
+    """JAX keeps what it makes of a NumPy constant: the nodes of the integral must not stay in single precision."""
+    found = []
+    for double in (False, True, False):
+        jax.config.update("jax_enable_x64", double)
+        found.append(jax.jit(lambda eps, law=law: law.scale(eps))(0.4))
+    assert [x.dtype for x in found] == [np.float32, np.float64, np.float32]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
