@@ -112,8 +112,8 @@ def test_pareto_and_lomax_are_the_same_centred_noise(key):
 def test_spread_multiplies_and_missing_moments_are_infinite():
     for law in (StudentT, Pareto, Lomax, Fisk, Gaussian):
         np.testing.assert_allclose(law(spread=3.0).scale(0.4), 3.0 * law().scale(0.4), rtol=1e-14)
-    for noise in (StudentT(df=1.7), Pareto(shape=1.5), Fisk(shape=1.5)):
-        assert float(noise.scale(noise.tail_index - 1.0)) == np.inf == float(noise.scale(1.0))
+    for law in (StudentT(df=1.7), Pareto(shape=1.5), Fisk(shape=1.5)):
+        assert float(law.scale(law.tail_index - 1.0)) == np.inf == float(law.scale(1.0))
     grid = np.array([1.6, 2.0, 2.5])
     each = [float(Fisk(shape=s).scale(0.5)) for s in grid]
     np.testing.assert_allclose(Fisk(shape=grid).scale(0.5), each, rtol=1e-14)
