@@ -1,6 +1,7 @@
 """Declaration of an experiment: panels of environments, algorithms for each preset, figures and claims."""
 
 import dataclasses
+import importlib
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -231,6 +232,22 @@ class Paper:
     difficult: str
     guessed: str
     errata: tuple[Erratum, ...]
+
+
+def import_experiments(package: str, names: str) -> tuple[Experiment, ...]:
+    """Return the experiments that the modules of a family declare, each of which has the name of its module.
+
+    Args:
+      package: of the family, such as `jaxbandits.reproduction.experiments.linear`.
+      names: of its modules, in the order of the experiments.
+    """
+    family = package.rpartition(".")[2]
+    found = []
+    for name in names.split():
+        module = importlib.import_module(f"{package}.{name}")
+        values = (value for value in vars(module).values() if isinstance(value, Experiment))
+        found.append(next(value for value in values if value.name == f"{family}/{name.replace('_', '-')}"))
+    return tuple(found)
 
 
 def chosen(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:
