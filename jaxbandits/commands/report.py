@@ -116,5 +116,5 @@ def _preview(experiment: "Experiment") -> str:
     from jaxbandits.reproduction.engine.budget import parts
 
     for short in parts(experiment, "quick"):
-        return f"Preview: T = {short.settings['horizon']:,}, {short.settings['seeds']} seeds."
+        return f"Preview: a short run, T = {short.settings['horizon']:,}; verdicts are of the whole one."
     return "Preview: a short run."
