@@ -136,6 +136,8 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
     plt = _pyplot()
     make_directory(stem.parent)
     written = []
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once, not for each format
     with plt.rc_context(SETTINGS):  # the salt of SVG identifiers must be active while saving
         for suffix, metadata in _METADATA.items():
             buffer = io.BytesIO()
