@@ -413,7 +413,7 @@ def test_times_of_logistic_bandits():
         return told({}, {at: {**each, "uniform": flat(1e3)} for at, each in of.items()})
 
     timed = [claim for claim in EXPERIMENTS["glm/fig1"].claims if claim.unit == "repeats"]
-    assert {judge(claim, measured(ns, grown)).decision for claim in timed} == {"holds"} and len(timed) == 9
+    assert {judge(claim, measured(ns, grown)).decision for claim in timed} == {"holds"} and len(timed) == 17
     swapped = {**ns, "GLB-OMD": ns["ECOLog"], "ECOLog": ns["GLB-OMD"]}
     found = verdicts("glm/fig1", measured(swapped, grown), "faster")
     assert [id for id, v in found.items() if v == "does not hold"] == ["faster/ecolog/glb-omd/s3"]

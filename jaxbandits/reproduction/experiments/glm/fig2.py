@@ -33,7 +33,7 @@ FIG2 = setting.FIGURES.experiment(
         *observations("gloc", mean("GLOC") > COMPARABLE * mean("GLB-OMD"), on=_PANELS, says="GLOC has large regret",
                       place="Figure 2", least=32),
         *root_of_t(_PANELS),
-        *times_of_a_trial("S3", "S7", ("GLM-UCB",), kind="observation", place=_OURS, stable=PLACE_OF_TIMES),
+        *times_of_a_trial("S3", "S7", ("GLM-UCB", "RS-GLinCB"), kind="observation", place=_OURS, stable=PLACE_OF_TIMES),
         *observations("faster", time("RS-GLinCB") > time("GLB-OMD"), on="S3", says="GLB-OMD is faster than {label}",
                       place=_OURS),
         *claims("1000-times", time("OFUGLB") > 1000.0 * time("GLB-OMD"), on="S7",
