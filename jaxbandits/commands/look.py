@@ -97,7 +97,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _show_experiment(e: "Experiment") -> None:
     print(f"{e.name}: {e.title} ({e.source})\n")
-    print(textwrap.fill(e.shows, 100) + "\n" if e.shows else "", end="")
+    print(textwrap.fill(e.shows, 100) + "\n\n" if e.shows else "", end="")
     print(f"{e.horizon:,} rounds, {e.seeds} seeds by default, metric: {e.metric}")
     panels = e.panels(e.horizon)
     print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
