@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import Study, judge
 from jaxbandits.reproduction.engine.claim import Measured
 from jaxbandits.reproduction.engine.statistic import final_mean
@@ -202,3 +203,42 @@ def test_an_experiment_has_the_fields_of_its_study_and_its_own_in_their_place():
     assert experiment.notes == ("of one", "of all")
     with pytest.raises(TypeError, match="horizn"):
         study.experiment("fig9", "Figure 9", horizn=20, **fields)
+
+
+def test_a_factor_on_the_left_divides():
+    """2 A < B is A < B/2; the reflected comparison of a number is that of the mean."""
+    for tests, words in (
+        (2.0 * mean("A") < mean("B"), "mean regret of A below 1/2 of that of B"),
+        (2.0 * mean("A") > 6.0 * mean("B"), "mean regret of A above 3 times that of B"),
+        (mean("A") > 0.5, "mean regret of A above 0.5"),
+        (2.0 * time("A") > time("B"), "a trial of A takes more than 0.5 times as long as one of B"),
+    ):
+        assert declared(tests).test == words
+    claim = declared(2.0 * mean("A") < mean("B"))
+    assert [decision(claim, {"p": {"A": a, "B": 100.0}}) for a in (40.0, 60.0)] == ["holds", "does not hold"]
+    claim = declared(mean("A", of="loss") < mean("B"))  # the metric of the first is that of both
+    assert claim.test == "mean loss of A below that of B"
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda: mean("A", of="loss") < mean("B", of="regret"),
+        lambda: mean("A") < mean("B", of="loss"),
+        lambda: mean("A") < median("B"),
+        lambda: 2.0 * mean("A") < 0.5,
+        lambda: median("A") < 0.5,
+        lambda: 2.0 * mean("A") / mean("B"),
+        lambda: mean("A").close_to(2.0 * mean("B")),
+        lambda: median("A") / median("B"),
+        lambda: 2.0 * mean("A") - mean("B"),
+        lambda: mean("A") - mean("A"),
+        lambda: mean("A", of="loss") - mean("B", of="regret"),
+        lambda: -1.0 * mean("A"),
+        lambda: 2.0 * time("A") < 1.0,
+    ],
+)
+def test_comparisons_that_mean_nothing_are_refused_in_one_line(compare):
+    with pytest.raises(InputError) as error:
+        compare()
+    assert "\n" not in str(error.value)

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import product
 from typing import Any, NamedTuple, Self
 
+from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine.claim import REPEATS, Unit
 from jaxbandits.reproduction.engine.statistic import (
     Statistic,
@@ -97,7 +98,7 @@ class Average:
 
     Attributes:
       labels: of the learners.
-      of: name of the metric.
+      of: name of the metric; "": regret, or that of the mean that it is compared with.
       factor: that it is multiplied by, > 0.
       average: "mean" or "median".
     """
@@ -108,6 +109,7 @@ class Average:
     average: str = "mean"
 
     def __rmul__(self, factor: float) -> Self:
+        _require(factor > 0.0, f"a factor must be above 0, got {factor:g}")
         return dataclasses.replace(self, factor=factor * self.factor)
 
     def __lt__(self, other: "Average | float") -> tuple[Test, ...]:
@@ -122,15 +124,20 @@ class Average:
 
     def __truediv__(self, other: "Average") -> Quantity:
         """Return the ratio of two means, by the seeds that both learners played."""
+        _require(self._is_plain() and other._is_plain(), "a ratio of means takes no factors")
         return self._pairs(
-            other, "over that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.of)
+            other, "over that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.metric)
         )
 
     def __sub__(self, other: "Average") -> Quantity:
         """Return the difference of two means: of two learners, or of two metrics of the same one."""
+        _require(
+            self._is_plain() and other.average == "mean", "a difference is of means, and only the second has a factor"
+        )
         if self.labels == other.labels:
-            words = f"{{a}} less {_times(other.factor)}its {_spelled(other.of)}"
-            both = {"first": self.of, "second": other.of, "factor": other.factor}
+            _require(self.metric != other.metric, "a learner's mean less itself is 0: name another learner or metric")
+            words = f"{{a}} less {_times(other.factor)}its {_spelled(other.metric)}"
+            both = {"first": self.metric, "second": other.metric, "factor": other.factor}
             return Quantity(
                 tuple(
                     (words.replace("{a}", self._words(a)), partial(metric_difference, name=a, **both), (a,))
@@ -140,25 +147,39 @@ class Average:
         return self._pairs(
             other,
             f"less {_times(other.factor)}that of {{b}}",
-            lambda a, b: partial(mean_difference, first=a, second=b, factor=other.factor, metric=self.of),
+            lambda a, b: partial(mean_difference, first=a, second=b, factor=other.factor, metric=self.metric),
         )
 
     def close_to(self, other: "Average", within: float = COMPARABLE) -> tuple[Test, ...]:
         """Say that the ratio of both means lies between 1/within and within: a claim of equivalence."""
-        words = f"mean {_spelled(self.of)} within {within:g} times either way"
+        words = f"mean {_spelled(self.metric)} within {within:g} times either way"
         ratio = self / other
         return tuple(test._replace(words=words) for test in ratio.between(1.0 / within, within))
 
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.of or "regret"
+
+    def _is_plain(self) -> bool:
+        return self.factor == 1.0 and self.average == "mean"
+
     def _words(self, label: str) -> str:
-        return f"{self.average} {_spelled(self.of)} of {label}"
+        return f"{self.average} {_spelled(self.metric)} of {label}"
 
     def _alone(self) -> Quantity:
+        _require(
+            self._is_plain(), "a mean that is compared with a number takes no factor, and a median is compared with one"
+        )
         return Quantity(
-            tuple((self._words(a), partial(final_mean, name=a, metric=self.of), (a,)) for a in self.labels),
+            tuple((self._words(a), partial(final_mean, name=a, metric=self.metric), (a,)) for a in self.labels),
             kind=self.average,
         )
 
     def _pairs(self, other: "Average", how: str, statistic: Callable[[str, str], Callable[..., Statistic]]) -> Quantity:
+        _require(
+            other.of in ("", self.metric), f"means of two learners are of one metric, got {self.metric} and {other.of}"
+        )
         pairs = product(self.labels, other.labels)
         return Quantity(
             tuple((f"{self._words(a)} {how.replace('{b}', b)}", statistic(a, b), (a, b)) for a, b in pairs),
@@ -168,12 +189,17 @@ class Average:
     def _compared(self, other: "Average | float", how: str) -> tuple[Test, ...]:
         if not isinstance(other, Average):
             return self._alone().between(**{"high" if how == "below" else "low": float(other)})
+        alike = other.of in ("", self.metric) and self.average == other.average
+        _require(
+            alike, f"a {self.average} {self.metric} is compared with another one, got a {other.average} {other.of}"
+        )
         low, high = (-math.inf, 0.0) if how == "below" else (0.0, math.inf)
+        factor = other.factor / self.factor
         difference = {"mean": mean_difference, "median": median_difference}[self.average]
-        settings = {"factor": other.factor, "metric": self.of}
+        settings = {"factor": factor, "metric": self.metric}
         return tuple(
             Test(
-                f"{self._words(a)} {how} {_times(other.factor)}that of {b}",
+                f"{self._words(a)} {how} {_times(factor)}that of {b}",
                 partial(difference, first=a, second=b, **settings), low, high, (a, b), b, self.average,
             )
             for a, b in product(self.labels, other.labels)
@@ -193,22 +219,24 @@ class Time:
     factor: float = 1.0
 
     def __rmul__(self, factor: float) -> Self:
+        _require(factor > 0.0, f"a factor must be above 0, got {factor:g}")
         return dataclasses.replace(self, factor=factor * self.factor)
 
     def __lt__(self, other: "Time | float") -> tuple[Test, ...]:
         if not isinstance(other, Time):
+            _require(self.factor == 1.0, "a time that is compared with seconds takes no factor")
             each = tuple((f"a trial of {a} takes", partial(total_time, name=a), (a,)) for a in self.labels)
-            seconds = Quantity(each, "repeats", "{of} less than " + f"{other:g} s").between(high=other)
-            return seconds
-        amount = "less time than" if other.factor == 1.0 else f"less than {other.factor:.3g} times as long as"
-        return self._compared(other, amount, high=other.factor)
+            return Quantity(each, "repeats", "{of} less than " + f"{other:g} s").between(high=other)
+        times = other.factor / self.factor
+        amount = "less time than" if times == 1.0 else f"less than {times:.3g} times as long as"
+        return self._compared(other, amount, high=times)
 
     def __gt__(self, other: "Time") -> tuple[Test, ...]:
         return self.more_than(other)
 
     def more_than(self, other: "Time", at_most: float = math.inf) -> tuple[Test, ...]:
         """Say that a trial takes longer than one of another learner, but less than `at_most` times as long."""
-        times = other.factor
+        times = other.factor / self.factor
         amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
         limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
         return self._compared(other, amount, limit, low=times, high=at_most)
@@ -225,13 +253,13 @@ class Time:
         )  # fmt: skip
 
 
-def mean(*labels: str, of: str = "regret") -> Average:
-    """Return the mean over trials of the final value of a metric."""
+def mean(*labels: str, of: str = "") -> Average:
+    """Return the mean over trials of the final value of a metric; "": regret, or that of the other mean."""
     return Average(labels, of)
 
 
-def median(*labels: str, of: str = "regret") -> Average:
-    """Return the median over trials of the final value of a metric."""
+def median(*labels: str, of: str = "") -> Average:
+    """Return the median over trials of the final value of a metric; "": regret, or that of the other median."""
     return Average(labels, of, average="median")
 
 
@@ -358,6 +386,11 @@ def measure(
 def least_of(unit: Unit) -> dict[str, int]:
     """Return the field `least` of claims that count in this unit, where it is not the usual one."""
     return {"least": REPEATS} if unit == "repeats" else {}
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InputError(message)
 
 
 def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[..., Statistic]) -> Quantity:
