@@ -66,6 +66,10 @@ def write(
     parts = chapters(found, PAPERS)
     written = [] if out is None else [html.write(parts, out)]
     if ledger is not None:
+        if strangers := [run.experiment for run in found if run.experiment not in EXPERIMENTS]:
+            raise InputError(
+                f"--ledger takes registered experiments, and {strangers[0]} is none: --plugin names its file"
+            )
         adjusted = {sentence.id: sentence.standing for part in parts for sentence in part.sentences}
         written.append(runs_lib.write(found, adjusted, ledger))
     if pages is not None:
@@ -84,13 +88,19 @@ def write_all(directory: Path) -> None:
 def _write_pages(parts: Any, directory: Path, experiments: Mapping[str, "Experiment"]) -> list[Path]:
     """Write the overview and the pages of the papers; figures of the runs are copied beside them."""
     from jaxbandits.base.files import write_atomically
+    from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger import pages
 
     folder = directory / "papers"
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {directory / "ledger.md": pages.overview(parts, "papers/{}.md".format)}
+    played = {run.experiment for part in parts for run in part.runs}
+    families = {run.family for part in parts for run in part.runs}
+    not_run = [name for name in experiments if name not in played and name.partition("/")[0] in families]
+    texts = {directory / "ledger.md": pages.overview(parts, "papers/{}.md".format, not_run)}
     for part in parts:
-        texts[folder / f"{part.paper.family}.md"] = pages.paper(part, lambda run: _picture(run, folder, experiments))
+        texts[folder / f"{slug(part.paper.family)}.md"] = pages.paper(
+            part, lambda run: _picture(run, folder, experiments)
+        )
     for name, text in texts.items():
         write_atomically(name, text.encode())
     return [*texts]
@@ -98,16 +108,19 @@ def _write_pages(parts: Any, directory: Path, experiments: Mapping[str, "Experim
 
 def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) -> str:
     """Return the figure of a run, else of an earlier one that lies there, else a preview from the gallery."""
-    name = f"{run.experiment.replace('/', '-')}.png"
+    from jaxbandits.reproduction.engine.claim import slug
+    from jaxbandits.reproduction.ledger.markdown import plain
+
+    name, title = f"{slug(run.experiment.replace('/', '-'))}.png", plain(run.about.title)
     figure, preview = folder / "figures" / name, folder.parent / "gallery" / name
     made = next((file for file in run.files if file.endswith(".png")), None)
     if made is not None and run.directory is not None and (run.directory / made).is_file():
         figure.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(run.directory / made, figure)
     if figure.exists():
-        return f"![{run.about.title}](figures/{name})"
+        return f"![{title}](figures/{name})"
     if preview.exists() and run.experiment in experiments:
-        return f"![{run.about.title}](../gallery/{name})\n\n*{_preview(experiments[run.experiment])}*"
+        return f"![{title}](../gallery/{name})\n\n*{_preview(experiments[run.experiment])}*"
     return ""
 
 

@@ -6,6 +6,7 @@ import html.parser
 import json
 import math
 import shutil
+import types
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,8 @@ def judged(id="wins/a", decision=YES, p=0.001, **fields):
 def run_of(*verdicts, **fields):
     usual = {"experiment": "oco/e1", "about": ABOUT, "preset": "theory", "reading": "", "precision": "float32",
              "data": "", "seed": 0, "first_seed": 0, "seeds": 64, "rounds": 100, "commit": "abc123"}  # fmt: skip
-    return Run(**usual | fields, verdicts=verdicts)
+    found = usual | fields
+    return Run(**{"whole": "yes" if found["rounds"] >= found["about"].horizon else "no"} | found, verdicts=verdicts)
 
 
 def sentences_of(*found):
@@ -230,7 +232,7 @@ def test_a_claim_that_was_renamed_is_found_and_a_lost_one_is_one_line(declared, 
         ("id,preset", "claim,preset", "no ledger of this version: its first line must be id,preset"),
         (",0.5,0.4", ",half,0.4", "line 2: could not convert"),
         (",64,", ",,", "line 2: invalid literal"),
-        (",64,", ",", "line 2: it has 18 cells, and must have 19"),
+        (",64,", ",", "line 2: it has 19 cells, and must have 20"),
     ],
 )
 def test_a_ledger_of_another_form_is_one_line(declared, tmp_path, old, new, wrong):
@@ -524,3 +526,113 @@ def test_figures_are_images_of_files_of_the_run_alone(directory, tmp_path, capsy
     figures = [dict(attrs)["src"].partition(",")[2] for tag, attrs in parsed.tags if tag == "img"]
     assert [base64.b64decode(figure) for figure in figures] == [pictures[0].read_bytes()]
     assert "alert(1)" not in page and "not there any more" in parsed.text
+
+
+# Doors by which a number could come from elsewhere --------------------------------------------------------------------
+
+
+def read_back(declared, tmp_path, *found):
+    return runs.read(runs.write(sorted(found, key=runs._order), {}, tmp_path / "l.csv"), declared)
+
+
+def standings(found):
+    return {s.id: (s.standing, len(s.rows)) for part in chapters(found, PAPERS) for s in part.sentences}
+
+
+def of_experiment(declared, *verdicts, **fields):
+    experiment = declared["oco/e6"]
+    claims = {claim.id: claim for claim in experiment.claims}
+    usual = {"about": runs.about_of(experiment), "preset": experiment.preset(None), "rounds": experiment.horizon}
+    usual |= {"precision": "float64" if experiment.float64 else "float32", "experiment": experiment.name}
+    return run_of(*(dataclasses.replace(v, claim=claims[v.claim.id]) for v in verdicts), **usual | fields)
+
+
+def test_a_row_that_was_not_measured_stays_open_when_it_is_read_again(declared, tmp_path):
+    """A sentence does not hold because its other row was lost on the way."""
+    lost = dataclasses.replace(judged("wins/b", OPEN), missing=True)
+    head = of_experiment(declared, judged(), lost, judged("exact"))
+    assert standings([head]) == standings(read_back(declared, tmp_path, head))
+    assert standings([head])["oco/e6/wins"] == ("open", 2)
+
+
+def test_nothing_but_times_is_taken_from_another_run(declared, tmp_path):
+    """A statement that the head did not measure is open, whatever another preset says of it."""
+    lost = dataclasses.replace(judged("wins/b", OPEN), missing=True)
+    head = of_experiment(declared, judged(), lost, judged("exact"))
+    other = of_experiment(declared, judged(), judged("wins/b", NO), judged("exact"), preset="tuned")
+    for found in ([head, other], read_back(declared, tmp_path, head, other)):
+        assert standings(found)["oco/e6/wins"] == ("open", 2)
+
+
+def test_a_claim_about_another_preset_has_the_verdict_of_that_preset(declared, tmp_path):
+    first, *others = declared["oco/e6"].claims
+    declared["oco/e6"] = dataclasses.replace(
+        declared["oco/e6"], claims=(dataclasses.replace(first, presets=("tuned",)), *others)
+    )
+    away = dataclasses.replace(judged(decision=OPEN), applies=False)
+    head = of_experiment(declared, away, judged("wins/b"), judged("exact"))
+    tuned = of_experiment(declared, judged(decision=NO), judged("wins/b"), judged("exact"), preset="tuned")
+    for found in ([head, tuned], read_back(declared, tmp_path, head, tuned)):
+        assert standings(found)["oco/e6/wins"] == ("in part", 2)
+
+
+def test_two_runs_of_equal_settings_stay_two(declared, tmp_path):
+    one, other = (of_experiment(declared, judged(decision=d), judged("wins/b")) for d in (YES, NO))
+    assert [run.verdicts[0].decision for run in read_back(declared, tmp_path, one, other)] == [YES, NO]
+
+
+def test_a_whole_run_on_real_data_heads_though_it_has_fewer_rounds(declared, tmp_path):
+    """Its data have an order of their own length; the stand-in is declared for more."""
+    real = of_experiment(declared, judged(), data="real", rounds=10, whole="yes")
+    made_up = of_experiment(declared, judged(decision=NO), data="stand-in")
+    for found in (sorted([made_up, real], key=runs._order), read_back(declared, tmp_path, made_up, real)):
+        assert found[0].data == "real" and found[0].verdicts[0].enough_rounds
+
+
+def test_a_decided_row_without_its_p_is_not_decided_over_the_paper():
+    assert sentences_of(run_of(judged(p=math.nan)))["wins"].standing == "open"
+
+
+def test_rows_that_cannot_be_judged_are_not_counted_as_failures():
+    found = sentences_of(run_of(judged(), judged("wins/b", NO, cannot_be_judged="rebuilt")))["wins"]
+    assert found.counted() == "holds in 1 of 1 row, 1 cannot be judged"
+
+
+def test_a_choice_is_compared_on_the_rows_that_it_has():
+    """The other preset lacks the rival that fails here."""
+    head = run_of(judged(), judged("wins/b", NO))
+    assert sentences_of(head, run_of(judged(), preset="tuned"))["wins"].every_choice == "yes"
+
+
+def test_a_strangers_words_neither_run_nor_begin_anything(directory, tmp_path):
+    runs_ = tmp_path / "runs"
+    shutil.copytree(directory, runs_)
+    path = runs_ / "oco-e6" / "manifest.json"
+    body = json.loads(path.read_text())
+    hostile = "x\n\n![x](https://evil/x.png)<script>alert(1)</script>"
+    body |= {"title": hostile, "source": "``" + "`", "files": ["<img src=x onerror=alert(1)>.svg", *body["files"]]}
+    path.write_text(json.dumps(body))
+    assert cli.main(["report", str(runs_), "-o", str(tmp_path / "l.html"), "--pages", str(tmp_path)]) == 0
+    parsed = Page()
+    parsed.feed((tmp_path / "l.html").read_text())
+    assert not any(tag == "script" for tag, _ in parsed.tags) and not parsed.open
+    assert all(
+        attrs["src"].startswith("data:") and "onerror" not in attrs for tag, attrs in parsed.tags if tag == "img"
+    )
+    assert "<script" not in (tmp_path / "papers" / "myoco.md").read_text()
+    body["claims"][0]["verdict"] = "banana"
+    path.write_text(json.dumps(body))
+    with pytest.raises(InputError, match="a verdict, a kind or a unit that there is not"):
+        runs.read(runs_, EXPERIMENTS)
+
+
+def test_the_commit_of_a_run_watches_the_whole_package(monkeypatch):
+    asked = []
+
+    def run(command, **settings):
+        asked.append(command)
+        return types.SimpleNamespace(stdout="")
+
+    monkeypatch.setattr(files.subprocess, "run", run)
+    files.commit()
+    assert asked[1][-1] == str(ROOT / "jaxbandits")

@@ -236,6 +236,14 @@ def test_a_factor_on_the_left_divides():
         lambda: mean("A", of="loss") - mean("B", of="regret"),
         lambda: -1.0 * mean("A"),
         lambda: 2.0 * time("A") < 1.0,
+        lambda: 0.5 < mean("A") < 1.0,
+        lambda: mean("A") < mean("B") < mean("C"),
+        lambda: mean("A") < mean("A", "B"),
+        lambda: mean() < mean("B"),
+        lambda: wins("A", "A") > 0.5,
+        lambda: wins("A") > 0.5,
+        lambda: mean("A").between(),
+        lambda: mean("A") < time("B"),
     ],
 )
 def test_comparisons_that_mean_nothing_are_refused_in_one_line(compare):

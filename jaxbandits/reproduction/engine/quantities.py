@@ -50,6 +50,13 @@ class Test(NamedTuple):
     unit: Unit = "seeds"
 
 
+class Tests(tuple[Test, ...]):
+    """Tests of one comparison, one for each pair of learners."""
+
+    def __bool__(self) -> bool:
+        raise InputError("a comparison of quantities is no truth value: `between(low, high)`, or two tests, say both")
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Quantity:
     """A number that runs estimate; one for each of several learners.
@@ -66,9 +73,11 @@ class Quantity:
     template: str = "{of} {region}"
     kind: str = ""
 
-    def between(self, low: float = -math.inf, high: float = math.inf) -> tuple[Test, ...]:
+    def between(self, low: float = -math.inf, high: float = math.inf) -> Tests:
         """Say that the quantity lies in `(low, high)`."""
-        return tuple(
+        _require(bool(self.each), "a quantity needs the label of a learner")
+        _require(math.isfinite(low) or math.isfinite(high), "between needs low, high, or both")
+        return Tests(
             Test(
                 self.template.replace("{of}", words).replace("{region}", _region(low, high)), statistic, low, high,
                 labels, labels[1] if len(labels) == 2 else "", self.kind, self.unit,
@@ -85,10 +94,10 @@ class Quantity:
         each = ((words, shown(statistic), labels) for words, statistic, labels in self.each)
         return dataclasses.replace(self, each=tuple(each))
 
-    def __lt__(self, high: float) -> tuple[Test, ...]:
+    def __lt__(self, high: float) -> Tests:
         return self.between(high=high)
 
-    def __gt__(self, low: float) -> tuple[Test, ...]:
+    def __gt__(self, low: float) -> Tests:
         return self.between(low=low)
 
 
@@ -112,13 +121,13 @@ class Average:
         _require(factor > 0.0, f"a factor must be above 0, got {factor:g}")
         return dataclasses.replace(self, factor=factor * self.factor)
 
-    def __lt__(self, other: "Average | float") -> tuple[Test, ...]:
+    def __lt__(self, other: "Average | float") -> Tests:
         return self._compared(other, "below")
 
-    def __gt__(self, other: "Average | float") -> tuple[Test, ...]:
+    def __gt__(self, other: "Average | float") -> Tests:
         return self._compared(other, "above")
 
-    def between(self, low: float = -math.inf, high: float = math.inf) -> tuple[Test, ...]:
+    def between(self, low: float = -math.inf, high: float = math.inf) -> Tests:
         """Say that the mean lies in `(low, high)`."""
         return self._alone().between(low, high)
 
@@ -150,11 +159,11 @@ class Average:
             lambda a, b: partial(mean_difference, first=a, second=b, factor=other.factor, metric=self.metric),
         )
 
-    def close_to(self, other: "Average", within: float = COMPARABLE) -> tuple[Test, ...]:
+    def close_to(self, other: "Average", within: float = COMPARABLE) -> Tests:
         """Say that the ratio of both means lies between 1/within and within: a claim of equivalence."""
         words = f"mean {_spelled(self.metric)} within {within:g} times either way"
         ratio = self / other
-        return tuple(test._replace(words=words) for test in ratio.between(1.0 / within, within))
+        return Tests(test._replace(words=words) for test in ratio.between(1.0 / within, within))
 
     @property
     def metric(self) -> str:
@@ -180,14 +189,15 @@ class Average:
         _require(
             other.of in ("", self.metric), f"means of two learners are of one metric, got {self.metric} and {other.of}"
         )
-        pairs = product(self.labels, other.labels)
+        pairs = _different(self.labels, other.labels)
         return Quantity(
             tuple((f"{self._words(a)} {how.replace('{b}', b)}", statistic(a, b), (a, b)) for a, b in pairs),
             kind=self.average,
         )
 
-    def _compared(self, other: "Average | float", how: str) -> tuple[Test, ...]:
+    def _compared(self, other: "Average | float", how: str) -> Tests:
         if not isinstance(other, Average):
+            _require(isinstance(other, (int, float)), f"a mean is compared with a mean or a number, got {other!r:.60}")
             return self._alone().between(**{"high" if how == "below" else "low": float(other)})
         alike = other.of in ("", self.metric) and self.average == other.average
         _require(
@@ -197,12 +207,12 @@ class Average:
         factor = other.factor / self.factor
         difference = {"mean": mean_difference, "median": median_difference}[self.average]
         settings = {"factor": factor, "metric": self.metric}
-        return tuple(
+        return Tests(
             Test(
                 f"{self._words(a)} {how} {_times(factor)}that of {b}",
                 partial(difference, first=a, second=b, **settings), low, high, (a, b), b, self.average,
             )
-            for a, b in product(self.labels, other.labels)
+            for a, b in _different(self.labels, other.labels)
         )  # fmt: skip
 
 
@@ -222,7 +232,7 @@ class Time:
         _require(factor > 0.0, f"a factor must be above 0, got {factor:g}")
         return dataclasses.replace(self, factor=factor * self.factor)
 
-    def __lt__(self, other: "Time | float") -> tuple[Test, ...]:
+    def __lt__(self, other: "Time | float") -> Tests:
         if not isinstance(other, Time):
             _require(self.factor == 1.0, "a time that is compared with seconds takes no factor")
             each = tuple((f"a trial of {a} takes", partial(total_time, name=a), (a,)) for a in self.labels)
@@ -231,25 +241,25 @@ class Time:
         amount = "less time than" if times == 1.0 else f"less than {times:.3g} times as long as"
         return self._compared(other, amount, high=times)
 
-    def __gt__(self, other: "Time") -> tuple[Test, ...]:
+    def __gt__(self, other: "Time") -> Tests:
         return self.more_than(other)
 
-    def more_than(self, other: "Time", at_most: float = math.inf) -> tuple[Test, ...]:
+    def more_than(self, other: "Time", at_most: float = math.inf) -> Tests:
         """Say that a trial takes longer than one of another learner, but less than `at_most` times as long."""
         times = other.factor / self.factor
         amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
         limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
-        return self._compared(other, amount, limit, low=times, high=at_most)
+        return self._compared(other, amount, limit, low=times, high=at_most / self.factor)
 
-    def _compared(self, other: "Time", amount: str, limit: str = "", **ends: float) -> tuple[Test, ...]:
+    def _compared(self, other: "Time", amount: str, limit: str = "", **ends: float) -> Tests:
         low, high = ends.get("low", -math.inf), ends.get("high", math.inf)
-        return tuple(
+        return Tests(
             Test(
                 f"a trial of {a} takes {amount} one of {b}{limit}",
                 lambda panel, a=a, b=b: total_time_ratio((panel, a), (panel, b)), low, high, (a, b), b, "time",
                 "repeats",
             )
-            for a, b in product(self.labels, other.labels)
+            for a, b in _different(self.labels, other.labels)
         )  # fmt: skip
 
 
@@ -282,7 +292,7 @@ def wins(first: str, *others: str, of: str = "regret") -> Quantity:
     each = (
         (f"{_spelled(of)} of {first} ends below that of {b}", partial(win_share, first=first, second=b, metric=of),
          (first, b))
-        for b in others
+        for _, b in _different((first,), others)
     )  # fmt: skip
     return Quantity(tuple(each), template="{of} in a share of trials {region}", kind="wins")
 
@@ -386,6 +396,14 @@ def measure(
 def least_of(unit: Unit) -> dict[str, int]:
     """Return the field `least` of claims that count in this unit, where it is not the usual one."""
     return {"least": REPEATS} if unit == "repeats" else {}
+
+
+def _different(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of two lists of learners."""
+    pairs = [*product(first, second)]
+    _require(bool(pairs), "a comparison needs the label of a learner on either side")
+    _require(all(a != b for a, b in pairs), f"a learner is compared with itself: {', '.join(first)}")
+    return pairs
 
 
 def _require(condition: bool, message: str) -> None:

@@ -167,11 +167,11 @@ def write(
 
 def commit() -> str | None:
     """Return the commit of a checkout, with a + where files were changed since; None elsewhere."""
-    here = Path(__file__).parent
+    package = Path(__file__).parents[2]
     try:
-        asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(here.parent)]]
+        asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(package)]]
         head, changed = (
-            subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True, timeout=20).stdout
+            subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=True, timeout=20).stdout
             for words in asked
         )
     except (OSError, subprocess.SubprocessError):

@@ -8,7 +8,9 @@ from pathlib import Path
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.version import __version__
+from jaxbandits.reproduction.engine.claim import slug
 from jaxbandits.reproduction.ledger import pages
+from jaxbandits.reproduction.ledger.markdown import plain
 from jaxbandits.reproduction.ledger.runs import Run
 from jaxbandits.reproduction.ledger.sentences import Chapter
 
@@ -43,7 +45,7 @@ def page(chapters: Sequence[Chapter]) -> str:
     except ImportError:
         raise InputError("an HTML page needs markdown-it-py: pip install 'jaxbandits[report]', or --pages") from None
     texts = [pages.overview(chapters)]
-    texts += [f'<a id="{escape(c.paper.family)}"></a>\n\n' + pages.paper(c, _inline) for c in chapters]
+    texts += [f'<a id="{slug(c.paper.family)}"></a>\n\n' + pages.paper(c, _inline) for c in chapters]
     body = MarkdownIt("commonmark", {"html": True}).enable("table").render("\n\n".join(texts))
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
     return (
@@ -73,7 +75,7 @@ def _inline(run: Run) -> str:
 
 def _figure(path: Path, run: Run) -> str:
     if path.is_symlink() or not path.is_file():
-        return f"{path.name} is not there any more."
+        return plain(f"{path.name} is not there any more.")
     data = base64.b64encode(path.read_bytes()).decode()
-    title = escape(f"{run.about.title}, {path.stem}")
+    title = escape(" ".join(f"{run.about.title}, {path.stem}".split()))
     return f'<div class="figure"><img alt="{title}" src="data:image/svg+xml;base64,{data}"></div>'

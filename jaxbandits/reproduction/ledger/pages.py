@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from jaxbandits.reproduction.engine.claim import KINDS
+from jaxbandits.reproduction.engine.claim import KINDS, slug
 from jaxbandits.reproduction.engine.experiment import Erratum
 from jaxbandits.reproduction.engine.verdict import METHOD, Verdict
 from jaxbandits.reproduction.ledger.markdown import cell, line, plain
@@ -19,12 +19,15 @@ _ERRATA = ("place", "printed", "why", "here", "shown by")
 _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
 
 
-def overview(chapters: Sequence[Chapter], page: Callable[[str], str] = "#{}".format) -> str:
+def overview(
+    chapters: Sequence[Chapter], page: Callable[[str], str] = "#{}".format, not_run: Sequence[str] = ()
+) -> str:
     """Return the page that counts: a row for each paper, what did not come out, what is open, how to read it.
 
     Args:
       chapters: the papers.
       page: from a family to the address of its page.
+      not_run: experiments that there is no run of.
     """
     every = [sentence for chapter in chapters for sentence in chapter.sentences]
     statements = [sentence for sentence in every if sentence.kind == "statement"]
@@ -37,6 +40,7 @@ def overview(chapters: Sequence[Chapter], page: Callable[[str], str] = "#{}".for
         _bullets([_short(s) for s in statements if s.standing in ("no", "in part")]) or "Nothing.",
         "**Still open**",
         _bullets([_short(s) for s in statements if s.standing == "open"]) or "Nothing.",
+        f"**Not run yet**: {plain(', '.join(not_run))}." if not_run else "",
         "**How to read a verdict**",
         f"{HOW_COUNTED} Below a paper's figures each sentence says whether it stands so under every choice of "
         "constants that was run.",
@@ -106,7 +110,7 @@ def _further(chapter: Chapter, page: Callable[[str], str]) -> list[tuple[str, ..
 
 def _named(chapter: Chapter, page: Callable[[str], str] | None) -> str:
     title = cell(chapter.paper.title.partition(":")[0])
-    return title if page is None else f"[{title}]({page(chapter.paper.family)})"
+    return title if page is None else f"[{title}]({page(slug(chapter.paper.family))})"
 
 
 def _rests(statements: Sequence[Sentence]) -> str:
@@ -165,9 +169,10 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
     about = run.about
     others = [other for other in chapter.runs if other.experiment == run.experiment and other is not run]
     guesses = dict.fromkeys(mark for sentence in sentences for mark in sentence.rests_on)
+    meaning = about.presets.get(run.preset, "")
     rows = [
         ("stated", f"{about.source}: {about.horizon:,} rounds"),
-        ("run", f"preset {run.preset} ({about.presets[run.preset]}), {run.rounds:,} rounds, seeds {run.seed_range}"),
+        ("run", f"preset {run.preset} ({meaning}), {run.rounds:,} rounds, seeds {run.seed_range}"),
         ("guessed or rebuilt", "; ".join(guesses) or "nothing that a verdict rests on"),
         ("varied", "; ".join(dict.fromkeys(other.difference_from(run) for other in others)) or "nothing"),
     ]

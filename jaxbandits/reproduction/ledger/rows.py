@@ -3,11 +3,11 @@
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.reproduction.engine.claim import Claim, Measured
-from jaxbandits.reproduction.engine.verdict import Verdict
+from jaxbandits.reproduction.engine.claim import KINDS, Claim, Measured, Unit
+from jaxbandits.reproduction.engine.verdict import Decision, Verdict
 from jaxbandits.results.intervals import Estimate
 
 _NUMBER = (float, None)
@@ -58,6 +58,8 @@ def from_manifest(row: Mapping[str, Any], claim: Claim | None = None) -> Verdict
     Raises:
       InputError: for a claim whose ends are not those of the row.
     """
+    if row["verdict"] not in get_args(Decision) or row["kind"] not in KINDS or row["unit"] not in get_args(Unit):
+        raise InputError(f"claim {row['id']} has a verdict, a kind or a unit that there is not")
     low, high = row["claimed"]
     ends = (-math.inf if low is None else low, math.inf if high is None else high)
     if claim is None:
@@ -82,12 +84,14 @@ NUMBERS = ("n", "failed", "estimate", "low", "high", "p", "beside", "verdict")  
 def of_ledger(verdict: Verdict) -> dict[str, str]:
     """Return the numbers of a verdict as cells of the ledger."""
     numbers = zip(("estimate", "low", "high"), (verdict.value, verdict.low, verdict.high), strict=True)
-    beside = "; ".join(f"{name} = {number:.4g}" for name, number in verdict.companions).replace(",", "")
+    beside = "; ".join(f"{name.replace(';', '')} = {number:.4g}" for name, number in verdict.companions).replace(
+        ",", ""
+    )
     return {
         "n": str(verdict.n),
         "failed": str(verdict.failed),
         **{name: f"{number:.6g}" for name, number in numbers},
-        "p": "fixed" if verdict.deterministic else f"{verdict.p:.3g}",
+        "p": "missing" if verdict.missing else "fixed" if verdict.deterministic else f"{verdict.p:.3g}",
         "beside": beside,
         "verdict": verdict.decision,
     }
@@ -95,14 +99,15 @@ def of_ledger(verdict: Verdict) -> dict[str, str]:
 
 def from_ledger(row: Mapping[str, str], claim: Claim, **fields: Any) -> Verdict:
     """Return the verdict of a row of the ledger; `fields` are those that other columns tell."""
-    fixed = row["p"] == "fixed"
+    fixed, missing = row["p"] == "fixed", row["p"] == "missing"
     pairs = (part.rpartition(" = ") for part in row["beside"].split("; ") if part)
     decision: Any = row["verdict"]
     return dataclasses.replace(
         Verdict(claim, decision, float(row["estimate"]), float(row["low"]), float(row["high"]), int(row["n"])),
         failed=int(row["failed"]),
-        p=0.0 if fixed else float(row["p"]),
+        p=0.0 if fixed else math.nan if missing else float(row["p"]),
         deterministic=fixed,
+        missing=missing,
         companions=tuple((name, float(number)) for name, _, number in pairs),
         panels=claim.panels,
         **fields,

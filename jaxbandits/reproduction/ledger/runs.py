@@ -13,7 +13,7 @@ from jaxbandits.reproduction.ledger import rows
 from jaxbandits.reproduction.ledger.manifest import MANIFEST, is_of_a_sweep, load
 from jaxbandits.reproduction.ledger.manifest import read as read_manifest
 
-SETTINGS = ("preset", "reading", "precision", "data", "seed", "first_seed", "seeds", "rounds", "commit")
+SETTINGS = ("preset", "reading", "precision", "data", "seed", "first_seed", "seeds", "rounds", "whole", "commit")
 _NUMBERS = ("seed", "first_seed", "seeds", "rounds")  # of these
 COLUMNS = ("id", *SETTINGS, *rows.NUMBERS, "adjusted")
 RENAMED: Mapping[str, str] = {}  # id of an earlier ledger: the id that its claim has today
@@ -45,6 +45,7 @@ class Run(NamedTuple):
     first_seed: int
     seeds: int
     rounds: int
+    whole: str  # "yes" where it played as many rounds as its experiment declares for its data, else "no"
     commit: str  # "": unknown; with a + where files were changed since
     verdicts: tuple[Verdict, ...]
     excluded: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class Run(NamedTuple):
     def is_headline(self) -> bool:
         """True for the headline preset in the usual reading and the declared precision, with all learners."""
         return (
-            self.preset == (self.about.headline or next(iter(self.about.presets)))
+            self.preset == (self.about.headline or next(iter(self.about.presets), ""))
             and not self.reading
             and self.precision == ("float64" if self.about.float64 else "float32")
             and not self.excluded
@@ -69,7 +70,7 @@ class Run(NamedTuple):
     @property
     def has_full_horizon(self) -> bool:
         """True for a run that played as many rounds as declared."""
-        return self.rounds >= self.about.horizon
+        return self.whole == "yes"
 
     @property
     def seed_range(self) -> str:
@@ -125,27 +126,31 @@ def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
     name, asked, declared = made["experiment"], made["request"] or {}, made["declared"]
     experiment = experiments.get(name)
     claims = {} if experiment is None else {claim.id: claim for claim in experiment.claims}
+    ids = [row["id"] for row in made["claims"]]
+    if len(set(ids)) != len(ids):
+        raise InputError(f"{path} has two claims of one id")
     try:
         verdicts = tuple(rows.from_manifest(row, claims.get(row["id"])) for row in made["claims"])
     except (InputError, ValueError, TypeError) as error:
         raise InputError(f"{path}: {error}") from None
     about = About(
         made["title"], made["source"], made["presets"], tuple(made["notes"]), made["headline"] or "",
-        declared["horizon"], bool(declared["float64"]),
+        declared["horizon"], bool(declared.get("float64")),
     )  # fmt: skip
-    precision = asked.get("precision") or ("float64" if declared["float64"] else "float32")
+    precision = asked.get("precision") or ("float64" if declared.get("float64") else "float32")
     return Run(
         name,
         about if experiment is None else about_of(experiment),
         made["preset"],
         asked.get("reading") or "",
-        precision if isinstance(precision, str) else precision[0],
+        precision if isinstance(precision, str) else str(*precision[:1]),
         "stand-in" if made["stand_ins"] else "real" if made["real_data"] else "",
         asked.get("seed", 0),
         asked.get("first seed", 0),
         asked.get("seeds", declared["seeds"]),
         made["horizon"],
-        made["commit"] or "",
+        "yes" if made["horizon"] >= declared["horizon"] else "no",
+        " ".join((made["commit"] or "").replace(",", " ").split()),
         verdicts,
         tuple(asked.get("without") or ()),
         path.parent,
@@ -178,7 +183,7 @@ def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
     for run in (run for run in runs if not run.excluded):
         settings = {name: str(getattr(run, name)) for name in SETTINGS}
         for verdict in run.verdicts:
-            if verdict.applies and not verdict.missing:
+            if verdict.applies:
                 sentence = f"{run.experiment}/{verdict.claim.sentence}"
                 standing = adjusted.get(sentence, "") if heads[run.experiment] is run else ""
                 row = {"id": f"{run.experiment}/{verdict.claim.id}", **settings, **rows.of_ledger(verdict)}
@@ -197,7 +202,7 @@ def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
     if header != ",".join(COLUMNS):
         raise InputError(f"{path} is no ledger of this version: its first line must be {','.join(COLUMNS)}")
     claims = {f"{name}/{claim.id}": (e, claim) for name, e in experiments.items() for claim in e.claims}
-    grouped: dict[tuple[str, tuple[str, ...], tuple[int, ...]], list[Verdict]] = {}
+    grouped: dict[tuple[str, tuple[str, ...], tuple[int, ...], int], list[Verdict]] = {}
     for number, line in enumerate(lines, start=2):
         cells = line.split(",")
         if len(cells) != len(COLUMNS):
@@ -212,38 +217,48 @@ def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
             fields = {
                 "stand_ins": standing,
                 "marks": experiment.marks(claim),
-                "enough_rounds": int(row["rounds"]) >= experiment.horizon,
+                "enough_rounds": row["whole"] == "yes",
             }
             verdict = rows.from_ledger(row, claim, **fields)
             numbers = tuple(int(row[name]) for name in _NUMBERS)
         except (ValueError, TypeError) as error:
             raise InputError(f"{path}, line {number}: {error}") from None
         words = tuple(row[name] for name in SETTINGS if name not in _NUMBERS)
-        grouped.setdefault((experiment.name, words, numbers), []).append(verdict)
-    return [_run(experiments[name], words, numbers, its) for (name, words, numbers), its in grouped.items()]
+        key, again = (experiment.name, words, numbers), 0
+        while any(verdict.claim.id == claim.id for verdict in grouped.get((*key, again), ())):
+            again += 1  # a run of the same settings once more
+        grouped.setdefault((*key, again), []).append(verdict)
+    return [_run(experiments[name], words, numbers, its) for (name, words, numbers, _), its in grouped.items()]
 
 
 def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], verdicts: Sequence[Verdict]) -> Run:
-    preset, reading, precision, data, commit = words
+    preset, reading, precision, data, whole, commit = words
     seed, first_seed, seeds, rounds = numbers
     return Run(
         experiment.name, about_of(experiment), preset, reading, precision, data, seed, first_seed, seeds, rounds,
-        commit, tuple(verdicts),
+        whole, commit, tuple(verdicts),
     )  # fmt: skip
 
 
-def with_times(runs: Sequence[Run]) -> tuple[Verdict, ...]:
-    """Return the verdicts of an experiment: those of its first run; of what it did not measure, as times, another's.
+def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
+    """Return id to verdict, with its run: those of an experiment's first run, and what only another one can measure.
+
+    These are times, which a run may leave out, and claims about another preset than the first run's. Runs that lend
+    them are whole, and on the same data.
 
     Args:
       runs: of one experiment, the one that heads it first.
     """
-    found = {verdict.claim.id: verdict for verdict in runs[0].verdicts}
-    for verdict in (verdict for run in runs[1:] for verdict in run.verdicts):
-        kept = found.get(verdict.claim.id)
-        if not verdict.missing and (kept is None or kept.missing):
-            found[verdict.claim.id] = verdict
-    return tuple(found.values())
+    head = runs[0]
+    found = {verdict.claim.id: (head, verdict) for verdict in head.verdicts if verdict.applies}
+    for run in (run for run in runs[1:] if run.has_full_horizon and run.data == head.data):
+        for verdict in (verdict for verdict in run.verdicts if verdict.applies and not verdict.missing):
+            _, kept = found.get(verdict.claim.id, (run, None))
+            is_time = verdict.claim.unit == "repeats" and (kept is None or kept.missing)
+            is_elsewhere = kept is None and bool(verdict.claim.presets)
+            if is_time or is_elsewhere:
+                found[verdict.claim.id] = (run, verdict)
+    return found
 
 
 def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
@@ -258,6 +273,8 @@ def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
     return share_some and (first, n) != (other_first, m)
 
 
-def is_tested(verdict: Verdict) -> bool:
-    """Return whether there is a verdict that a seed could have changed."""
-    return not math.isnan(verdict.p) and not verdict.deterministic
+def p_of(verdict: Verdict) -> float:
+    """Return the p of a verdict: 1 where it is decided and its p is not known, NaN where no seed could change it."""
+    if verdict.deterministic:
+        return math.nan
+    return 1.0 if math.isnan(verdict.p) and verdict.decision != "open" else verdict.p

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from jaxbandits.reproduction.engine.claim import Kind
 from jaxbandits.reproduction.engine.experiment import Paper
 from jaxbandits.reproduction.engine.verdict import Verdict, holm
-from jaxbandits.reproduction.ledger.runs import Run, is_tested, with_times
+from jaxbandits.reproduction.ledger.runs import Run, p_of, with_borrowed
 
 Standing = Literal["yes", "in part", "no", "open", "cannot be judged", "cannot fail"]
 STANDINGS: tuple[Standing, ...] = ("yes", "in part", "no", "cannot be judged", "open", "cannot fail")
@@ -19,6 +19,14 @@ HOW_COUNTED = (
     "not decide is open. *Cannot be judged*: the paper does not say enough to test it. *Cannot fail*: no run could "
     "violate it at the constants used."
 )
+
+
+_COUNTED: Mapping[Kind, tuple[str, str]] = {  # kind to the words for rows
+    "statement": ("holds", "fails"),
+    "time": ("holds", "fails"),
+    "theorem": ("satisfied", "violated"),
+    "observation": ("observed", "not observed"),
+}
 
 
 class Row(NamedTuple):
@@ -71,23 +79,29 @@ class Sentence(NamedTuple):
     @property
     def every_choice(self) -> str:
         """Tell whether it stands as it does under every choice of constants that was run: yes, no, not varied."""
-        choices: dict[tuple[str, str], list[Verdict]] = {}
+        choices: dict[tuple[str, str], list[tuple[Verdict, Verdict]]] = {}
         for row in self.rows:
             for run, verdict in row.others:
                 if run.is_another_choice_than(self.run) and run.has_full_horizon:
-                    choices.setdefault((run.preset, run.reading), []).append(verdict)
-        standings = [_standing(verdicts)[0] for verdicts in choices.values()]
-        if not standings:
-            return "not varied"
-        return "yes" if all(standing == self.raw for standing in standings) else "no"
+                    choices.setdefault((run.preset, run.reading), []).append((row.verdict, verdict))
+        if not choices:
+            return "not varied"  # rows that a choice lacks are compared with nothing
+        alike = (
+            _standing(ours)[0] == _standing(its)[0] for ours, its in (zip(*p, strict=True) for p in choices.values())
+        )
+        return "yes" if all(alike) else "no"
 
     def counted(self) -> str:
-        """Describe its rows, such as "2 of 3 rows hold, 1 fails"."""
-        found = [row.verdict.decision for row in self.rows]
+        """Describe its rows, such as "holds in 2 of 3 rows, fails in 1"."""
+        able = [row.verdict for row in self.rows if not row.verdict.claim.cannot_be_judged]
+        found = [verdict.decision for verdict in able]
         n, held, failed = len(found), found.count("holds"), found.count("does not hold")
-        parts = [f"{held} of {n} row{'s' * (n > 1)} hold{'s' * (n == 1)}"]
-        parts += [f"{failed} fail{'s' * (failed == 1)}"] if failed else []
-        parts += [f"{n - held - failed} open"] if n - held - failed else []
+        yes, no = _COUNTED[self.kind]
+        parts = [f"{yes} in {held} of {n} row{'s' * (n > 1)}"] if n else []
+        parts += [f"{no} in {failed}"] if failed else []
+        parts += [f"open in {n - held - failed}"] if n - held - failed else []
+        parts += [f"{len(self.rows) - n} cannot be judged"] if len(self.rows) > n else []
+        parts += ["open after correction over the paper"] if self.standing == "open" and self.raw != "open" else []
         return ", ".join(parts)
 
 
@@ -143,9 +157,9 @@ def _sentences(runs: Sequence[Run]) -> list[Sentence]:
     """Return the sentences of an experiment, by the rows alone."""
     beside = [(run, {verdict.claim.id: verdict for verdict in run.verdicts}) for run in runs[1:]]
     rows: dict[str, list[Row]] = {}
-    for verdict in with_times(runs):
-        id = verdict.claim.id
-        others = tuple((run, its[id]) for run, its in beside if id in its and its[id].applies and not its[id].missing)
+    for id, (lender, verdict) in with_borrowed(runs).items():
+        judged = ((run, its[id]) for run, its in beside if id in its and run is not lender)
+        others = tuple((run, other) for run, other in judged if other.applies and not other.missing)
         rows.setdefault(verdict.claim.sentence, []).append(Row(verdict, others))
     return [
         Sentence(f"{runs[0].experiment}/{name}", runs[0], tuple(its), *_standing([row.verdict for row in its]))
@@ -160,15 +174,15 @@ def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
     if not able:
         return "cannot fail", math.nan
     failing = [verdict for verdict in judged if verdict.decision == "does not hold"]
-    tested = [verdict for verdict in judged if is_tested(verdict)]
+    tested = [p for p in map(p_of, judged) if not math.isnan(p)]
     if failing:
         fixed = any(verdict.deterministic for verdict in failing)
-        p = math.nan if fixed else min(1.0, len(tested) * min(verdict.p for verdict in failing))
+        p = math.nan if fixed else min(1.0, len(tested) * min(map(p_of, failing)))
         return ("in part" if any(verdict.decision == "holds" for verdict in judged) else "no"), p
     if len(judged) < len(able):
         return "cannot be judged", math.nan
     if all(verdict.decision == "holds" for verdict in judged):
-        return "yes", max((verdict.p for verdict in tested), default=math.nan)
+        return "yes", max(tested, default=math.nan)
     return "open", math.nan
 
 
