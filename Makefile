@@ -107,10 +107,12 @@ clean: ## remove .venv and every cache
 setup-run setup-test setup-notebooks setup-dev setup-docs: setup-%:
 	@sh tools/setup.sh $*
 
+AS_SHIPPED = tests/engine tests/programs tests/simulation # with XLA's usual passes, see tests/conftest.py
+
 # All parts run, whatever the first one finds. Pytest's 5: no test of that part was asked for; of all, it fails.
 define pytest
 unset JAX_ENABLE_X64; status=0; ran=; \
-for part in $(if $(TESTS),"$(TESTS)","tests --ignore=tests/simulation" tests/simulation tests/float32); do \
+for part in $(if $(TESTS),"$(TESTS)","tests $(AS_SHIPPED:%=--ignore=%)" "$(AS_SHIPPED)" tests/float32); do \
     echo "pytest $$part -m '$(1)'"; \
     $(BIN)/python -m pytest -n auto -m "$(1)" $(TEST_ARGS) $$part; code=$$?; \
     [ $$code -eq 5 ] || ran=yes; \

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms import register_algorithm as register_algorithm
     from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB as HvtUCB
     from jaxbandits.algorithms.linear.oful import OFUL as OFUL
+    from jaxbandits.analysis.trials import Trials as Trials
     from jaxbandits.base.errors import InputError as InputError
     from jaxbandits.base.pytree import param as param
     from jaxbandits.base.pytree import pytree as pytree
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from jaxbandits.numerics import rng as rng
     from jaxbandits.results.merge import merge as merge
     from jaxbandits.results.result import Result as Result
-    from jaxbandits.results.trials import Trials as Trials
     from jaxbandits.simulation import Grid as Grid
     from jaxbandits.simulation import Meter as Meter
     from jaxbandits.simulation import Options as Options

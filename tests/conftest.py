@@ -25,11 +25,11 @@ import numpy as np
 import pytest
 
 FLOAT32 = Path(__file__).parent / "float32"
-AS_SHIPPED = (FLOAT32, FLOAT32.parent / "simulation")
+AS_SHIPPED = (FLOAT32, *(FLOAT32.parent / room for room in ("engine", "programs", "simulation")))
 DURATIONS = FLOAT32.parent / "durations.json"  # CPU seconds from 1 on, by file and test; null: slow, not measured
 QUICK_SECONDS = 1.5  # up to which `make test` runs a test
 USUAL_SECONDS, UNMEASURED_SECONDS = 0.1, 30.0  # of a test that DURATIONS lacks, and of a null
-PAIRED = ("tests/testing/test_contract.py", "tests/simulation/test_split.py")  # whose tests end in the name of a check
+PAIRED = ("tests/testing/test_contract.py", "tests/engine/test_split.py")  # whose tests end in the name of a check
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_disable_hlo_passes="
     "while-loop-constant-sinking,while-loop-invariant-code-motion,while-loop-simplifier,while-loop-concat-code-motion"
@@ -202,7 +202,7 @@ def _same_precision() -> Iterator[None]:
 @pytest.fixture
 def compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile every program in this test: a program from disk cannot be analysed."""
-    from jaxbandits.simulation import compilation, compilation_cache
+    from jaxbandits.programs import compilation, compilation_cache
 
     monkeypatch.setattr(compilation_cache, "executables_for", lambda device: None)
     compilation.clear_compiled()

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.base.pytree import as_arrays
-from jaxbandits.simulation import loop
+from jaxbandits.engine import loop
 from jaxbandits.tracing.vmap_last import vmap_last
 
 

@@ -20,9 +20,9 @@ import numpy as np
 from jax.lax import linalg
 
 from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.programs.executables import Executables
+from jaxbandits.programs.program_identity import identify
 from jaxbandits.simulation import simulate
-from jaxbandits.simulation.executables import Executables
-from jaxbandits.simulation.program_identity import identify
 from jaxbandits.tracing import target
 from jaxbandits.types import PointDecision, Reward
 from tests.toys import Noisy

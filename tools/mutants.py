@@ -34,11 +34,11 @@ class Mutant(NamedTuple):
 
 _EXPERIMENTS, _ENGINE = "jaxbandits/reproduction/experiments/", "jaxbandits/reproduction/engine/"
 _LEDGER, _ROWS = "jaxbandits/reproduction/ledger/", "tests/reproduction/test_ledger.py"
-_LOOP = "jaxbandits/simulation/loop.py"
+_LOOP = "jaxbandits/engine/loop.py"
 _CLAIMS, _DECLARED = "tests/reproduction/test_claims.py", "tests/reproduction/test_declared_claims.py"
-_STATISTICS, _INTERVALS = "tests/reproduction/test_statistics.py", "tests/results/test_intervals.py"
+_STATISTICS, _INTERVALS = "tests/reproduction/test_statistics.py", "tests/analysis/test_intervals.py"
 _STREAMS = (
-    "tests/simulation/test_loop.py::test_every_consumer_of_randomness_has_a_stream_of_its_own_and_every_round_new_draws"
+    "tests/engine/test_loop.py::test_every_consumer_of_randomness_has_a_stream_of_its_own_and_every_round_new_draws"
 )
 
 
@@ -133,12 +133,12 @@ MUTANTS = [
         ("seeds not paired", "statistic.py", "final(metric)[0, at] for", "final(metric)[0, : len(at)] for"),
     ),
     *_of(
-        "jaxbandits/results/", _STATISTICS,
+        "jaxbandits/analysis/", _STATISTICS,
         ("shares with one tail of 5 %", "pairs.py", "tail, most = 0.5 * alpha,", "tail, most = alpha,"),
         ("ties for a share", "pairs.py", "successes + ties\n", "successes\n"),
     ),
     *_of(
-        "jaxbandits/results/", _INTERVALS,
+        "jaxbandits/analysis/", _INTERVALS,
         ("whole tails", "intervals.py", "np.floor(tail / 2.0 *", "np.floor(tail *"),
         ("no Student", "intervals.py", "max(student, ordered[-1 - rank])", "ordered[-1 - rank]"),
         ("tails swapped", "intervals.py", "centre - below * error), np.asarray(centre - above * error)",
@@ -245,7 +245,7 @@ MUTANTS = [
     Mutant("the path-wise inequality of OONS loosened", "jaxbandits/diagnostics/oons_rounds.py",
            "0.5 * r.c_corr * r.eta * (u @ error)", "5.0 * r.c_corr * r.eta * (u @ error)",
            ("tests/diagnostics/test_oons_rounds.py",)),
-    Mutant("a maximum forgets earlier blocks", "jaxbandits/simulation/meters.py",
+    Mutant("a maximum forgets earlier blocks", "jaxbandits/engine/meters.py",
            "np.maximum.accumulate(block_values, axis=1) if", "block_values if",
            ("tests/simulation/test_simulation.py::test_a_maximum_remembers_earlier_blocks",)),
     Mutant("late feedback with the time of the next round", _LOOP, "algorithm.update(update_key, t - delay,",
@@ -312,27 +312,27 @@ MUTANTS = [
     Mutant("arms and theta* of one key", "jaxbandits/environments/linear/heavy_tailed.py",
            "self._draw_theta(for_theta)", "self._draw_theta(for_arms)",
            ("tests/environments/linear/test_heavy_tailed.py::test_arms_and_theta_are_drawn_independently",)),
-    Mutant("hyperparameters of the batch before", "jaxbandits/simulation/driver.py",
+    Mutant("hyperparameters of the batch before", "jaxbandits/engine/driver.py",
            "np.array_equal(latest[0], points)", "True",
-           ("tests/simulation/test_grid.py::test_points_of_a_sweep_are_the_runs_of_their_values",)),
+           ("tests/engine/test_grid.py::test_points_of_a_sweep_are_the_runs_of_their_values",)),
     Mutant("programs of other constants are taken", "jaxbandits/tracing/traces.py",
            "return self._value(variable.val)", 'return "a literal"',
            ("tests/tracing/test_traces.py::test_other_computations_have_other_digests",)),
-    Mutant("programs of another version are taken", "jaxbandits/simulation/compilation.py",
+    Mutant("programs of another version are taken", "jaxbandits/programs/compilation.py",
            "settings(), versions(), place]", "settings(), place]",
-           ("tests/simulation/test_executables.py::test_a_key_holds_all_that_a_program_depends_on",)),
-    Mutant("a program is read back before LAPACK is there", "jaxbandits/simulation/executables.py",
+           ("tests/programs/test_executables.py::test_a_key_holds_all_that_a_program_depends_on",)),
+    Mutant("a program is read back before LAPACK is there", "jaxbandits/programs/executables.py",
            "if content[:1] == _WITH_LAPACK:", "if False:",
            ("tests/system/test_second_process.py::test_every_lapack_target_of_jaxlib_can_be_read_back",)),
-    Mutant("a program that fails is called again and again", "jaxbandits/simulation/compilation.py",
+    Mutant("a program that fails is called again and again", "jaxbandits/programs/compilation.py",
            "if self._succeeded or not str(error).startswith(_CANNOT_BE_LOADED):", "if True:",
-           ("tests/simulation/test_executables.py::test_a_program_whose_first_call_fails_is_compiled_and_called_anew",)),
-    Mutant("a changed global plays the old program", "jaxbandits/simulation/compilation.py",
-           "[digest.text for digest in digests]", "len(digests)", ("tests/simulation/test_stale.py",)),
-    Mutant("a program that reads another field is taken for it", "jaxbandits/simulation/compilation.py",
-           "keep_unused=True", "keep_unused=False", ("tests/simulation/test_stale.py",)),
+           ("tests/programs/test_executables.py::test_a_program_whose_first_call_fails_is_compiled_and_called_anew",)),
+    Mutant("a changed global plays the old program", "jaxbandits/programs/compilation.py",
+           "[digest.text for digest in digests]", "len(digests)", ("tests/programs/test_stale.py",)),
+    Mutant("a program that reads another field is taken for it", "jaxbandits/programs/compilation.py",
+           "keep_unused=True", "keep_unused=False", ("tests/programs/test_stale.py",)),
     Mutant("host code is resumed", "jaxbandits/base/foreign.py",
-           'if not (found := ", ".join(spec.get("host code", ()))):', "if True:", ("tests/simulation/test_stale.py",)),
+           'if not (found := ", ".join(spec.get("host code", ()))):', "if True:", ("tests/programs/test_stale.py",)),
     Mutant("types of static fields do not count", "jaxbandits/base/exact.py",
            "return kind, value\n", "return value\n", ("tests/base/test_exact.py",)),
     Mutant("registered names stand for entries", "jaxbandits/catalogue.py",
@@ -341,18 +341,18 @@ MUTANTS = [
     Mutant("lowest counts the groups in which a label is highest", _EXPERIMENTS + "dro/setting.py",
            "risks[0] <= risks.min(axis=0)", "risks[0] >= risks.max(axis=0)",
            ("tests/reproduction/test_dro.py::test_statistics_count_groups",)),
-    Mutant("sums between record points are plain", "jaxbandits/simulation/meters.py",
+    Mutant("sums between record points are plain", "jaxbandits/engine/meters.py",
            "total.add(self.recent[metric])", "CompensatedSum(total.total + self.recent[metric], total.error)",
            ("tests/float32/test_sums.py",)),
-    Mutant("a program is run under any key", "jaxbandits/simulation/executables.py",
+    Mutant("a program is run under any key", "jaxbandits/programs/executables.py",
            "hashlib.sha256(key.encode() + b", "hashlib.sha256(b",
-           ("tests/simulation/test_executables.py::test_a_file_is_read_under_its_own_key_only",)),
+           ("tests/programs/test_executables.py::test_a_file_is_read_under_its_own_key_only",)),
     Mutant("covertype forgets the multipliers", _EXPERIMENTS + "glm/covertype.py",
            "{name: factor * getattr(learner, name) for", "{name: factor for",
            ("tests/reproduction/test_glm.py::test_radii_of_covertype_are_shrunk_by_the_factor_of_the_panel",)),
     Mutant("every draw twice", _LOOP, "rng.fold_in(stream, t) for", "rng.fold_in(stream, t // 2) for",
            (_STREAMS,)),
-    Mutant("environment and learner share a key", "jaxbandits/simulation/trial_keys.py",
+    Mutant("environment and learner share a key", "jaxbandits/engine/trial_keys.py",
            "*_split(alg_key, 3)", "*_split(env_key, 3)",
            (_STREAMS,)),
     Mutant("changed files pass for committed ones", _LEDGER + "pages.py",

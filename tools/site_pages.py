@@ -50,8 +50,8 @@ TITLES = {
     "classics": "Classics",
 }
 ROOMS = {  # page of the top level: its title, and the rooms of the package whose names it has
-    "run": ("Simulate, compare, sweep", ("simulation", "sweeps")),
-    "results": ("Results", ("results",)),
+    "run": ("Simulate, compare, sweep", ("simulation", "engine", "sweeps")),
+    "results": ("Results", ("results", "analysis", "plots")),
     "own": ("Your own algorithm and environment", ("",)),  # all other rooms
 }
 MODULES = {  # page: its title, and modules whose members it lists

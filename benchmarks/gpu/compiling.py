@@ -64,9 +64,9 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
     import numpy as np
 
     from jaxbandits.base.pytree import as_arrays, map_traced
-    from jaxbandits.simulation import program
-    from jaxbandits.simulation.compilation import trace_unit
-    from jaxbandits.simulation.gpu_graphs import target_of
+    from jaxbandits.engine import program
+    from jaxbandits.programs.compilation import trace_unit
+    from jaxbandits.programs.gpu_graphs import target_of
 
     device = _device(gpu)
     sharding = jax.sharding.SingleDeviceSharding(device)
@@ -118,7 +118,7 @@ def kinds_in_test() -> set[str]:
     import jax
     import numpy as np
 
-    from jaxbandits.simulation import gpu_graphs
+    from jaxbandits.programs import gpu_graphs
 
     sharding = jax.sharding.SingleDeviceSharding(_device("h100"))
     shapes = [((), np.int32), ((64,), np.float32)]
@@ -135,7 +135,7 @@ def _device(gpu: str) -> Any:
 
 def _compile(traced: Any) -> tuple[Any, list[Thunk], list[str]]:
     """Compile a `jax.stages.Traced` as the package does; return it with its sequence of operations and its PTX."""
-    from jaxbandits.simulation import gpu_graphs
+    from jaxbandits.programs import gpu_graphs
 
     compiled = traced.lower(lowering_platforms=("cuda",)).compile(compiler_options=gpu_graphs.OPTIONS)
     dumped = sorted(_DUMP.iterdir())

@@ -26,7 +26,8 @@ from benchmarks.gpu.agreement import array_path
 from benchmarks.gpu.programs import CHAINS, LOOP_OPTIONS, builders
 from jaxbandits import simulate
 from jaxbandits.base.version import __version__
-from jaxbandits.simulation import checkpoint, driver, gpu_graphs, width
+from jaxbandits.engine import checkpoint, driver, width
+from jaxbandits.programs import gpu_graphs
 from jaxbandits.tracing import target
 
 

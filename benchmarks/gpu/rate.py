@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxbandits.simulation.driver import compile_job
-from jaxbandits.simulation.plan import Job
-from jaxbandits.simulation.program import Program
-from jaxbandits.simulation.trial_keys import base_key
+from jaxbandits.engine.driver import compile_job
+from jaxbandits.engine.plan import Job
+from jaxbandits.engine.program import Program
+from jaxbandits.engine.trial_keys import base_key
 
 _HORIZON = 2**30
 _FIRST_ROUNDS, _MOST_ROUNDS = 256, 2**17

@@ -32,7 +32,7 @@ def main() -> None:
 
     jax.config.update("jax_enable_x64", arguments.float64)
     from benchmarks.gpu import rate
-    from jaxbandits.simulation import gpu_graphs
+    from jaxbandits.programs import gpu_graphs
     from jaxbandits.tracing import target
 
     if arguments.forced:

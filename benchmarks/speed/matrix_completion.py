@@ -96,8 +96,8 @@ def main() -> None:
 
     from jaxbandits import simulate
     from jaxbandits.coco import MatrixCompletion
+    from jaxbandits.engine.meters import Meter
     from jaxbandits.environments.datasets.ratings import low_rank_ratings
-    from jaxbandits.simulation.meters import Meter
 
     ratings = low_rank_ratings(SHAPE, 100_000)
     environment = MatrixCompletion.from_ratings(ratings, batch=BATCH)

@@ -54,7 +54,7 @@ def settings() -> dict[str, str]:
     """
     import ast
 
-    source = (Path(__file__).parents[1] / "simulation" / "options.py").read_text(encoding="utf-8")
+    source = (Path(__file__).parents[1] / "engine" / "options.py").read_text(encoding="utf-8")
     classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == "Options"]
     attributes = (ast.get_docstring(classes[0]) or "").partition("Attributes:\n")[2]
     found: dict[str, str] = {}

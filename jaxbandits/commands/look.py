@@ -127,8 +127,8 @@ def _show_experiment(e: "Experiment") -> None:
 def _show_entry(name: str, entry: "Entry") -> None:
     import inspect
 
+    from jaxbandits.analysis import table
     from jaxbandits.base.pytree import field_table, named_constructors
-    from jaxbandits.results import table
 
     documented = (sys.modules[entry.cls.__module__], entry.cls)
     module, text = ((inspect.getdoc(obj) or "").replace("$", "") for obj in documented)  # dollars are for the site

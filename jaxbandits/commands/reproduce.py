@@ -206,8 +206,8 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     """
     from jaxbandits.base import ranges
     from jaxbandits.base.errors import InputError
+    from jaxbandits.engine.driver import available_cores
     from jaxbandits.reproduction.engine.budget import parts
-    from jaxbandits.simulation.driver import available_cores
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:
@@ -298,7 +298,7 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
     from concurrent.futures.process import BrokenProcessPool
 
     from jaxbandits.base.errors import InputError
-    from jaxbandits.simulation.driver import available_cores
+    from jaxbandits.engine.driver import available_cores
 
     arguments.quiet = True  # progress bars of several runs would share a line
     if arguments.workers is None:
@@ -331,7 +331,7 @@ _BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": 
 
 
 def _discard(panels: Sequence[Path], parent: Path) -> None:
-    from jaxbandits.simulation import checkpoint as checkpoint_lib
+    from jaxbandits.engine import checkpoint as checkpoint_lib
 
     for panel in panels:
         checkpoint_lib.discard(panel)

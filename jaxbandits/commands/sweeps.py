@@ -91,7 +91,7 @@ def _plan(arguments: argparse.Namespace) -> "tuple[SweepPlan, Path]":
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from jaxbandits.simulation.options import Options
+    from jaxbandits.engine.options import Options
     from jaxbandits.sweeps.directory import Directory
     from jaxbandits.sweeps.estimate import estimate_cost
     from jaxbandits.sweeps.run import run_plan

@@ -101,7 +101,7 @@ def _discard(directory: Path) -> None:
     """Remove the checkpoints of finished races."""
     import contextlib
 
-    from jaxbandits.simulation import checkpoint
+    from jaxbandits.engine import checkpoint
 
     for spec in list(directory.rglob("spec.json")):
         checkpoint.discard(spec.parent)

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.engine.meters import Meter, Round
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import inverse_factors
-from jaxbandits.simulation.meters import Meter, Round
 
 
 @functools.cache  # one object a name: programs are looked up by their meters

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.analysis import table
+from jaxbandits.analysis.result_table import interval, named
+from jaxbandits.analysis.trials import sizes
 from jaxbandits.base.errors import InputError
-from jaxbandits.results import table
-from jaxbandits.results.result_table import interval, named
-from jaxbandits.results.trials import sizes
 
 if TYPE_CHECKING:
     from jaxbandits.results.result import Result

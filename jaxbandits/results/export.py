@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.summary import Row
+from jaxbandits.analysis.trials import RESERVED, Trials
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
-from jaxbandits.results.summary import Row
-from jaxbandits.results.trials import RESERVED, Trials
 
 _INSTALL = {
     "xarray": "pip install 'jaxbandits[xarray]'",

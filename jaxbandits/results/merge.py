@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_key
 from jaxbandits.base.foreign import unidentified
 from jaxbandits.results.result import Result
-from jaxbandits.results.trials import Trials
 
 
 def merge(results: Sequence[Result]) -> Result:

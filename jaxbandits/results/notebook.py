@@ -3,9 +3,9 @@
 import html
 import itertools
 
-from jaxbandits.results import summary
-from jaxbandits.results.labelled import LabelledTrials
-from jaxbandits.results.table import cells
+from jaxbandits.analysis import summary
+from jaxbandits.analysis.labelled import LabelledTrials
+from jaxbandits.analysis.table import cells
 
 _MOST_ROWS = 20
 _LEFT = ' style="text-align:left"'

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.analysis import growth, intervals, pairs
+from jaxbandits.analysis import select as select_lib
+from jaxbandits.analysis import summary as summary_lib
+from jaxbandits.analysis import table as table_lib
+from jaxbandits.analysis.growth import Growth, HittingTime
+from jaxbandits.analysis.labelled import LabelledTrials
+from jaxbandits.analysis.pairs import Pair
+from jaxbandits.analysis.result_table import ResultTable
+from jaxbandits.analysis.select import Best, By
+from jaxbandits.analysis.summary import Row
+from jaxbandits.analysis.trials import Trials, sizes
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.results import export, growth, intervals, notebook, pairs, store
-from jaxbandits.results import select as select_lib
-from jaxbandits.results import summary as summary_lib
-from jaxbandits.results import table as table_lib
-from jaxbandits.results.growth import Growth, HittingTime
-from jaxbandits.results.labelled import LabelledTrials
-from jaxbandits.results.pairs import Pair
-from jaxbandits.results.result_table import ResultTable
-from jaxbandits.results.select import Best, By
-from jaxbandits.results.summary import Row
-from jaxbandits.results.trials import Trials, sizes
+from jaxbandits.results import export, notebook, store
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,7 +157,7 @@ class Result(LabelledTrials):
 
         Per pair the mean difference, and the share of seeds in which the first ends below the second (the probability
         of improvement), with intervals that all hold at once with probability `level` (Bonferroni; the first ones are
-        corrected for skewness, and need about 50 seeds where it is strong: `jaxbandits.results.pairs` has the measured
+        corrected for skewness, and need about 50 seeds where it is strong: `jaxbandits.analysis.pairs` has the measured
         errors). After `compare(..., until=...)` they hold although the data said when to stop. Differences that are
         equal on all seeds decide nothing. Printed, it is a table.
 
@@ -248,7 +249,7 @@ class Result(LabelledTrials):
         Raises:
           InputError: for unknown names and settings, and for more than 20 curves.
         """
-        from jaxbandits.results import curves
+        from jaxbandits.plots import curves
 
         return curves.draw(self, metric, x=x, algorithms=algorithms, points=points, ax=ax, band=band, **settings)
 
@@ -277,7 +278,7 @@ class Result(LabelledTrials):
         Raises:
           InputError: for unknown names, and when two points fall into one cell.
         """
-        from jaxbandits.results import curves
+        from jaxbandits.plots import curves
 
         return curves.heatmap(self, metric, first, second, label, points, ax, at)
 
@@ -302,7 +303,7 @@ class Result(LabelledTrials):
         Raises:
           InputError: for unknown names, a vector metric, or more than 20 curves.
         """
-        from jaxbandits.results import contrast
+        from jaxbandits.plots import contrast
 
         return contrast.sensitivity(self, metric, field, points, ax, level)
 
@@ -337,7 +338,7 @@ class Result(LabelledTrials):
           InputError: for unknown names, different points, a vector metric, no common seeds, or several points at one
             place.
         """
-        from jaxbandits.results import contrast
+        from jaxbandits.plots import contrast
 
         return contrast.contrast(self, first, second, metric, x, y, points, ax, level)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.labelled import LabelledTrials
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
-from jaxbandits.results.labelled import LabelledTrials
-from jaxbandits.results.trials import Trials
 
 _FORMAT = "jaxbandits result 5"
 _INCREASING = ("seeds", "record_points")

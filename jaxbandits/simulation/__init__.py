@@ -1,11 +1,11 @@
 """Running algorithms against environments: thousands of independent trials, compiled, on every core or device."""
 
+from jaxbandits.analysis.trials import Trials
+from jaxbandits.engine.grid import Grid, product, zip_fields
+from jaxbandits.engine.meters import Meter, Round
+from jaxbandits.engine.options import Options
 from jaxbandits.results.result import Result
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation.api import compare, simulate, sweep
-from jaxbandits.simulation.grid import Grid, product, zip_fields
-from jaxbandits.simulation.meters import Meter, Round
-from jaxbandits.simulation.options import Options
 from jaxbandits.simulation.racing import Race, race
 from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.simulation.timing import RoundTimes, time_rounds

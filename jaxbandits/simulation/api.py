@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxbandits.engine.grid import Grid, Points
+from jaxbandits.engine.options import make_options
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
-from jaxbandits.simulation.grid import Grid, Points
-from jaxbandits.simulation.options import make_options
 from jaxbandits.simulation.stopping import StoppingRule, check_rule, run_until_decided
 from jaxbandits.tracing.settings import own_settings
 

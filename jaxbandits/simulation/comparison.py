@@ -6,15 +6,15 @@ from typing import Any
 import jax
 
 from jaxbandits.base.versions import versions
+from jaxbandits.engine import driver
+from jaxbandits.engine.checkpoint import Store
+from jaxbandits.engine.collect import Hindsight, collect_trials, join_points
+from jaxbandits.engine.identity import job_spec, plan_spec
+from jaxbandits.engine.jobs import make_jobs
+from jaxbandits.engine.options import Options
+from jaxbandits.engine.plan import Plan
+from jaxbandits.engine.program import TraceCache
 from jaxbandits.results.result import Result
-from jaxbandits.simulation import driver
-from jaxbandits.simulation.checkpoint import Store
-from jaxbandits.simulation.collect import Hindsight, collect_trials, join_points
-from jaxbandits.simulation.identity import job_spec, plan_spec
-from jaxbandits.simulation.jobs import make_jobs
-from jaxbandits.simulation.options import Options
-from jaxbandits.simulation.plan import Plan
-from jaxbandits.simulation.program import TraceCache
 
 
 def run_comparison(

@@ -25,7 +25,7 @@ as far as Student's intervals keep their level, and no later value of the leader
 has shown. No distribution-free test can do without such an assumption. The worst case is a best point that varies
 little among rivals with the same mean and a long tail: the one that has not yet shown its tail leads. The best point
 drops out there in so many races in %, at most, at error = 5 %; a coin (p) is a learner that fails on a share p of the
-seeds (tests/simulation/test_levels.py):
+seeds (tests/engine/test_levels.py):
 
     points x seeds        2 x 64         10 x 64        10 x 128
     normal                5              5              5
@@ -52,14 +52,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxbandits.analysis import pairs
+from jaxbandits.analysis.result_table import ResultTable, named
+from jaxbandits.analysis.table import number, plain
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.results import pairs
-from jaxbandits.results.result_table import ResultTable, named
-from jaxbandits.results.table import number, plain
+from jaxbandits.engine.grid import Grid, Point, list_points
+from jaxbandits.engine.options import COUNT, make_options
 from jaxbandits.simulation.api import compare
-from jaxbandits.simulation.grid import Grid, Point, list_points
-from jaxbandits.simulation.options import COUNT, make_options
 
 _FEWEST_TRIALS = 32  # of a call
 FEWEST = 16  # seeds of the first look, at least

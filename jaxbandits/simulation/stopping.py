@@ -10,7 +10,7 @@ however looks and pairs depend on each other, as far as each interval keeps its 
 skewness (`results.pairs`). A test at 5 % that is repeated until it rejects would err in a third of all runs.
 
 Probability of a wrong decision in %, at most, at level 0.95, among four learners of one mean whose losses have one law
-and sizes 1, 0.5, 0.1 and 0.01 (tests/simulation/test_levels.py):
+and sizes 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
 
     groups                10 of 50       10 of 20       4 of 16
     normal                5              5              5
@@ -26,15 +26,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from jaxbandits.analysis import intervals, pairs
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.results import intervals, pairs
+from jaxbandits.engine.grid import Grid, list_points
+from jaxbandits.engine.jobs import label_algorithms, per_label
+from jaxbandits.engine.options import Options
 from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
-from jaxbandits.simulation.grid import Grid, list_points
-from jaxbandits.simulation.jobs import label_algorithms, per_label
-from jaxbandits.simulation.options import Options
 
 DECIDED = "decided"
 

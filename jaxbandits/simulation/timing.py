@@ -9,14 +9,14 @@ import jax
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.simulation.driver import compile_job, play_call, trace_job
-from jaxbandits.simulation.jobs import make_jobs
-from jaxbandits.simulation.options import COUNT, Options
-from jaxbandits.simulation.plan import Job, resolve_record_points
-from jaxbandits.simulation.program import Program
-from jaxbandits.simulation.progress import ProgressBar
-from jaxbandits.simulation.trial_keys import base_key
-from jaxbandits.simulation.width import bytes_of
+from jaxbandits.engine.driver import compile_job, play_call, trace_job
+from jaxbandits.engine.jobs import make_jobs
+from jaxbandits.engine.options import COUNT, Options
+from jaxbandits.engine.plan import Job, resolve_record_points
+from jaxbandits.engine.program import Program
+from jaxbandits.engine.progress import ProgressBar
+from jaxbandits.engine.trial_keys import base_key
+from jaxbandits.engine.width import bytes_of
 from jaxbandits.tracing.settings import own_settings
 
 _MIN_REPEATS = 3  # also of a learner that has used up its time

@@ -10,8 +10,8 @@ import time
 from typing import Any
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.simulation.checkpoint import BatchCheckpoint, Store
-from jaxbandits.simulation.plan import Batch, Plan
+from jaxbandits.engine.checkpoint import BatchCheckpoint, Store
+from jaxbandits.engine.plan import Batch, Plan
 
 
 class PartStore(Store):

@@ -5,8 +5,8 @@ import math
 from typing import NamedTuple
 
 from jaxbandits.base.memory import format_bytes
-from jaxbandits.simulation import driver
-from jaxbandits.simulation.plan import Job, Plan, resolve_record_points
+from jaxbandits.engine import driver
+from jaxbandits.engine.plan import Job, Plan, resolve_record_points
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import SweepPlan, carry_bytes, result_bytes
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
-from jaxbandits.simulation.grid import Point, product, zip_fields
+from jaxbandits.engine.grid import Point, product, zip_fields
 
 KINDS = {
     "values": {"values", "zip"},

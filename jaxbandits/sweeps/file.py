@@ -30,8 +30,8 @@ from jaxbandits import catalogue
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.engine.grid import Grid
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.simulation.grid import Grid
 from jaxbandits.sweeps import fields
 from jaxbandits.sweeps.fields import SweptField
 from jaxbandits.sweeps.sweep import PRECISIONS, Sweep

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials, checked_name
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import export
 from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
-from jaxbandits.results.trials import Trials, checked_name
 from jaxbandits.sweeps.directory import Directory
 
 

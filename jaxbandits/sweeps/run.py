@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.files import LockedError, UnwritableError, first_difference
 from jaxbandits.base.versions import versions
+from jaxbandits.engine import driver
+from jaxbandits.engine.checkpoint import discard
+from jaxbandits.engine.collect import Hindsight, collect_trials
+from jaxbandits.engine.identity import plan_spec
+from jaxbandits.engine.memory import check_job
+from jaxbandits.engine.options import COUNT, Options
+from jaxbandits.engine.plan import Plan
+from jaxbandits.engine.progress import is_interactive
 from jaxbandits.results.result import Result
-from jaxbandits.results.trials import Trials
-from jaxbandits.simulation import driver
-from jaxbandits.simulation.checkpoint import discard
-from jaxbandits.simulation.collect import Hindsight, collect_trials
-from jaxbandits.simulation.identity import plan_spec
-from jaxbandits.simulation.memory import check_job
-from jaxbandits.simulation.options import COUNT, Options
-from jaxbandits.simulation.plan import Plan
-from jaxbandits.simulation.progress import is_interactive
 from jaxbandits.sweeps.checkpoints import PartStore
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep

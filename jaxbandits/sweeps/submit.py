@@ -8,8 +8,8 @@ from typing import Any
 
 from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.simulation import driver
-from jaxbandits.simulation.options import COUNT
+from jaxbandits.engine import driver
+from jaxbandits.engine.options import COUNT
 
 CLUSTERS = ("slurm", "local")
 _MAX_TIMEOUTS = 1000  # times that a job is queued again after its time limit: a sweep may outlast any limit

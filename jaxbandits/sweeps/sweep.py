@@ -11,15 +11,15 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, format_value, unknown_name
-from jaxbandits.simulation.collect import metric_names
-from jaxbandits.simulation.driver import trace_job
-from jaxbandits.simulation.identity import job_spec, plan_spec, result_host_code
-from jaxbandits.simulation.jobs import LabelJobs, make_jobs
-from jaxbandits.simulation.meters import Meter
-from jaxbandits.simulation.options import COUNT, Options
-from jaxbandits.simulation.plan import Job, Plan
-from jaxbandits.simulation.program import TraceCache
-from jaxbandits.simulation.width import bytes_of
+from jaxbandits.engine.collect import metric_names
+from jaxbandits.engine.driver import trace_job
+from jaxbandits.engine.identity import job_spec, plan_spec, result_host_code
+from jaxbandits.engine.jobs import LabelJobs, make_jobs
+from jaxbandits.engine.meters import Meter
+from jaxbandits.engine.options import COUNT, Options
+from jaxbandits.engine.plan import Job, Plan
+from jaxbandits.engine.program import TraceCache
+from jaxbandits.engine.width import bytes_of
 
 _MAX_PART_TRIALS = 4096  # by default
 _MAX_PART_BYTES = 2**28  # of the values of one part, by default

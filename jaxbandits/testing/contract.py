@@ -18,8 +18,9 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import as_arrays, field_table, replace, validate
-from jaxbandits.simulation import Grid, Trials, compare, compilation
-from jaxbandits.simulation.loop import Carry, init_trial, play_round
+from jaxbandits.engine.loop import Carry, init_trial, play_round
+from jaxbandits.programs import compilation
+from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.settings import own_settings

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import as_arrays, map_traced, shared_leaves
-from jaxbandits.simulation import loop
+from jaxbandits.engine import loop
 from jaxbandits.tracing import short_sorts
 from jaxbandits.tracing.flat import FlatFunction, Step, flatten
 from jaxbandits.tracing.jax_compat import open_jaxpr

@@ -11,8 +11,8 @@ from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.base.foreign import has_foreign_code, unidentified
 from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.engine.meters import Meter
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
-from jaxbandits.simulation.meters import Meter
 
 
 @pytree

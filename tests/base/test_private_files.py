@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.base import private_files
 from jaxbandits.base.private_files import read_private, why_not_private
-from jaxbandits.simulation import compilation_cache
+from jaxbandits.programs import compilation_cache
 
 pytestmark = pytest.mark.skipif(not private_files.HAS_OWNERS, reason="files have no numbered owner here")
 

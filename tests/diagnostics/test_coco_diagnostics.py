@@ -7,8 +7,8 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.coco import OFWTVC, SCOFWTVC, LinearConstraints, SinhaVaze
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball
+from jaxbandits.engine.meters import Meter
 from jaxbandits.simulation import compare
-from jaxbandits.simulation.meters import Meter
 
 ENVIRONMENT = LinearConstraints(dim=2, domain=L1Ball())
 

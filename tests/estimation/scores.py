@@ -5,9 +5,9 @@ import functools
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.engine.loop import init_trial, play_round
 from jaxbandits.estimation.fixed_arms import REFRESH
 from jaxbandits.numerics import inverse_factors
-from jaxbandits.simulation.loop import init_trial, play_round
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3))

@@ -10,12 +10,12 @@ import pytest
 from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.base.pytree import as_arrays, pytree
+from jaxbandits.engine.loop import init_trial, play_round
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.estimation import fixed_arms
 from jaxbandits.simulation import simulate
-from jaxbandits.simulation.loop import init_trial, play_round
 from jaxbandits.types import ArmObs, FixedArmObs, Reward
 from tests.estimation.scores import largest_drift
 

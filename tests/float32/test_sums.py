@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.simulation import Meter, compilation, simulate
+from jaxbandits.programs import compilation
+from jaxbandits.simulation import Meter, simulate
 from jaxbandits.tracing import target
 from tests.toys import Noisy, Shrink
 

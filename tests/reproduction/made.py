@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 
+from jaxbandits.engine.grid import Grid, list_points
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.figures import Bound
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
-from jaxbandits.simulation.grid import Grid, list_points
 from tests.results import made
 
 HORIZON, SEEDS, RECORDS = 60, 6, (1, 3, 10, 20, 30, 40, 50, 60)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import statistic
 from jaxbandits.reproduction.engine.claim import Claim, Measured, slug
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.verdict import Verdict, holm
 from jaxbandits.reproduction.engine.verdict import judge as judge_claim
-from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 from tests.results import made
 

@@ -9,11 +9,11 @@ import pytest
 from jaxbandits.algorithms.coco.ofw import OFW
 from jaxbandits.base.errors import InputError
 from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.engine.meters import Meter
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.experiments.coco import setting
 from jaxbandits.simulation import simulate
-from jaxbandits.simulation.meters import Meter
 from tests.results import made
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from jaxbandits import dro
 from jaxbandits.base.errors import InputError
+from jaxbandits.engine.plan import resolve_record_points
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine import Experiment, Measured, Panel, Report, Tuning
 from jaxbandits.reproduction.engine import run as run_module
@@ -20,7 +21,6 @@ from jaxbandits.reproduction.figures import render
 from jaxbandits.reproduction.ledger import files
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import compare, racing
-from jaxbandits.simulation.plan import resolve_record_points
 from tests.results import made
 from tests.toys import Noisy, Shrink
 

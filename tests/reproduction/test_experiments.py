@@ -12,6 +12,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.catalogue import to_spec
+from jaxbandits.engine.grid import Grid, list_points
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.claim import Claim
@@ -20,7 +21,6 @@ from jaxbandits.reproduction.engine.figures import Against, Cost, Exponents, Hea
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.statistic import final_mean
 from jaxbandits.reproduction.ledger import files, finished
-from jaxbandits.simulation.grid import Grid, list_points
 from tests.toys import Noisy, Shrink
 
 FAST = ("linear/sysid",)

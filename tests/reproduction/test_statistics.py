@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import special
 
+from jaxbandits.analysis.intervals import mean_interval
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import statistic
 from jaxbandits.reproduction.engine.claim import Claim, Measured
 from jaxbandits.reproduction.engine.verdict import judge, p_value
-from jaxbandits.results.intervals import mean_interval
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 from tests.results import made
@@ -194,7 +194,7 @@ def check_interval(estimate, expected, n, failed=0):
 
 
 def check_mean(estimate, values, failed=0):
-    """A mean with the interval of skewed quantities, which `tests/results/test_intervals.py` is about."""
+    """A mean with the interval of skewed quantities, which `tests/analysis/test_intervals.py` is about."""
     expected = mean_interval(np.asarray(values, float))
     assert estimate[:3] == expected[:3] and (estimate.n, estimate.failed) == (len(values), failed)
 

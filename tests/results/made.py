@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.results.result import Result
-from jaxbandits.results.trials import Trials
 
 
 def trials(

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.engine.meters import Metric
+from jaxbandits.engine.plan import resolve_record_points
+from jaxbandits.programs import compilation
 from jaxbandits.results.merge import merge
-from jaxbandits.simulation import Meter, compare, compilation, simulate
-from jaxbandits.simulation.meters import Metric
-from jaxbandits.simulation.plan import resolve_record_points
+from jaxbandits.simulation import Meter, compare, simulate
 from tests.toys import Lost, NeedsGradient, Noisy, Shrink
 
 QUIET = {"progress": False, "width": 32}

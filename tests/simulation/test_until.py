@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from jaxbandits import OFUL, Grid, HeavyTailed, Options, StoppingRule, compare
+from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
-from jaxbandits.results import pairs
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import stopping
 from tests.results import made

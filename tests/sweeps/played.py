@@ -31,7 +31,7 @@ def journal(directory):
 
 def _play(directory, horizon, save_every, instant):
     from jaxbandits.base import files
-    from jaxbandits.simulation.checkpoint import Store
+    from jaxbandits.engine.checkpoint import Store
     from jaxbandits.sweeps.run import run_sweep
 
     said = os.open(journal(directory), os.O_WRONLY | os.O_APPEND | os.O_CREAT)

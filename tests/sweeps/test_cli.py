@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jaxbandits.cli import main
-from jaxbandits.simulation import driver
+from jaxbandits.engine import driver
 from jaxbandits.sweeps import file
 from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.sweep import plan_sweep

@@ -16,7 +16,8 @@ import pytest
 
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
-from jaxbandits.simulation import Grid, Meter, checkpoint, driver
+from jaxbandits.engine import checkpoint, driver
+from jaxbandits.simulation import Grid, Meter
 from jaxbandits.sweeps import run as run_lib
 from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory

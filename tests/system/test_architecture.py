@@ -31,29 +31,33 @@ ALLOWED = {
     "estimation": _NUMERIC | {"types", "domains", "estimation"},
     "algorithms": _NUMERIC | {"types", "domains", "estimation", "algorithms"},
     "environments": _NUMERIC | {"types", "domains", "estimation", "environments"},
-    "results": {"base", "results"},
+    "analysis": {"base", "analysis"},
+    "plots": {"base", "analysis", "plots"},
+    "results": {"base", "analysis", "plots", "results"},
     "catalogue": {"base", "domains", "estimation", "algorithms", "environments"},
-    "simulation": _NUMERIC | {"types", "results", "catalogue", "simulation"},
-    "sweeps": {"base", "algorithms", "environments", "catalogue", "results", "simulation", "sweeps"},
-    "evaluation": {"base", "environments", "results", "simulation"},
+    "programs": {"base", "tracing", "programs"},
+    "engine": _NUMERIC | {"types", "analysis", "catalogue", "programs", "engine"},
+    "simulation": _NUMERIC | {"types", "analysis", "results", "engine", "simulation"},
+    "sweeps": {"base", "algorithms", "environments", "catalogue", "analysis", "results"}
+    | {"programs", "engine", "simulation", "sweeps"},
     "theory": _NUMERIC | {"algorithms", "theory"},
-    "diagnostics": _NUMERIC | {"types", "domains", "estimation", "algorithms", "simulation", "diagnostics"},
+    "diagnostics": _NUMERIC | {"types", "domains", "estimation", "algorithms", "engine", "simulation", "diagnostics"},
     "reproduction": _NUMERIC
-    | {"types", "domains", "estimation", "algorithms", "environments", "results", "simulation", "theory"}
-    | {"diagnostics", "reproduction", *FAMILIES},
-    "testing": _NUMERIC | {"types", "results", "simulation", "testing"},
+    | {"types", "domains", "estimation", "algorithms", "environments", "analysis", "plots", "results", "engine"}
+    | {"simulation", "theory", "diagnostics", "reproduction", *FAMILIES},
+    "testing": _NUMERIC | {"types", "analysis", "results", "programs", "engine", "simulation", "testing"},
     "plugins": {"base"},
     "__main__": {"cli"},
     "commands": {
-        *("base", "algorithms", "environments", "results", "simulation", "sweeps", "reproduction"),
-        *("testing", "plugins", "commands"),
+        *("base", "algorithms", "environments", "analysis", "results", "engine", "simulation", "sweeps"),
+        *("reproduction", "testing", "plugins", "commands"),
     },
     "cli": {"base", "commands", "plugins"},
 }
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
-ALLOWED["data"] |= {"results", "evaluation"}
-ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "results", "simulation", "testing", *FAMILIES}
-ALLOWED["__init__"] |= {"algorithms", "environments", "catalogue", "sweeps"}
+ALLOWED["data"] |= {"base", "analysis", "plots", "results", "simulation", "data"}
+ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "analysis", "results", "simulation", "testing"}
+ALLOWED["__init__"] |= {*FAMILIES, "algorithms", "environments", "catalogue", "sweeps"}
 
 
 def _imports(path: Path) -> set[str]:

@@ -14,10 +14,10 @@ import pytest
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.dro import SMD, SyntheticGroups
+from jaxbandits.engine import driver, program
+from jaxbandits.engine.plan import Job
+from jaxbandits.engine.width import bytes_of
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.simulation import driver, program
-from jaxbandits.simulation.plan import Job
-from jaxbandits.simulation.width import bytes_of
 from jaxbandits.types import Gradient, narrow
 from tests.toys import Noisy, Slow
 
@@ -26,7 +26,8 @@ HOMOGENEOUS = SyntheticGroups.homogeneous(dim=1000, n_groups=20)
 _PROBLEMS = """
 import gc
 import itertools
-from jaxbandits.simulation import compilation, simulate
+from jaxbandits.programs import compilation
+from jaxbandits.simulation import simulate
 from jaxbandits.types import Gradient, narrow
 from tests.toys import Noisy, Slow
 

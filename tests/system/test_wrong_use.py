@@ -170,7 +170,7 @@ def test_output_that_cannot_be_written(command, where):
 _COMPILES = """
 import os, signal, threading, time
 from jaxbandits import simulate
-from jaxbandits.simulation import driver
+from jaxbandits.engine import driver
 from tests.toys import Noisy, Shrink
 
 begun = time.perf_counter()

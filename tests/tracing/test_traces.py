@@ -13,8 +13,8 @@ from jax.extend.core import Primitive
 
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.pytree import as_arrays
+from jaxbandits.engine.program import TraceCache
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.simulation.program import TraceCache
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.traces import trace_digest
 

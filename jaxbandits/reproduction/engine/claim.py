@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
+from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.results.intervals import Estimate
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.reproduction.engine.claim import Claim
 from jaxbandits.reproduction.engine.figures import Curves, Drawing
 from jaxbandits.reproduction.engine.tuning import Tuning
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
 

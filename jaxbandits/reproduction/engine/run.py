@@ -9,14 +9,14 @@ import jax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.engine.grid import Grid
+from jaxbandits.engine.options import COUNT
 from jaxbandits.reproduction.engine.claim import Measured
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
 from jaxbandits.reproduction.engine.tuning import tune, with_multipliers
 from jaxbandits.reproduction.engine.verdict import Verdict, judge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
-from jaxbandits.simulation.grid import Grid
-from jaxbandits.simulation.options import COUNT
 
 _REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed batches; beside single trials one wide batch, an average already
 

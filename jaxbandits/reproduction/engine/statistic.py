@@ -10,10 +10,8 @@ from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.reproduction.engine.claim import Measured
-from jaxbandits.results import pairs
-from jaxbandits.results.intervals import (
+from jaxbandits.analysis import pairs
+from jaxbandits.analysis.intervals import (
     Estimate,
     Intervals,
     log_ratio_interval,
@@ -23,8 +21,10 @@ from jaxbandits.results.intervals import (
     t_interval,
     unbounded,
 )
+from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.reproduction.engine.claim import Measured
 from jaxbandits.results.result import Result
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import RoundTimes
 
 Statistic = Callable[[Measured], Estimate]

@@ -16,8 +16,8 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import field_kind
+from jaxbandits.engine.options import COUNT
 from jaxbandits.simulation import Grid, race
-from jaxbandits.simulation.options import COUNT
 from jaxbandits.simulation.racing import Race, at_edge, best
 
 FIRST_SEED = 1_000_000

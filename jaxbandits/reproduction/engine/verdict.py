@@ -5,9 +5,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
+from jaxbandits.analysis.intervals import Estimate, Intervals, unbounded
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine.claim import Claim, Kind, Measured
-from jaxbandits.results.intervals import Estimate, Intervals, unbounded
 
 Decision = Literal["holds", "does not hold", "open"]
 _KEY = TypeVar("_KEY")

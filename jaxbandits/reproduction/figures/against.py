@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.analysis.summary import Row
 from jaxbandits.reproduction.engine.figures import Against
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.figures import style
 from jaxbandits.reproduction.figures.curves import drawn_of
-from jaxbandits.results.summary import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

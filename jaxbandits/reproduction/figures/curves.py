@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.plots import curves
+from jaxbandits.plots.curves import BANDS
 from jaxbandits.reproduction.engine.figures import Curves
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.figures import cost
-from jaxbandits.results import curves
-from jaxbandits.results.curves import BANDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

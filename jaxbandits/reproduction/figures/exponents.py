@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.plots.curves import COLOURS, STYLES
 from jaxbandits.reproduction.engine.figures import Exponents
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.engine.statistic import exponent
 from jaxbandits.reproduction.figures import style
-from jaxbandits.results.curves import COLOURS, STYLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.reproduction.engine.figures import Heatmap
 from jaxbandits.reproduction.engine.run import Report
-from jaxbandits.results.trials import Trials
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

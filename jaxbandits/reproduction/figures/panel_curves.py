@@ -3,9 +3,9 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.plots.curves import SMALL_LEGEND
 from jaxbandits.reproduction.engine.figures import PanelCurves
 from jaxbandits.reproduction.engine.run import Report
-from jaxbandits.results.curves import SMALL_LEGEND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jaxbandits.base.files import make_directory, write_atomically
+from jaxbandits.plots import curves as curves_lib
 from jaxbandits.reproduction.engine import figures as drawings
 from jaxbandits.reproduction.engine.figures import Drawing
 from jaxbandits.reproduction.engine.run import Report
@@ -22,7 +23,6 @@ from jaxbandits.reproduction.figures import (
     shares,
 )
 from jaxbandits.reproduction.figures.style import PAPER, SETTINGS, mathtext
-from jaxbandits.results import curves as curves_lib
 from jaxbandits.results.result import Result
 
 if TYPE_CHECKING:

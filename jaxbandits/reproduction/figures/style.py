@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from jaxbandits.results import curves
+from jaxbandits.plots import curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jaxbandits.analysis import table
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.versions import versions
 from jaxbandits.reproduction.engine.experiment import Experiment
@@ -17,7 +18,6 @@ from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.engine.verdict import METHOD
 from jaxbandits.reproduction.figures import render
 from jaxbandits.reproduction.ledger import rows, tables
-from jaxbandits.results import table
 from jaxbandits.results.result import Result
 
 _MOST_ROWS = 20  # of a table

@@ -9,13 +9,13 @@ from typing import Any
 import jax
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.engine.identity import guard
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.ledger import manifest as manifests
 from jaxbandits.reproduction.ledger import rows
 from jaxbandits.reproduction.ledger.manifest import MANIFEST
 from jaxbandits.reproduction.ledger.runs import overlap
-from jaxbandits.simulation.identity import guard
 
 
 def request(

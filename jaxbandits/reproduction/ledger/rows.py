@@ -5,10 +5,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine.claim import KINDS, Claim, Measured, Unit
 from jaxbandits.reproduction.engine.verdict import Decision, Verdict
-from jaxbandits.results.intervals import Estimate
 
 _NUMBER = (float, None)
 FORM = {

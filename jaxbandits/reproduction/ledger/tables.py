@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxbandits.analysis.table import aligned, number
 from jaxbandits.reproduction.engine.verdict import Verdict
-from jaxbandits.results.table import aligned, number
 from jaxbandits.simulation import RoundTimes
 
 

@@ -12,10 +12,10 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 from jaxbandits.algorithms.linear.uniform import Uniform
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.diagnostics import glm as glm_meters
+from jaxbandits.engine import meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.numerics import inverse_factors
-from jaxbandits.simulation import meters
 from jaxbandits.types import ArmDecision, Reward
 from tests.algorithms.glm.replay_glm import ROUNDS, lemma_4
 from tests.reference import glb_omd as reference

@@ -19,7 +19,8 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.numerics.losses import PseudoHuber
-from jaxbandits.simulation import compare, compilation, simulate, sweep
+from jaxbandits.programs import compilation
+from jaxbandits.simulation import compare, simulate, sweep
 from jaxbandits.types import FullInformation, Gradient
 
 KEY = jax.random.key(0)

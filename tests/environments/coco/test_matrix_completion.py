@@ -13,13 +13,13 @@ from jaxbandits.algorithms.coco.ofw_tvc import OFWTVC
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.domains.nuclear import NuclearBall
+from jaxbandits.engine.meters import Meter
 from jaxbandits.environments.coco import matrix_completion
 from jaxbandits.environments.coco.matrix_completion import MatrixCompletion, Observed
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
 from jaxbandits.reproduction.experiments.coco import setting
 from jaxbandits.simulation import simulate
-from jaxbandits.simulation.meters import Meter
 from jaxbandits.testing import contract
 from jaxbandits.types import PointDecision
 from tests import called

@@ -10,8 +10,8 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.armed import BernoulliArms, NoisyArms
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.data import LoggedReplay, TableBandit
+from jaxbandits.engine import loop
 from jaxbandits.environments import ENVIRONMENTS
-from jaxbandits.simulation import loop
 
 K, ROUNDS = 5, 60
 LEARNERS = [name for name in ALGORITHMS if name.startswith(("armed/", "explore/"))]

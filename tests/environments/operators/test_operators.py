@@ -12,6 +12,7 @@ import pytest
 from jaxbandits import InputError, Meter, from_spec, noise, simulate, to_spec
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.pytree import as_arrays, pytree, static, validate
+from jaxbandits.engine import loop
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.glm import GeneralizedLinear
 from jaxbandits.linear import CRMM, MENU, OFUL, HeavyTailed, HvtUCB
@@ -27,7 +28,6 @@ from jaxbandits.operators import (
     with_drift,
     with_noise,
 )
-from jaxbandits.simulation import loop
 from jaxbandits.sweeps import file
 from jaxbandits.testing import contract
 from jaxbandits.types import ArmDecision, Reward

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.analysis.intervals import mean_interval, t_interval
 from jaxbandits.contextual import DisjointLinUCB, OracleEpsGreedy, RegCBOpt, SquareCB
 from jaxbandits.data import TableBandit
 from jaxbandits.environments.datasets.uci import SETS, find, load_uci, uci_like
 from jaxbandits.oco import OptaxLearner
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Curves, Panel, Report, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.reproduction.sentences import mean, observations
-from jaxbandits.results import curves
-from jaxbandits.results.intervals import mean_interval, t_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.armed import ETC
 from jaxbandits.reproduction.engine import Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BOOK, GAPS, PRESETS, AgainstGap, gap_panels, titles
 from jaxbandits.reproduction.sentences import COMPARABLE, claims, mean, observations, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.theory.classics import etc_bound, etc_regret
 
 _HORIZON = 1000

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.explore import KLLUCB, TopTwoThompson, TrackAndStop
 from jaxbandits.reproduction.engine import Panel, Shares, Study
 from jaxbandits.reproduction.experiments.classics.setting import GARIVIER, PRESETS, coins
 from jaxbandits.reproduction.sentences import Statistic, exactly, mean, measure, observations, share, slug, theorems
-from jaxbandits.results.trials import Trials
 
 _DELTA = 0.1
 _MEANS = {"mu1": [0.5, 0.45, 0.43, 0.4], "mu2": [0.3, 0.21, 0.2, 0.19, 0.18]}

@@ -9,9 +9,9 @@ import numpy as np
 from jaxbandits.armed import KLUCB, MOSS, UCB1, UCBV, BayesUCB, BernoulliArms, NoisyArms, ThompsonBeta
 from jaxbandits.linear import BallArms, DLinUCB, SWLinUCB
 from jaxbandits.operators import Given, with_drift
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Claim, Panel, Report, Study
 from jaxbandits.reproduction.sentences import claims, log_growth, mean, observations
-from jaxbandits.results import curves
 from jaxbandits.theory.classics import lai_robbins
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.armed import ETC, UCBDelta
 from jaxbandits.reproduction.engine import Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BOOK, GAPS, PRESETS, AgainstGap, gap_panels, titles
 from jaxbandits.reproduction.sentences import MODEST, mean, observations, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.theory.classics import etc_regret, ucb_bound
 
 _HORIZON = 1000

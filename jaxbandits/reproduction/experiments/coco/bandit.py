@@ -5,6 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.coco import BFWTVC, SCBFWTVC, QuadraticConstraints
 from jaxbandits.domains import L2Ball, points
 from jaxbandits.reproduction.engine import Claim, Panel
@@ -21,7 +22,6 @@ from jaxbandits.reproduction.sentences import (
     slug,
     theorems,
 )
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory import coco as theory
 

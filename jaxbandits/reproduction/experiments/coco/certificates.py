@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, NuclearBall, points
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, always, observations, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
 _PRINTED = "OFW-TVC, as printed"  # its steps leave K: the erratum of coco/errata

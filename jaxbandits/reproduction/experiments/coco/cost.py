@@ -8,10 +8,10 @@ import numpy as np
 
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball, NuclearBall
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Panel, Report, Timed
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.reproduction.sentences import observations, time
-from jaxbandits.results import curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

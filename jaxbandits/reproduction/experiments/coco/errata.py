@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.analysis.intervals import Estimate
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.coco import (
     BFWTVC,
     LBPM,
@@ -21,6 +23,7 @@ from jaxbandits.coco import (
 )
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, points
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Measured, Panel, Report
 from jaxbandits.reproduction.experiments.coco.setting import RECONSTRUCTED, STUDY, constants
 from jaxbandits.reproduction.sentences import (
@@ -37,9 +40,6 @@ from jaxbandits.reproduction.sentences import (
     share,
     theorems,
 )
-from jaxbandits.results import curves
-from jaxbandits.results.intervals import Estimate
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory import coco as theory
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Claim, Panel, Report
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.reproduction.sentences import (
@@ -21,7 +22,6 @@ from jaxbandits.reproduction.sentences import (
     slug,
     theorems,
 )
-from jaxbandits.results import curves
 from jaxbandits.theory import coco as theory
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.algorithms.coco import multipliers as table
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.coco import BFWTVC, LBPM, LPM, OFWTVC, OPDP, SCBFWTVC, SCOFWTVC, MatrixCompletion
 from jaxbandits.diagnostics.coco import diagnosed, oracle_residual
 from jaxbandits.domains import NuclearBall, points
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import low_rank_ratings, most_rated
 from jaxbandits.reproduction.engine import Curves, Multipliers, MultiplierTable, Panel, Study, TunedLearner, Tuning
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 from jaxbandits.theory import coco as theory
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from jaxbandits.analysis.intervals import Estimate, unbounded
 from jaxbandits.coco import LPM, OFWTVC, OPDP, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Measured, Panel, Report
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.reproduction.sentences import as_statistic, measure, observations, paired_mean
-from jaxbandits.results import curves
-from jaxbandits.results.intervals import Estimate, unbounded
 from jaxbandits.simulation import Grid, Trials
 
 if TYPE_CHECKING:

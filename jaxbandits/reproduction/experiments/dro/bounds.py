@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from jaxbandits import dro
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.domains import Box
 from jaxbandits.reproduction.engine import Claim, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, always, mean, observations, share, slug, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.theory import dro as theory
 
 if TYPE_CHECKING:

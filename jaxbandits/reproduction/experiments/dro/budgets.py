@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxbandits.algorithms.dro.steps import budget_weights
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.domains import Box
 from jaxbandits.dro import SMPA, ExampleGroups, SMDr
 from jaxbandits.reproduction.engine import Against, Claim, Panel
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.bounds import DELTA, DIAMETER_SQ, LIPSCHITZ, PRODUCT, TRIALS
 from jaxbandits.reproduction.sentences import FLAT, growth_over, observations, share, slug, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.theory import dro as theory
 
 HORIZON = 400_000  # n_1

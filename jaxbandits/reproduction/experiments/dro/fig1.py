@@ -8,10 +8,10 @@ import numpy as np
 
 from jaxbandits.domains import Box
 from jaxbandits.dro import SMD, ATkROk, ATkROm, ExampleGroups, Online
+from jaxbandits.plots.curves import COLOURS, SMALL_LEGEND
 from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves, Report
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS, THEOREMS
 from jaxbandits.reproduction.sentences import exactly, mean, measure, observations, theorems
-from jaxbandits.results.curves import COLOURS, SMALL_LEGEND
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.dro import SMD
 from jaxbandits.reproduction.engine import GroupCurves, Panel
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.fig6 import GRID, Q_GRID, learners
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS
 from jaxbandits.reproduction.sentences import claims, mean, observations
-from jaxbandits.results.trials import Trials
 
 _FIRST, _OTHER = (mean("SMD(m)", of=metric) for metric in ("first_risk", "other_risk"))
 _RIVALS = mean("ATkRO(m)", "ATkRO(k)")

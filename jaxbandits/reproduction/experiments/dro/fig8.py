@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from jaxbandits import dro
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.sentences import Quantity, claims, mean
-from jaxbandits.results.trials import Trials
 
 _LEVEL = 0.005  # of an objective: what is no longer a fall
 _BEYOND = 24  # the run is this many times as long as the fixed steps are made for

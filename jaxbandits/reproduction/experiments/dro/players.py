@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.dro import AnytimeOnline, ATkROk, Online
 from jaxbandits.reproduction.engine import Claim, Curves, Panel
 from jaxbandits.reproduction.experiments.dro import bounds, setting
 from jaxbandits.reproduction.sentences import mean, share, slug, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory import dro as theory
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SyntheticGroups
+from jaxbandits.plots.curves import COLOURS, MARKERS, SMALL_LEGEND
 from jaxbandits.reproduction.engine import Claim, Measured, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.bounds import THEOREMS
 from jaxbandits.reproduction.sentences import FLAT, growth_across, growth_over, observations, slug
-from jaxbandits.results.curves import COLOURS, MARKERS, SMALL_LEGEND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,6 +16,8 @@ import numpy as np
 
 from jaxbandits import dro
 from jaxbandits.algorithms.dro import multipliers
+from jaxbandits.analysis.intervals import Estimate, mean_interval
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.domains import L2Ball
 from jaxbandits.environments.datasets.adult import HELD_OUT
 from jaxbandits.reproduction.engine import (
@@ -30,8 +32,6 @@ from jaxbandits.reproduction.engine import (
     with_multipliers,
 )
 from jaxbandits.reproduction.sentences import as_statistic
-from jaxbandits.results.intervals import Estimate, mean_interval
-from jaxbandits.results.trials import Trials
 
 PAPER = "Zhang, Bai, Zhao, Yang & Zhou, JMLR"
 SEEDS = 32  # the paper: unknown; on fewer no mean decides

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.glm import GLBOMD, GeneralizedLinear, links
 from jaxbandits.reproduction.engine import Bound, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.theory.glm import theorem_2
 
 _BOUNDED = {  # panel: family, S

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from jaxbandits.glm import Covertype
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Against, Curves, Panel, Timed
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, claims, mean, observations, time
-from jaxbandits.results import curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.glm import GLBOMD, GLMUCB, OFUGLB, GeneralizedLinear
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.reproduction.sentences import claims, mean, observations
-from jaxbandits.results import curves
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.reproduction.engine import Bound, Panel
 from jaxbandits.reproduction.experiments.linear.setting import LAWS, THEOREMS
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import theorem_1
 

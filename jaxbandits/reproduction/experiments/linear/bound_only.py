@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import HvtUCB
 from jaxbandits.reproduction.engine import Bound, Panel, Shares
 from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, THEOREMS, environment, largest_scale
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.theory.linear import theorem_1
 
 _DECADES = 1.5

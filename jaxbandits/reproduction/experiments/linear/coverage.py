@@ -5,11 +5,11 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.reproduction.engine import Panel, Shares
 from jaxbandits.reproduction.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, scaled
 from jaxbandits.reproduction.sentences import observations, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
 _JUDGED: dict[str, Any] = {"on": LAWS.keys(), "place": "Lemma 1", "least": 1000, "presets": ("theory",)}

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.linear import HvtUCB
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, HORIZON, LAWS, THEOREMS
 from jaxbandits.reproduction.sentences import always, growth, observations, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import lemma_2
 

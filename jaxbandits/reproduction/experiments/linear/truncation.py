@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import CRTM
 from jaxbandits.reproduction.engine import Curves, Interpretation, Panel
 from jaxbandits.reproduction.experiments.linear.drop import panels
 from jaxbandits.reproduction.experiments.linear.setting import DIM, RECONSTRUCTED, STUDY, TITLES, TWO_NORMALISATIONS
 from jaxbandits.reproduction.sentences import claims, mean, observations
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter
 
 _NOTHING = "CRTM, nothing truncated"

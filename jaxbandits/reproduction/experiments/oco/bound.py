@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import OONS, Alternating, Drift, IsolatedFlips, LinearLosses
 from jaxbandits.reproduction.engine import Bound, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.reproduction.sentences import always, mean, observations, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.oco import conversion_2, theorem_3_1
 

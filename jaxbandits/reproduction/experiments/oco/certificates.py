@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import oco as meters
 from jaxbandits.domains import L2Ball
 from jaxbandits.oco import CAOONS, CLAOONS, OONS, LinearLosses, PseudoHuberLosses
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.reproduction.sentences import always, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
 

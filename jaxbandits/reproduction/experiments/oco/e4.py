@@ -4,11 +4,11 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import CLAOONS, ClippedParameterFreeMD, LinearLosses, OptaxLearner, ScaleFreeFTRL
 from jaxbandits.reproduction.engine import Against, Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
 from jaxbandits.reproduction.sentences import measure, observations, relative_change
-from jaxbandits.results.trials import Trials
 
 _SCALE_PANELS = {f"c-{scale:g}": scale for scale in (0.01, 0.1, 1.0, 10.0, 100.0)}
 _OTHERS = {name: f"c = {scale:g}" for name, scale in _SCALE_PANELS.items() if scale != 1.0}

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.domains import L2Ball
 from jaxbandits.oco import AdaGradNorm, LinearLosses, OptaxLearner
 from jaxbandits.reproduction.engine import Against, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
 from jaxbandits.reproduction.sentences import observations, panel_ratio
-from jaxbandits.results.trials import Trials
 
 _SIGMAS = (0.05, 0.1, 0.2, 0.4, 0.8)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import OGD, CellNoise
 from jaxbandits.reproduction.engine import Against, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.reproduction.sentences import share, theorems
-from jaxbandits.results.trials import Trials
 
 _CELLS, _ERROR = (2, 8, 64), 0.02
 

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import CLAOONS, LinearLosses, PseudoHuberLosses
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS, THEORY
 from jaxbandits.reproduction.sentences import always, observations, share, theorems
-from jaxbandits.results.trials import Trials
 from jaxbandits.simulation import Meter, Round
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from jaxbandits import oco
 from jaxbandits.algorithms.oco import multipliers
 from jaxbandits.algorithms.oco.constants import scaled_constants
+from jaxbandits.analysis.trials import Trials
 from jaxbandits.reproduction.engine import (
     TOLERANCE,
     Interpretation,
@@ -22,7 +23,6 @@ from jaxbandits.reproduction.engine import (
     Tuning,
     with_multipliers,
 )
-from jaxbandits.results.trials import Trials
 from jaxbandits.theory.oco import visible_bound
 
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"

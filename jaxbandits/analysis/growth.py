@@ -1,0 +1,120 @@
+"""Growth of a mean along a run, and times at which a metric reaches a threshold."""
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.analysis.intervals import Estimate, unbounded
+from jaxbandits.analysis.pairs import share
+from jaxbandits.analysis.result_table import ResultTable, interval, named
+from jaxbandits.analysis.table import number
+from jaxbandits.analysis.trials import Trials
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
+
+_LEAST_RECORDS = 3  # through which a slope is drawn
+
+
+class Growth(NamedTuple):
+    """Growth of a mean over the late rounds of a run."""
+
+    label: str
+    point: dict[str, Any]
+    exponent: Estimate  # of log(mean) against log(round), by least squares over the record points
+
+
+class HittingTime(NamedTuple):
+    """First record points at which trials had a metric at most (or at least) as large as a threshold."""
+
+    label: str
+    point: dict[str, Any]
+    rounds: np.ndarray  # [S] infinity where a trial never had; failed trials are left out
+    share: Estimate  # of trials that had
+    median: Estimate  # of the rounds, its interval by order statistics; infinity where fewer than half had
+
+
+def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) -> ResultTable[Growth]:
+    """Estimate growth per label and point; intervals by the delete-one jackknife over seeds."""
+    if not _is_number(since) or not 0.0 <= since < 1.0:
+        raise InputError(f"since must lie in [0, 1), such as 0.1, got {format_value(since)}")
+    rows = []
+    for label, trials in of.items():
+        _scalar(trials, metric)
+        late = trials.record_points >= since * trials.horizon
+        if late.sum() < _LEAST_RECORDS:
+            raise InputError(f"{label} has {int(late.sum())} record points from {since:g} of the horizon on; "
+                             f"{_LEAST_RECORDS} are needed")  # fmt: skip
+        for h, point in enumerate(trials.points):
+            good = trials.usable(metric)[h]
+            curves = trials.get(metric)[h, good][:, late]
+            found = _slope(np.log(trials.record_points[late]), curves, level)._replace(failed=int((~good).sum()))
+            rows.append(Growth(label, point, found))
+    header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
+    return ResultTable(rows, header, lambda row: [named(row.label, row.point), *interval(row.exponent),
+                                              str(row.exponent.n)])  # fmt: skip
+
+
+def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
+    """Estimate the slope of the log of the mean of curves `[S, M]`; unbounded for one curve, or a mean not positive."""
+    from scipy import special  # slow to import
+
+    n, total = len(curves), curves.sum(axis=0)
+    if n < 2:
+        return unbounded(n)
+    means = np.vstack([total / n, (total - curves) / (n - 1)])  # of all, then without each
+    if (means <= 0.0).any():
+        return unbounded(n)
+    centred = log_t - log_t.mean()
+    slopes = np.log(means) @ centred / (centred @ centred)
+    spread = np.sqrt((n - 1) / n * np.sum((slopes[1:] - slopes[1:].mean()) ** 2))
+    half = special.stdtrit(n - 1, 0.5 + level / 2.0) * spread
+    return Estimate(*map(np.asarray, (slopes[0], slopes[0] - half, slopes[0] + half)), n=n)
+
+
+def hitting_times(
+    of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, level: float
+) -> ResultTable[HittingTime]:
+    """Find hitting times per label and point."""
+    ranges.flag("above", above)
+    if not _is_number(threshold) or not np.isfinite(threshold):
+        raise InputError(f"a threshold is a number, got {format_value(threshold)}")
+    rows = []
+    for label, trials in of.items():
+        _scalar(trials, metric)
+        for h, point in enumerate(trials.points):
+            good = trials.usable(metric)[h]
+            values = trials.get(metric)[h, good]
+            there = values >= threshold if above else values <= threshold
+            first = np.where(there.any(axis=1), trials.record_points[there.argmax(axis=1)], np.inf)
+            failed = int((~good).sum())
+            part = share(float(np.isfinite(first).sum()), len(first), 1.0 - level)._replace(failed=failed)
+            rows.append(HittingTime(label, point, first, part, _median(first, level)._replace(failed=failed)))
+    what = f"{metric.replace('_', ' ')} {'>=' if above else '<='} {number(float(threshold))}"
+    header = ["label", f"share with {what}", f"{100.0 * level:g} %", "median round", f"{100.0 * level:g} %", "seeds"]
+    return ResultTable(rows, header, lambda row: [named(row.label, row.point), *interval(row.share),
+                                              *interval(row.median), str(row.share.n)])  # fmt: skip
+
+
+def _median(values: np.ndarray, level: float) -> Estimate:
+    """Return the median between the two order statistics that a binomial count of one half leaves outside."""
+    n, ordered = len(values), np.sort(values)
+    if not n:
+        return unbounded(0)
+    from scipy import special  # slow to import
+
+    below = special.bdtr(np.arange(n), n, 0.5)  # P(at most k of n lie below the median)
+    k = int(np.searchsorted(below, 0.5 * (1.0 - level), side="right"))  # so many may be left out at each end
+    low, high = (ordered[k - 1], ordered[n - k]) if k else (-np.inf, np.inf)
+    return Estimate(*map(np.asarray, (ordered[(n - 1) // 2], low, high)), n=n)
+
+
+def _scalar(trials: Trials, metric: str) -> None:
+    if trials.get(metric).ndim > 3:
+        axes = ", ".join(trials.axis_names(metric))
+        raise InputError(f"metric {metric!r} is a vector ({axes}): this needs a number")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -1,0 +1,111 @@
+"""Trials by label: the data of a result and access to them, without summaries, figures or files."""
+
+import dataclasses
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.analysis.trials import Trials, checked_name, in_order
+from jaxbandits.base.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledTrials:
+    """Abstract base of `Result`: the functions that draw, compare and store results take it.
+
+    Attributes:
+      trials: label to `Trials`.
+      info: versions, devices, workers, wall time, start, base seed.
+    """
+
+    trials: dict[str, Trials]
+    info: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __getitem__(self, label: str) -> Any:
+        """Return the trials of a label, or with only one label the values `[H, S, M, ...]` of a metric.
+
+        Raises:
+          InputError: for any other name.
+        """
+        if isinstance(label, str) and label not in self.trials and label in self.metrics:
+            if len(self.trials) == 1:
+                return self.get(label)
+            first = next(name for name, trials in self.trials.items() if label in trials.values)
+            raise InputError(f"{label!r} is a metric, and several labels have it: result[{first!r}][{label!r}]")
+        return self.trials[checked_name("label", label, self.trials)]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the labels."""
+        return iter(self.trials)
+
+    def __len__(self) -> int:
+        """Return the number of labels."""
+        return len(self.trials)
+
+    def keys(self) -> KeysView[str]:
+        """Return the labels."""
+        return self.trials.keys()
+
+    def values(self) -> ValuesView[Trials]:
+        """Return the trials of every label."""
+        return self.trials.values()
+
+    def items(self) -> ItemsView[str, Trials]:
+        """Return pairs of label and trials."""
+        return self.trials.items()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels in the order they were given."""
+        return tuple(self.trials)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of all metrics that some label measured: `regret` first where there is one."""
+        return in_order(name for trials in self.trials.values() for name in trials.metrics)
+
+    def one(self, label: str | None) -> Trials:
+        """Return the trials of a label, which may be left out where there is only one.
+
+        Raises:
+          InputError: for an unknown label, or none among several.
+        """
+        if label is None and len(self.trials) != 1:
+            raise InputError(f"name one of the labels: {', '.join(self.trials)}")
+        return (
+            next(iter(self.trials.values()))
+            if label is None
+            else self.trials[checked_name("label", label, self.trials)]
+        )
+
+    def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """Return `[H, S, M, ...]` of a metric (default: the first) of a label (may be left out if there is one).
+
+        Raises:
+          InputError: for unknown names, or no label among several.
+        """
+        return self.one(label).get(metric)
+
+    def final(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """Return `[H, S, ...]` at the last record point."""
+        return self.one(label).final(metric)
+
+    def usable(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """Return `[H, S]`, True for trials that did not fail."""
+        return self.one(label).usable(metric)
+
+    def failed(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+        """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state."""
+        return self.one(label).failed(metric)
+
+    def measured(self, metric: str | None = None) -> tuple[str, dict[str, Trials]]:
+        """Return the name of a metric (default: the first) and the labels that measured it.
+
+        Raises:
+          InputError: when none did.
+        """
+        if not self.metrics:
+            raise InputError("nothing was measured")
+        name = self.metrics[0] if metric is None else checked_name("metric", metric, self.metrics)
+        return name, {label: trials for label, trials in self.trials.items() if name in trials.values}

@@ -1,0 +1,101 @@
+"""One row of numbers per label, hyperparameter point and entry, at the last record point."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.analysis import intervals
+from jaxbandits.analysis.trials import Trials
+
+_QUANTILES = (0.5, 0.1, 0.25, 0.75, 0.9)
+_FEW = 50  # trials under which t-intervals of skewed regret are too short
+
+
+class Row(NamedTuple):
+    """One line of a summary table."""
+
+    label: str
+    point: dict[str, Any]
+    entry: dict[str, int]  # which entry of a vector metric: axis name to index; empty for scalars
+    mean: float
+    low: float
+    high: float
+    median: float
+    q10: float
+    q25: float
+    q75: float
+    q90: float
+    trials: int
+    failed: int  # trials with a NaN or an infinity in this metric, left out of the numbers beside it
+    ns_per_round: float
+
+
+def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, int]) -> Iterator[Row]:
+    """Yield the rows of a metric in the order of labels, points and entries."""
+    for label, trials in of.items():
+        yield from _rows_of(label, trials, metric, level, at)
+
+
+def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[str, int]) -> Iterator[Row]:
+    batches = trials.timing.get("ns_per_round", ())
+    per_round = float(np.median(batches)) if len(batches) else np.nan
+    usable, failed = trials.usable(metric), trials.failed(metric)
+    entries = trials.entries(metric, at)
+    for h, point in enumerate(trials.points):
+        for entry, values in entries:
+            good = values[h, usable[h], -1]
+            mean = intervals.metric_interval(good, level=level)
+            quantiles = np.quantile(good, _QUANTILES) if len(good) else np.full(len(_QUANTILES), np.nan)
+            yield Row(
+                label,
+                point,
+                entry,
+                *map(float, (mean.mean, mean.low, mean.high)),
+                *map(float, quantiles),
+                trials=len(good),
+                failed=int(failed[h].sum()),
+                ns_per_round=per_round,
+            )
+
+
+def _since(metric: str, of: Mapping[str, Trials]) -> str:
+    """Return the first record point at which a metric is not finite, as text; "" where only a final state is not."""
+    lost = [
+        int(trials.record_points[~np.isfinite(values).all(axis=tuple(i for i in range(values.ndim) if i != 2))].min())
+        for trials in of.values()
+        if not np.isfinite(values := trials.get(metric)).all()
+    ]
+    return f", the first by round {min(lost):,}" if lost else ""
+
+
+def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
+    """Warn of failed trials, of inadmissible decisions, and of few seeds."""
+    failed = np.concatenate([trials.failed(metric).ravel() for trials in of.values()])
+    if failed.any():
+        warnings.warn(
+            f"{int(failed.sum())} of {failed.size} trials are not finite{_since(metric, of)}; they are left out, "
+            "counted in the column 'failed'; check_algorithm names the first NaN of a learner's state",
+            stacklevel=stacklevel + 1,
+        )
+    for label, trials in of.items():
+        missing = ~(trials.usable(metric) | trials.failed(metric))
+        if missing.any():
+            warnings.warn(
+                f"{label}: {int(missing.sum())} of {missing.size} trials have no value of {metric!r}, because nothing "
+                "has counted in them; they are left out",
+                stacklevel=stacklevel + 1,
+            )
+        strayed = int((trials.inadmissible > 0).sum())
+        if strayed:
+            warnings.warn(
+                f"{label}: {strayed} of {trials.inadmissible.size} trials made inadmissible decisions, in up to "
+                f"{int(trials.inadmissible.max()):,} of {trials.horizon:,} rounds",
+                stacklevel=stacklevel + 1,
+            )
+    counts = {label: len(trials.seeds) for label, trials in of.items()}
+    for few in dict.fromkeys(n for n in counts.values() if n < _FEW):
+        names = ", ".join(label for label, n in counts.items() if n == few)
+        who = "" if set(counts.values()) == {few} else f" of {names}"
+        warnings.warn(f"{few} seeds{who}: intervals of skewed quantities need about {_FEW}", stacklevel=stacklevel + 1)

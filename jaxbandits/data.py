@@ -1,8 +1,0 @@
-"""Bandits made of data: logs, tables of rewards and of labels, recorded traces."""
-
-from jaxbandits.environments.data import *
-from jaxbandits.environments.data.logs import Log as Log
-from jaxbandits.environments.datasets.labelled import load_labelled as load_labelled
-from jaxbandits.evaluation import evaluate as evaluate
-from jaxbandits.results.off_policy import PolicyValue as PolicyValue
-from jaxbandits.results.off_policy import PolicyValues as PolicyValues

@@ -1,0 +1,8 @@
+"""Bandits made of data: logs, tables of rewards and of labels, recorded traces."""
+
+from jaxbandits.data.evaluation import evaluate as evaluate
+from jaxbandits.data.off_policy import PolicyValue as PolicyValue
+from jaxbandits.data.off_policy import PolicyValues as PolicyValues
+from jaxbandits.environments.data import *
+from jaxbandits.environments.data.logs import Log as Log
+from jaxbandits.environments.datasets.labelled import load_labelled as load_labelled

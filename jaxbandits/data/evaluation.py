@@ -1,0 +1,351 @@
+"""Off-policy evaluation: what a policy or a learner would have earned, estimated from a log of another policy."""
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.analysis import intervals
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.frames import Columns
+from jaxbandits.base.labels import describe_names, listed, names_of_arms
+from jaxbandits.data import off_policy
+from jaxbandits.data.off_policy import Bounds, PolicyValue, PolicyValues
+from jaxbandits.environments.data.logged_replay import LoggedReplay
+from jaxbandits.environments.data.logs import Log
+from jaxbandits.simulation import Meter, simulate
+
+_RETURNED = {"policy": "probabilities", "model": "rewards"}  # of functions
+_ENOUGH_REWARDS = 20  # events with another reward than the most common one, likewise
+_ENOUGH = 50  # effective sample size from which bootstrap intervals hold what they promise
+
+
+def evaluate(
+    log: Any,
+    reward: Any = None,
+    propensity: Any = None,
+    policy: Any = None,
+    *,
+    actions: Sequence[Any] | None = None,
+    model: Any = None,
+    level: float = 0.95,
+    interval: str | None = None,
+    largest: float | None = None,
+    reward_range: tuple[float, float] | None = None,
+    max_weight: float | None = None,
+    seeds: int = 16,
+) -> PolicyValues:
+    """Estimate the mean reward of a policy, or of a learner, from a log: `evaluate(log, policy)`.
+
+    Promise of the intervals, tested in tests/data/test_off_policy_promise.py: "bootstrap" (the hull of Student's and
+    the bootstrap-t interval) covers the mean reward of the policy with a probability of at least `level` - 0.03 if the
+    effective sample size is at least 50, at least 20 events of positive weight have another reward than the most common
+    one, and no warning is given; "bernstein" (empirical Bernstein) with at least
+    `level`, for any number of events and any law, if `max_weight` and `reward_range` are true bounds; "student" in the
+    limit of many events only. Intervals of clipped IPS and switch-DR leave their bias out.
+
+    A learner is replayed on the log in its order (`LoggedReplay`), and its row is the mean reward of the rounds that
+    counted. Its interval is Student's, of the differences between rewards and their conditional means: it holds the
+    mean reward of the path that the learner took on this log. What the learner earns on average over logs may lie far
+    outside, because another log leads it along another path.
+
+    Warns with the number where the effective sample size is below 50, where rewards hardly vary, where importance
+    weights do not average 1, and where the policy plays actions that the log never shows.
+
+    Args:
+      log: a `Log` with propensities. Or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
+        policy; names are then numbered as `actions` says.
+      reward: with arrays, `[n]`. With a `Log` this is the place of the policy.
+      propensity: with arrays, `[n]` probability in (0, 1] with which each action was played.
+      policy: `[n, K]` or `[n, K, 1]` probabilities of the actions in each event, `[K]` in all of them; a data frame
+        whose columns, or a pandas Series whose index, are the names of the actions; a function from the contexts of the
+        log to one of these; or a learner. Rows for events are in the order of the frame that the log was made of, also
+        if it has a `time`.
+      actions: with arrays, the names of all actions in the order of the columns of the policy.
+      model: predicted rewards in the same forms, from data other than the log or by cross-fitting; adds the rows of DR
+        and switch-DR.
+      level: of the intervals, in (0, 1).
+      interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Of policies only, as `model`, `largest`,
+        `reward_range` and `max_weight`.
+      largest: M of clipped IPS and switch-DR; None: sqrt(n).
+      reward_range: least and largest possible reward, for "bernstein"; None: those of the log.
+      max_weight: bound on the weights, for "bernstein"; None: of every action its largest probability under the policy
+        over its least propensity in the log, which is no bound if a smaller propensity is possible.
+      seeds: trials of a learner.
+
+    Returns:
+      A table with a row for each method, and `plot()`.
+
+    Raises:
+      InputError: for shapes that do not fit, numbers that are not finite, invalid probabilities, and an array policy
+        for a log whose actions are in an order that nobody chose.
+    """
+    level = intervals.checked_level(level)
+    if isinstance(log, Log):
+        if propensity is not None or actions is not None or (policy is not None and reward is not None):
+            raise InputError("evaluate takes a Log and a policy, or actions, rewards, propensities and a policy")
+        policy = _frame_of_series(reward if policy is None else policy)
+    else:
+        policy = _frame_of_series(policy)
+        log = _log_of_arrays(log, reward, propensity, policy, actions)
+    if policy is None:
+        raise InputError("evaluate needs a policy: probabilities of the actions, a function of contexts, or a learner")
+    if all(hasattr(policy, method) for method in ("init", "select", "update")):
+        of_policies = {
+            "model": model, "interval": interval, "largest": largest, "reward_range": reward_range,
+            "max_weight": max_weight,
+        }  # fmt: skip
+        given = [name for name, value in of_policies.items() if value is not None]
+        if given:
+            raise InputError(f"{', '.join(given)}: for policies only, a learner is replayed without")
+        return _evaluate_learner(log, policy, level, ranges.integer("seeds", seeds))
+    interval = "bootstrap" if interval is None else interval
+    if log.propensity is None:
+        raise InputError("evaluate needs the propensities of the log")
+    if len(log) < 2:
+        raise InputError(f"a log of at least 2 events is needed, got {len(log)}")
+    log, probabilities = _probabilities(log, policy)
+    weight = probabilities[np.arange(len(log)), log.action] / log.propensity
+    if not weight.any():
+        raise InputError("the policy never plays an action of the log: nothing can be estimated")
+    found = off_policy.estimate_values(
+        log.action, log.reward, log.propensity, probabilities,
+        None if model is None else _per_action("model", *_called("model", model, log), log),
+        level=level, interval=interval,
+        largest=np.sqrt(len(log)) if largest is None else ranges.real("largest", largest, "(0, inf)"),
+        bounds=_bounds(log, probabilities, interval, reward_range, max_weight), actions=_named_actions(log),
+    )  # fmt: skip
+    _warn(log, probabilities, weight)
+    if interval != "bernstein":
+        _warn_of_rare_rewards(log.reward[weight > 0.0], found)
+    return found
+
+
+def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actions: Sequence[Any] | None) -> Log:
+    """Make a log whose actions are the columns of the policy."""
+    names: Any = actions
+    if names is None and not callable(policy):
+        names = Columns(policy).names if _is_frame(policy) else _columns_of(policy)
+    log = Log.from_arrays(action, reward, propensity, actions=names)
+    if log.is_sorted_text and actions is None and not _is_frame(policy):
+        warnings.warn(
+            f"evaluate: the columns of the policy are taken for the actions in alphabetical order, "
+            f"{listed(log.actions)}: give actions=[...] in the order of the columns",
+            stacklevel=3,
+        )
+        return Log.from_arrays(action, reward, propensity, actions=log.actions)
+    if isinstance(names, int) and 2 < names == 1 + np.count_nonzero(log.counts) and not log.counts[0]:
+        warnings.warn(
+            f"evaluate: actions 1 to {names - 1} are in the log and 0 is not; they are taken for numbers from 0 to "
+            f"{names - 1}: if they are 1 to {names}, give actions=range(1, {names + 1})",
+            stacklevel=3,
+        )
+    return log
+
+
+def _columns_of(policy: Any) -> int | None:
+    try:
+        shape = np.shape(policy)
+    except Exception:  # ragged: `_per_action` says what is wrong
+        return None
+    return shape[1] if len(shape) > 1 else shape[0] if shape else None
+
+
+def _is_frame(value: Any) -> bool:
+    return isinstance(value, Mapping) or hasattr(value, "columns") or hasattr(value, "column_names")
+
+
+def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
+    """Return probabilities `[n, K]`, and the log with its actions in the order of their columns."""
+    policy, order = _called("policy", policy, log)
+    policy = _frame_of_series(policy)
+    if _is_frame(policy) and log.is_sorted_text:
+        columns = list(map(str, Columns(policy).names))
+        absent = [name for name in log.actions if name not in columns]
+        if absent:
+            raise InputError(f"policy has no column for the action {absent[0]!r}; it has {listed(columns)}")
+        position = np.array([columns.index(name) for name in log.actions], np.int32)
+        log = dataclasses.replace(log, action=position[log.action], actions=tuple(columns), is_sorted_text=False)
+    found = _per_action("policy", policy, order, log)
+    ranges.check_range("policy", found, "[0, 1]")
+    totals = found.sum(axis=1)
+    if not np.allclose(totals, 1.0, atol=1e-6):
+        row = int(np.argmax(~np.isclose(totals, 1.0, atol=1e-6)))
+        raise InputError(f"rows of policy must sum to 1, but row {row} (from 0) sums to {totals[row]:g}")
+    return log, found
+
+
+def _called(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
+    """Return what a function of the contexts returns, else the value as it is, and the rows of its events."""
+    if not callable(value) or _is_frame(value):
+        return value, log.order
+    if log.context is None:
+        raise InputError(f"a {name} that is a function needs a log with context")
+    try:
+        return value(log.context), None  # the contexts are in the order of the log
+    except Exception as error:  # the function is the user's
+        raise InputError(
+            f"the {name} is called once with the contexts of all events, an array [n, p], and must return [n, K] "
+            f"{_RETURNED[name]}; it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        ) from error
+
+
+def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np.ndarray:
+    """Return numbers `[n, K]`, the columns in the order of the actions, the rows in that of the log."""
+    n, k = len(log), log.n_actions
+    value = _frame_of_series(value)
+    _check_index(name, value, n)
+    if _is_frame(value):
+        columns = Columns(value)
+        named = {str(column): column for column in columns.names}
+        if named.keys() != set(log.actions):
+            odd = next(iter(sorted(named.keys() ^ set(log.actions))))
+            raise InputError(
+                f"{name} must have one column for each action, {listed(log.actions)}; {odd!r} is "
+                + ("no action" if odd in named else "missing")
+            )
+        value = columns.matrix(name, [named[action] for action in log.actions])
+        value = value[0] if len(value) == 1 else value
+    elif log.is_sorted_text:
+        raise InputError(
+            f"the columns of {name} cannot be matched to the actions of the log, text in alphabetical order "
+            f"({listed(log.actions)}): give Log.from_frame all actions in the order of the columns, actions=[...], or "
+            f"{name} as a data frame whose columns are their names"
+        )
+    found = ranges.floats(name, value, "(n, K)", "(K,)", "(n, K, 1)")
+    found = found[:, :, 0] if found.ndim == 3 and found.shape[2] == 1 else found
+    found = np.broadcast_to(found, (n, k)) if found.shape == (k,) else found
+    if found.shape != (n, k):
+        raise InputError(
+            f"{name} must have a row for each of the {n} events and a column for each of the "
+            f"{describe_names('actions', log.actions)}; got shape {found.shape}"
+        )
+    return found if order is None else found[order]
+
+
+def _check_index(name: str, value: Any, n_events: int) -> None:
+    """Refuse rows for events that pandas has in another order than 0, 1, 2, ...: they are read as they stand."""
+    for part in value.values() if isinstance(value, Mapping) else [value]:
+        if hasattr(part, "iloc") and len(part) == n_events > 1 and not _has_default_index(part):
+            raise InputError(
+                f"{name} has a row for each event, but its index is not 0, 1, 2, ...: put the rows in the order of "
+                "the log, and give reset_index(drop=True)"
+            )
+
+
+def _frame_of_series(value: Any) -> Any:
+    """Return a pandas Series whose index holds names as a frame of one row, anything else as it is."""
+    if not hasattr(value, "iloc") or np.ndim(value) != 1 or _has_default_index(value):
+        return value
+    if not value.index.is_unique:
+        raise InputError(f"name {value.index[value.index.duplicated()][0]!r} occurs twice in the index of a Series")
+    return {name: np.array([entry]) for name, entry in value.items()}
+
+
+def _has_default_index(value: Any) -> bool:
+    return np.array_equal(np.asarray(value.index), np.arange(len(value)))
+
+
+def _bounds(log: Log, policy: np.ndarray, interval: str, reward_range: Any, max_weight: Any) -> Bounds:
+    """Return the bounds that were given, or those that the log suggests."""
+    if reward_range is None:
+        low, high = float(log.reward.min()), float(log.reward.max())
+        if low == high and interval == "bernstein":
+            raise InputError(f"all rewards of the log are {low:g}: give their range, reward_range=(least, largest)")
+    else:
+        pair = ranges.floats("reward_range", reward_range, "(2,)")
+        if pair.shape != (2,) or not pair[0] < pair[1]:
+            raise InputError(f"reward_range must be (least, largest), got {format_value(reward_range)}")
+        low, high = map(float, pair)
+        ranges.check_range("reward", log.reward, f"[{low!r}, {high!r}]")
+    if max_weight is not None:
+        return Bounds(ranges.real("max_weight", max_weight, "(0, inf)"), low, high)
+    least, most = np.full(log.n_actions, np.inf), policy.max(axis=0)
+    np.minimum.at(least, log.action, log.propensity)
+    found = np.divide(
+        most, np.where(np.isinf(least), 0.0, least), out=np.full(len(most), np.inf), where=~np.isinf(least)
+    )
+    return Bounds(float(np.where(most > 0.0, found, 0.0).max()), low, high)
+
+
+def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
+    """Warn of what makes estimates worthless: one line each, with the number."""
+    never = np.flatnonzero((log.counts == 0) & (policy.max(axis=0) > 0.0))
+    if len(never):
+        share = policy[:, never].sum(axis=1).mean()
+        names = listed([log.actions[k] for k in never])
+        warnings.warn(
+            f"evaluate: {share:.2%} of what the policy plays are actions that the log never shows ({names}): their "
+            "rewards are unknown, and IPS takes them for 0",
+            stacklevel=3,
+        )
+    wrong = off_policy.describe_weights(weight)
+    if wrong is not None and not len(never):
+        warnings.warn(f"evaluate: {wrong}: the propensities are wrong, or much of the policy is rare", stacklevel=3)
+    ess = weight.sum() ** 2 / (weight**2).sum()
+    if ess < _ENOUGH:
+        warnings.warn(
+            f"evaluate: the effective sample size is {ess:.3g} of {len(log):,} events: below {_ENOUGH} intervals may "
+            'cover less than they say; interval="bernstein" with max_weight and reward_range holds its level',
+            stacklevel=3,
+        )
+
+
+def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
+    """Warn where a log shows too few of the rewards that are rare: what it does not show, no resampling does."""
+    values, counts = np.unique(reward, return_counts=True)
+    others = len(reward) - counts.max()
+    flat = [row.method for row in found if row.low == row.high]
+    if others >= _ENOUGH_REWARDS and not flat:
+        return
+    what = (
+        f"{others} of the {len(reward):,} events with a positive weight have another reward than "
+        f"{values[counts.argmax()]:g}, fewer than {_ENOUGH_REWARDS}"
+        if others < _ENOUGH_REWARDS
+        else f"the interval of {listed(flat)} has no width"
+    )
+    warnings.warn(
+        f'evaluate: {what}: intervals may cover less than they say; interval="bernstein" with reward_range and '
+        "max_weight holds its level",
+        stacklevel=3,
+    )
+
+
+def _named_actions(log: Log) -> str:
+    """Return the actions in their order, as tables print them; "" where their names are the numbers from 0."""
+    return describe_names("actions", log.actions) if names_of_arms(log.actions) else ""
+
+
+def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> PolicyValues:
+    """Replay a learner: the mean reward of the rounds that counted, over trials."""
+    replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
+    is_logged = jnp.asarray(log.counts > 0, float)
+    square: Callable[[Any], Any] = lambda r: r.outcome.reward**2  # noqa: E731
+    logged: Callable[[Any], Any] = lambda r: is_logged[r.decision.index]  # noqa: E731
+    meters = [Meter("squared_reward", square), Meter("logged", logged)]
+    run = simulate(learner, replay, len(log), seeds, record_points=1, progress=False, meters=meters)
+    trials = next(iter(run.trials.values()))
+    support = float(trials.final("logged")[0].mean()) / len(log)
+    never = np.flatnonzero(log.counts == 0)
+    if len(never):
+        warnings.warn(
+            f"evaluate: the log never shows {listed([log.actions[k] for k in never])}, which are {1 - support:.2%} of "
+            "what the learner plays: such rounds never count, and it learns nothing from them",
+            stacklevel=3,
+        )
+    count, total, squares = (trials.final(name)[0] for name in ("counted", "reward", "squared_reward"))
+    good = (count > 1) & ~trials.failed("mean_reward")[0]
+    if not good.any():
+        raise InputError("no trial of the learner has two events that count: the log cannot evaluate it")
+    count, mean = count[good], total[good] / count[good]
+    spread = np.sqrt(np.maximum(squares[good] / count - mean**2, 0.0) * count / (count - 1))
+    quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]
+    # A mean of estimates is at least as accurate as one of them, all of the same log.
+    half = float(np.mean(quantiles * spread / np.sqrt(count)))
+    value = float(mean.mean())
+    row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)
+    return PolicyValues([row], level, "student, of the path on this log", _named_actions(log))

@@ -1,0 +1,251 @@
+"""Off-policy estimates from arrays: the mean reward of a policy, from a log of another one with propensities.
+
+    w_i        = pi(a_i | x_i) / p_i                                    importance weight of event i
+    IPS        = mean(w r)                                              Horvitz & Thompson, 1952; unbiased
+    clipped    = mean(min(w, M) r)                                      Ionides, 2008; M = sqrt(n)
+    SNIPS      = sum(w r) / sum(w)                                      Swaminathan & Joachims, NeurIPS 2015
+    DR         = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)))        Dudik, Langford & Li, ICML 2011; unbiased
+    switch-DR  = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)) 1{w <= M})        Wang, Agarwal & Dudik, ICML 2017
+
+p_i is the probability with which the logging policy played the action of event i, and q a model of rewards. IPS and DR
+are unbiased if the propensities are true, and positive wherever pi is; the better q is, the less variance DR has. Large
+weights are cut at M by clipped IPS, and left to the model by switch-DR: less variance for a bias, which their intervals
+do not contain.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.analysis import intervals
+from jaxbandits.analysis.intervals import Estimate
+from jaxbandits.analysis.result_table import ResultTable
+from jaxbandits.analysis.table import number
+from jaxbandits.base.errors import format_value, unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+REPLAY = "replay"  # the method of learners
+_COLUMNS = ("method", "mean reward", "interval", "ESS", "largest weight", "support")
+
+
+class PolicyValue(NamedTuple):
+    """Estimate of the mean reward of a policy.
+
+    Attributes:
+      method: "IPS", "clipped IPS", "SNIPS", "DR", "switch-DR", or "replay" of a learner.
+      value: the estimate.
+      low: lower end of its interval; of a replay, an interval for the path that the learner took on this log.
+      high: upper end of its interval.
+      ess: effective sample size, (sum w)^2 / sum w^2: events of equal weight whose mean would be as accurate. Of a
+        replay, the mean number of rounds that counted, which the table leaves out.
+      largest_weight: max w; NaN of a replay.
+      support: share of the plays of the policy that are of actions the log has at least once.
+    """
+
+    method: str
+    value: float
+    low: float
+    high: float
+    ess: float
+    largest_weight: float
+    support: float
+
+    @property
+    def effective_events(self) -> float:
+        """Return `ess`, under the name of one release ago."""
+        warnings.warn("effective_events is renamed: use ess", DeprecationWarning, stacklevel=2)
+        return self.ess
+
+
+class PolicyValues(ResultTable[PolicyValue]):
+    """Estimates of one policy by several methods, which print as a table."""
+
+    def __init__(self, rows: list[PolicyValue], level: float, interval: str, actions: str = ""):
+        """Make a table of rows.
+
+        Args:
+          rows: the estimates.
+          level: of their intervals.
+          interval: what they are, such as "bootstrap", "bernstein" or "student".
+          actions: number, order and names of the actions, printed below.
+        """
+        self.actions = actions
+        header = [f"{100 * level:g} % {interval}" if name == "interval" else name for name in _COLUMNS]
+        super().__init__(rows, header, _cells)
+
+    def __repr__(self) -> str:
+        """Return the table, and the actions in their order."""
+        return super().__repr__() + (f"\n{self.actions}" if self.actions else "")
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw every estimate with its interval.
+
+        Args:
+          ax: where; a new figure by default.
+        """
+        from jaxbandits.plots import curves
+
+        ax = curves.axes(ax)
+        for i, row in enumerate(self):
+            look: dict[str, Any] = curves.look(i) | {"linestyle": ""}
+            ax.errorbar(row.value, i, xerr=[[row.value - row.low], [row.high - row.value]], capsize=2, **look)
+        ax.set_yticks(range(len(self)), [row.method for row in self])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"mean reward, {self.header[2]} interval")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+
+class Bounds(NamedTuple):
+    """Bounds that empirical-Bernstein intervals rest on."""
+
+    weight: float  # no weight is larger, in any context; inf: none is known
+    low: float  # no reward is smaller
+    high: float  # no reward is larger
+
+
+def estimate_values(
+    action: np.ndarray,
+    reward: np.ndarray,
+    propensity: np.ndarray,
+    policy: np.ndarray,
+    model: np.ndarray | None,
+    *,
+    level: float,
+    interval: str,
+    largest: float,
+    bounds: Bounds,
+    actions: str = "",
+) -> PolicyValues:
+    """Estimate the mean reward of a policy.
+
+    Args:
+      action: `[n]` numbers of the actions.
+      reward: `[n]`.
+      propensity: `[n]` in (0, 1].
+      policy: `[n, K]` probabilities of the policy.
+      model: `[n, K]` predicted rewards; None: without DR and switch-DR.
+      level: of the intervals.
+      interval: "bootstrap", "bernstein" or "student".
+      largest: M.
+      bounds: of weights and rewards.
+      actions: what the table says of their names.
+
+    Raises:
+      InputError: for another interval.
+    """
+    if interval not in _INTERVALS:
+        raise unknown_name("interval", interval, _INTERVALS)
+    events = np.arange(len(action))
+    weight = policy[events, action] / propensity
+    is_logged = np.isin(np.arange(policy.shape[1]), action)
+    shared = {
+        "ess": float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0,
+        "largest_weight": float(weight.max()),
+        "support": float(policy[:, is_logged].sum(axis=1).mean()),
+    }
+    estimate = _INTERVALS[interval]
+    clipped = bounds._replace(weight=min(bounds.weight, largest))
+    found = {
+        "IPS": estimate(weight * reward, None, 0.0, bounds, level),
+        "clipped IPS": estimate(np.minimum(weight, largest) * reward, None, 0.0, clipped, level),
+        "SNIPS": estimate(weight * reward, weight, 0.0, bounds, level),
+    }
+    if model is not None:
+        direct = (policy * model).sum(axis=1)
+        rest = weight * (reward - model[events, action])
+        spread = float(np.ptp(model))
+        residuals = bounds._replace(low=bounds.low - model.max(), high=bounds.high - model.min())
+        found["DR"] = estimate(direct + rest, None, spread, residuals, level)
+        small = residuals._replace(weight=clipped.weight)
+        found["switch-DR"] = estimate(direct + np.where(weight <= largest, rest, 0.0), None, spread, small, level)
+    values = [
+        PolicyValue(method, *map(float, (row.mean, row.low, row.high)), **shared) for method, row in found.items()
+    ]
+    if interval == "bernstein":
+        values = [_inside(row, bounds) for row in values]
+    return PolicyValues(values, level, interval, actions)
+
+
+def _inside(row: PolicyValue, bounds: Bounds) -> PolicyValue:
+    """Cut an interval to the rewards that are possible: no policy earns less or more."""
+    low, high = max(row.low, bounds.low), min(row.high, bounds.high)
+    return row._replace(low=min(low, bounds.high), high=max(high, bounds.low))
+
+
+def _student(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
+    """Estimate the mean of terms, or their sum over that of weights, with Student's interval (linearised)."""
+    del spread, bounds
+    if weight is None:
+        return intervals.t_interval(terms, level=level)
+    ratio = terms.sum() / weight.sum()
+    return intervals.t_interval(ratio + (terms - weight * ratio) / weight.mean(), level=level)
+
+
+def _bootstrap(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
+    """Estimate the same with the hull of Student's and the bootstrap-t interval."""
+    del spread, bounds
+    if weight is None:
+        return intervals.mean_interval(terms, level)
+
+    def gradient(means: np.ndarray) -> np.ndarray:
+        return np.stack([1.0 / means[..., 1], -means[..., 0] / means[..., 1] ** 2], axis=-1)
+
+    return intervals.smooth_interval(
+        np.stack([terms, weight], axis=1), lambda means: means[..., 0] / means[..., 1], gradient, level
+    )
+
+
+def _bernstein(terms: np.ndarray, weight: np.ndarray | None, spread: float, bounds: Bounds, level: float) -> Estimate:
+    """Estimate the same with an empirical-Bernstein interval (Maurer & Pontil, COLT 2009, Theorem 4), both sides.
+
+        |mean - E| <= sqrt(2 V ln(4 / delta) / n) + 7 b ln(4 / delta) / (3 (n - 1))
+
+    with the sample variance V and terms in an interval of length b: weights times rewards (or residuals) between their
+    bounds, plus a prediction of length `spread`. Of a ratio, all x for which the interval of the mean of w (r - x)
+    holds 0.
+    """
+    n = len(terms)
+    low, high = min(bounds.low, 0.0), max(bounds.high, 0.0)
+    length = spread + bounds.weight * (high - low)
+    logarithm = np.log(4.0 / (1.0 - intervals.checked_level(level)))
+    if weight is None:
+        half = np.sqrt(2.0 * terms.var(ddof=1) * logarithm / n) + 7.0 * length * logarithm / (3.0 * (n - 1))
+        return Estimate(*map(np.asarray, (terms.mean(), terms.mean() - half, terms.mean() + half)), n=n)
+    ratio = terms.sum() / weight.sum()
+    length = bounds.weight * (bounds.high - bounds.low)  # w (r - x) for x between the bounds
+    grid = np.linspace(bounds.low, bounds.high, 2001)
+    centre = terms.mean() - grid * weight.mean()
+    covariance = np.cov(terms, weight)
+    variance = covariance[0, 0] - 2.0 * grid * covariance[0, 1] + grid**2 * covariance[1, 1]
+    half = np.sqrt(2.0 * np.maximum(variance, 0.0) * logarithm / n) + 7.0 * length * logarithm / (3.0 * (n - 1))
+    kept = grid[np.abs(centre) <= half]
+    step = grid[1] - grid[0]
+    ends = (kept.min() - step, kept.max() + step) if len(kept) else (ratio, ratio)
+    return Estimate(*map(np.asarray, (ratio, min(ends[0], ratio), max(ends[1], ratio))), n=n)
+
+
+_INTERVALS: dict[str, Callable[..., Estimate]] = {
+    "bootstrap": _bootstrap,
+    "bernstein": _bernstein,
+    "student": _student,
+}
+
+
+def _cells(row: PolicyValue) -> list[str]:
+    interval = f"[{number(row.low)}, {number(row.high)}]"
+    weights = ["-", "-"] if row.method == REPLAY else [number(row.ess), number(row.largest_weight)]
+    return [row.method, number(row.value), interval, *weights, f"{row.support:.0%}"]
+
+
+def describe_weights(weight: np.ndarray) -> str | None:
+    """Return what is wrong with the mean of importance weights, which is 1 in expectation; None if nothing is."""
+    n, mean = len(weight), weight.mean()
+    error = weight.std() / np.sqrt(n)
+    if abs(mean - 1.0) <= max(5.0 * error, 0.05):
+        return None
+    return f"the importance weights average {format_value(round(float(mean), 3))} (standard error {error:.2g}), not 1"

@@ -1,0 +1,154 @@
+"""Checkpoints: one directory per run, one file per batch, every file replaced atomically.
+
+    spec.json          everything that determines the numbers of the run; it must be the same on resume
+    batch-0-00012.npz  job 0, batch 12: values at the record points reached and, unless it is finished, the trials
+
+A file is written under a temporary name, synced, then renamed: if the process is killed, the previous file survives.
+Every file of a batch names its run, by the digest of `spec.json`, and its batch.
+The directory is locked by the process that writes it. Nothing is pickled.
+"""
+
+import contextlib
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxbandits.base.digests import digest
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.files import first_difference, lock_directory, open_npz, read_json, write_json, write_npz
+from jaxbandits.base.foreign import unidentified
+from jaxbandits.engine.meters import Metric
+from jaxbandits.engine.plan import Batch, Plan
+from jaxbandits.programs.compilation import key_data
+
+_FORMAT = "jaxbandits checkpoint 9"
+_VALUES = "values:"  # how the names of arrays with block values begin; the metric follows
+
+
+class BatchCheckpoint(NamedTuple):
+    """A batch of trials between two calls of its program."""
+
+    rounds: int  # already played
+    block_values: dict[Metric, np.ndarray]  # [record points reached, ..., W]
+    carry: Any | None  # the trials on the host, with `key_data` of keys; None once the batch is finished
+    seconds: float  # of computation
+
+
+def discard(directory: Path) -> None:
+    """Remove the files of a checkpoint, and its directory if nothing else is in it."""
+    for pattern in ("spec.json", "batch-*.npz", ".lock", "*.tmp"):
+        for path in directory.glob(pattern):
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        directory.rmdir()
+
+
+class Store:
+    """Checkpoint directory of one run; a context manager that holds its lock."""
+
+    def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: dict[str, Any]):
+        """Choose a directory.
+
+        Args:
+          directory: its path; it need not exist.
+          plan: what is run.
+          spec: everything that determines the numbers of the plan; that of a resume must be equal.
+        """
+        self.directory = Path(directory)
+        self.plan = plan
+        self.spec = json.loads(json.dumps(spec))  # as it reads back: lists for tuples
+        self._run = digest(self.spec)
+        self._exit_stack = contextlib.ExitStack()
+
+    def __enter__(self) -> "Store":
+        self._exit_stack.enter_context(lock_directory(self.directory))
+        try:
+            self._check_spec()
+        except BaseException:
+            self._exit_stack.close()
+            raise
+        for leftover in self.directory.glob("*.tmp"):
+            leftover.unlink(missing_ok=True)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._exit_stack.close()
+
+    def _check_spec(self) -> None:
+        path = self.directory / "spec.json"
+        if path.exists():
+            saved = _read_spec(path)
+            if saved != self.spec:
+                raise InputError(
+                    f"{self.directory} holds another run: {first_difference(saved, self.spec)}; "
+                    "give the same settings to resume, or another directory"
+                )
+            if why := unidentified(self.spec):
+                raise InputError(f"{self.directory} cannot be resumed: {why}")
+        elif any(self.directory.glob("batch-*.npz")):
+            raise InputError(f"{self.directory} holds batches, but no spec.json; choose another directory")
+        else:
+            if why := unidentified(self.spec):
+                warnings.warn(f"{self.directory} cannot be resumed after a stop: {why}", stacklevel=5)
+            write_json(path, {"format": _FORMAT, "spec": self.spec})
+
+    @property
+    def resumes(self) -> bool:
+        """True if an earlier call saved a batch."""
+        return any(self.directory.glob("batch-*.npz"))
+
+    def _path(self, batch: Batch) -> Path:
+        return self.directory / f"batch-{batch.job}-{batch.index:05d}.npz"
+
+    def _owner(self, batch: Batch) -> np.ndarray:
+        return np.asarray(f"{self._run} {batch.job} {batch.index}")
+
+    def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
+        """Replace the file of a batch."""
+        arrays = {f"{_VALUES}{metric}": values for metric, values in checkpoint.block_values.items()}
+        if checkpoint.carry is not None:
+            arrays |= {f"carry:{i}": leaf for i, leaf in enumerate(jax.tree.leaves(checkpoint.carry))}
+        counts = {"rounds": np.asarray(checkpoint.rounds), "seconds": np.asarray(checkpoint.seconds)}
+        write_npz(self._path(batch), {"owner": self._owner(batch), **counts, **arrays})
+
+    def load(self, batch: Batch, carry_shape: Any) -> BatchCheckpoint | None:
+        """Return the checkpoint of a batch; None if there is none.
+
+        Args:
+          batch: which.
+          carry_shape: shapes of its trials.
+
+        Raises:
+          InputError: if the file is damaged or of another run, naming it (delete it to compute that batch again).
+        """
+        path = self._path(batch)
+        if not path.exists():
+            return None
+        with open_npz(path) as file:  # what is not compressed cannot be larger than the file
+            arrays = {name: file.read(name) for name in file.outlines} if file.is_stored else {}
+        if not {"owner", "rounds", "seconds"} <= set(arrays):
+            raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
+        if arrays["owner"] != self._owner(batch):
+            raise InputError(f"{path} is of another run or batch; delete it to compute this one again")
+        spelled = [name for name in arrays if name.startswith(_VALUES)]
+        block_values = {Metric.parse(name.removeprefix(_VALUES)): arrays[name] for name in spelled}
+        leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]
+        if not leaves:
+            return BatchCheckpoint(int(arrays["rounds"]), block_values, None, float(arrays["seconds"]))
+        like = jax.tree.leaves(jax.eval_shape(lambda carry: jax.tree.map(key_data, carry), carry_shape))
+        if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in like]:
+            raise InputError(f"{path} does not fit this run (its arrays differ); delete it to compute it again")
+        carry = jax.tree.unflatten(jax.tree.structure(carry_shape), leaves)
+        return BatchCheckpoint(int(arrays["rounds"]), block_values, carry, float(arrays["seconds"]))
+
+
+def _read_spec(path: Path) -> dict[str, Any]:
+    saved = read_json(path)
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT or not isinstance(saved.get("spec"), dict):
+        raise InputError(f"{path} is not a checkpoint of this version of jaxbandits; choose another directory")
+    return saved["spec"]

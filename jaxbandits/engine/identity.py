@@ -1,0 +1,130 @@
+"""The identity of a run as JSON: the specification in its results, and the guard of a resume.
+
+What cannot be identified is neither resumed nor merged: a run whose numbers depend on host code (callbacks to Python,
+`derive` and `in_hindsight` of a user's environment) is refused, unless the user vouches for that code with an
+`identity`.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.digests import digest, package_digest
+from jaxbandits.base.foreign import has_foreign_code
+from jaxbandits.base.versions import versions
+from jaxbandits.engine.driver import prepare_job
+from jaxbandits.engine.jobs import LabelJobs, static_values
+from jaxbandits.engine.plan import Job, Plan
+from jaxbandits.engine.program import Device, TraceCache
+from jaxbandits.tracing.settings import settings
+from jaxbandits.types import Derives, InHindsight
+
+_INLINE = 64  # longer lists of record points or hyperparameter points are written as a digest
+
+
+def job_spec(
+    label: LabelJobs, base_seed: int, devices: Sequence[Device], traces: TraceCache, identity: str | None
+) -> dict[str, Any]:
+    """Return the specification of a label without points and seeds; results of equal ones can be merged.
+
+    Args:
+      label: the label and its jobs.
+      base_seed: of the run.
+      devices: the devices that compute.
+      traces: of this run.
+      identity: stands for the host code of the run.
+    """
+    described = {**_describe(label.whole), "base_seed": base_seed}
+    spec = {**described, "digest": digest(guard(described, label.whole.width, devices))}
+    jobs = [job for _, job in label.jobs]
+    spec["programs"] = {_name(static_values(job)): prepare_job(job, devices[0], traces).digest for job in jobs}
+    host_code = [text for job in jobs for text in (*program_host_code(job, devices[0], traces), *result_host_code(job))]
+    return spec | _vouched(host_code, identity)
+
+
+def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identity: str | None) -> dict[str, Any]:
+    """Return everything that determines what the programs of a run compute; a resume compares it field by field.
+
+    Args:
+      plan: what is run.
+      devices: the devices that compute.
+      traces: of this run.
+      identity: stands for the host code of the run.
+    """
+    jobs: dict[str, Any] = {}
+    for job in plan.jobs:
+        is_split = sum(other.label == job.label for other in plan.jobs) > 1
+        name = f"{job.label} {len(jobs)}" if is_split else job.label
+        while name in jobs:  # another label that ends in a number
+            name += "+"
+        points = _short([list(point.items()) for point in job.points])
+        jobs[name] = {**_describe(job), "points": points, "seeds": job.n_seeds, "first_seed": job.first_seed}
+    described = {"jobs": jobs, "base_seed": plan.base_seed}
+    prepared = [prepare_job(job, devices[0], traces) for job in plan.jobs]
+    programs = {name: program.digest for name, program in zip(jobs, prepared, strict=True)}
+    host_code = [text for job in plan.jobs for text in program_host_code(job, devices[0], traces)]
+    return {**described, **guard(described, 0, devices), "programs": programs} | _vouched(host_code, identity)
+
+
+def program_host_code(job: Job, device: Device, traces: TraceCache) -> list[str]:
+    """Return the host code that a program uses and no digest covers, in words."""
+    return [f"{job.label} uses {text}" for text in prepare_job(job, device, traces).host_code]
+
+
+def result_host_code(job: Job) -> list[str]:
+    """Return the host code of others that computes metrics of whole runs, in words."""
+    environment = job.environment
+    methods = [("derive", Derives), ("in_hindsight", InHindsight)]
+    found = [name for name, protocol in methods if isinstance(environment, protocol)]
+    return [f"{type(environment).__name__}.{name} is code of yours" for name in found if has_foreign_code(environment)]
+
+
+def _vouched(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
+    """Return the entry of a specification for host code: none without, `identity` where it is given."""
+    if identity is not None:
+        return {"identity": identity}
+    return {"host code": sorted(set(host_code))} if host_code else {}
+
+
+def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
+    """Return everything around a specification that determines the numbers of a run; a resume needs all of it equal.
+
+    Args:
+      spec: the specification of the run.
+      width: trials in a batch of the compiled program.
+      devices: the devices that compute.
+    """
+    return {
+        "spec": digest(spec),
+        "package": package_digest(),
+        "versions": {name: version for name, version in versions().items() if name != "jaxbandits"},
+        "precision": str(jnp.result_type(float)),
+        "settings": settings(),
+        "devices": sorted({f"{device.platform} {device.device_kind}" for device in devices}),
+        "width": width,
+    }
+
+
+def _describe(job: Job) -> dict[str, Any]:
+    from jaxbandits.catalogue import to_spec  # here: it imports every part, more than most runs need
+
+    spec = {
+        "algorithm": to_spec(job.algorithm),
+        "environment": to_spec(job.environment),
+        "horizon": job.horizon,
+        "record_points": _short(np.asarray(job.record_points).tolist()),
+        "meters": {meter.name: to_spec(meter) for meter in job.meters},
+        "width": job.width,
+    }
+    return spec if job.compile == "full" else spec | {"compile": job.compile}
+
+
+def _name(values: dict[str, Any]) -> str:
+    return json.dumps(values, default=repr, sort_keys=True)
+
+
+def _short(rows: list[Any]) -> Any:
+    return rows if len(rows) <= _INLINE else {"count": len(rows), "digest": digest(rows)}

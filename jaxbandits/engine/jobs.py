@@ -1,0 +1,236 @@
+"""Jobs of a run: the arguments of `compare`, checked, label by label."""
+
+import dataclasses
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.base.exact import exact_key
+from jaxbandits.base.pytree import field_kind, set_field, validate
+from jaxbandits.engine.driver import trace_job
+from jaxbandits.engine.grid import Grid, Point, list_points
+from jaxbandits.engine.options import COUNT, MAX_SEED, Options
+from jaxbandits.engine.plan import ENVIRONMENT, Job, resolve_record_points
+from jaxbandits.engine.program import TraceCache
+from jaxbandits.engine.width import bytes_of_round, default_width
+from jaxbandits.programs.compilation import Device
+from jaxbandits.tracing.settings import own_settings
+from jaxbandits.types import BoundsHorizon
+
+
+class LabelJobs(NamedTuple):
+    """The jobs of one label."""
+
+    label: str
+    whole: Job  # with all points; run as it is if no static field is swept
+    jobs: list[tuple[list[int], Job]]  # positions of the points and job, for every combination of static values
+
+
+@own_settings()
+def make_jobs(
+    algorithms: Any,
+    environment: Any,
+    horizon: Any,
+    seeds: Any,
+    record_points: Any,
+    options: Options,
+    device: Device,
+    traces: TraceCache | None = None,
+) -> list[LabelJobs]:
+    """Check the arguments of `compare` and return the jobs of every label.
+
+    A label has one job, or one for every combination of values of static fields in its grid.
+
+    Args:
+      algorithms: as for `compare`, and so are the next four.
+      environment: one value or label to value.
+      horizon: one value or label to value.
+      seeds: one value or label to value.
+      record_points: one value or label to value.
+      options: settings of the run.
+      device: whose kind decides about the default width.
+      traces: of this run.
+
+    Raises:
+      InputError: bad input, in one line.
+    """
+    labelled = label_algorithms(algorithms)
+    environments = per_label("environment", environment, labelled)
+    horizons = per_label("horizon", horizon, labelled)
+    seed_counts = per_label("seeds", seeds, labelled)
+    all_record_points = per_label("record_points", record_points, labelled)
+    label_jobs = []
+    for label, algorithm in labelled.items():
+        points: list[Point] = [{}]
+        if isinstance(algorithm, Grid):
+            algorithm, points = algorithm.algorithm, list_points(algorithm.points)
+        suffix = f" of {label}"
+        rounds = ranges.integer("horizon" + suffix * isinstance(horizon, Mapping), horizons[label], COUNT)
+        n_seeds = ranges.integer(
+            "seeds" + suffix * isinstance(seeds, Mapping), seed_counts[label], f"[1, {MAX_SEED + 1}]"
+        )
+        ranges.integer("first_seed", options.first_seed, f"[0, {MAX_SEED + 1 - n_seeds}]")
+        _check_roles(label, algorithm, environments[label])
+        whole = Job(
+            label=label,
+            algorithm=algorithm,
+            environment=environments[label],
+            points=tuple(points),
+            horizon=rounds,
+            record_points=resolve_record_points(all_record_points[label], rounds),
+            n_seeds=n_seeds,
+            first_seed=options.first_seed,
+            meters=tuple(options.meters),
+            width=1 if options.width is None else options.width,
+            compile=options.compile,
+        )
+        jobs = [
+            (positions, _checked_job(job, options.width, device, traces)) for positions, job in _by_static_values(whole)
+        ]
+        label_jobs.append(LabelJobs(label, dataclasses.replace(whole, width=jobs[0][1].width), jobs))
+    return label_jobs
+
+
+def label_algorithms(algorithms: Any) -> dict[str, Any]:
+    """Return label to algorithm or `Grid`; those of a list are labelled by class names.
+
+    Raises:
+      InputError: for anything else, two algorithms of one class in a list, or labels that are no text.
+    """
+    if isinstance(algorithms, Mapping):
+        labelled = dict(algorithms)
+    elif not isinstance(algorithms, (list, tuple)):
+        hint = " (`simulate` runs one)" if hasattr(algorithms, "select") else ""
+        raise InputError(
+            f"algorithms must be a mapping from label to algorithm, or a list{hint}, got {format_value(algorithms)}"
+        )
+    else:
+        classes = [type(a.algorithm if isinstance(a, Grid) else a).__name__ for a in algorithms]
+        labelled = dict(zip(classes, algorithms, strict=True))
+        if len(labelled) < len(algorithms):
+            raise InputError("two algorithms of one class: pass a mapping from label to algorithm")
+    if not labelled:
+        raise InputError("compare needs at least one algorithm")
+    for label in labelled:
+        if not isinstance(label, str) or not label:
+            raise InputError(f"a label must be text, got {format_value(label)}")
+    return labelled
+
+
+def per_label(name: str, value: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
+    """Return label to value, from one value or a mapping that has exactly these labels.
+
+    Raises:
+      InputError: naming the label that is missing or unknown.
+    """
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(labels, value)
+    for label in value:
+        if label not in labels:
+            raise unknown_name(f"label in {name}", label, labels)
+    for label in labels:
+        if label not in value:
+            raise InputError(f"{name} lacks {label!r}")
+    return dict(value)
+
+
+_METHODS = {
+    "algorithm": ("init", "select", "update", "feedback"),
+    "environment": ("init", "observe", "step"),
+}
+
+
+def _check_roles(label: str, algorithm: Any, environment: Any) -> None:
+    """Check that the first is an algorithm and the second an environment."""
+    if hasattr(algorithm, "step") and not hasattr(algorithm, "select"):
+        raise InputError(f"algorithm {label!r} is an environment: the algorithm comes first, the environment second")
+    for obj, role in ((algorithm, "algorithm"), (environment, "environment")):
+        methods = _METHODS[role]
+        is_complete = all(hasattr(obj, method) for method in methods)
+        if isinstance(obj, type) or not is_complete or not dataclasses.is_dataclass(obj):
+            got = f"the class {obj.__name__}: make an instance of it" if isinstance(obj, type) else type(obj).__name__
+            needed = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
+            owner = f" of {label!r}" if role == "environment" else f" {label!r}"
+            raise InputError(f"{role}{owner} must be {needed}; got {got}")
+
+
+def _check_domain(obj: Any) -> None:
+    """Require a domain that has a dimension of its own, such as a box, to have that of the learner or environment."""
+    domain = getattr(obj, "domain", None)
+    dims = [getattr(x, "dim", None) for x in (obj, domain)]
+    shapes = [(dim,) if isinstance(dim, int) else dim for dim in dims]
+    if all(isinstance(shape, tuple) for shape in shapes) and shapes[0] != shapes[1]:
+        got = f"{type(domain).__name__}(dim={dims[1]})"
+        raise InputError(f"{type(obj).__name__}.domain must be of dim={dims[0]}, got {got}")
+
+
+def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache | None) -> Job:
+    """Check the values of a job and choose its width, if none is given."""
+    for obj in (job.algorithm, job.environment):
+        validate(obj)
+        _check_domain(obj)
+    dims = [getattr(obj, "dim", None) for obj in (job.algorithm, job.environment)]
+    if None not in dims and dims[0] != dims[1]:
+        raise InputError(f"{job.label} has dim={dims[0]}, but the environment has dim={dims[1]}")
+    longest = job.environment.max_horizon if isinstance(job.environment, BoundsHorizon) else None
+    if longest is not None and job.horizon > longest:
+        raise InputError(f"horizon must be at most {longest}, the rounds in the environment's table, got {job.horizon}")
+    if width is None:
+        first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
+        width = default_width(bytes_of_round(trace_job(first_point, device, traces)), device)
+        job = dataclasses.replace(job, width=width)
+    job.at_point()  # checks the values of all points
+    return job
+
+
+def _by_static_values(whole: Job) -> list[tuple[list[int], Job]]:
+    """Split a job by the values of swept static fields, in order of appearance; with the positions of its points."""
+    static = list(static_values(whole))
+    groups: dict[Hashable, list[int]] = {}
+    for i, point in enumerate(whole.points):
+        groups.setdefault(exact_key(tuple(point[field] for field in static)), []).append(i)
+    jobs = []
+    for positions in groups.values():
+        pair = {"algorithm": whole.algorithm, "environment": whole.environment}
+        for field in static:
+            role = "environment" if field.startswith(ENVIRONMENT) else "algorithm"
+            pair[role] = set_field(pair[role], field.removeprefix(ENVIRONMENT), whole.points[positions[0]][field])
+        jobs.append((positions, dataclasses.replace(whole, **pair, points=tuple(whole.points[i] for i in positions))))
+    return jobs
+
+
+def static_values(job: Job) -> dict[str, Any]:
+    """Return the values of the swept static fields at the first point of a job, by name."""
+    kinds = {field: _swept_kind(job.algorithm, job.environment, field) for field in job.points[0]}
+    return {field: job.points[0][field] for field, kind in kinds.items() if kind == "static"}
+
+
+def _swept_kind(algorithm: Any, environment: Any, field: str) -> str:
+    """Return the kind of a swept field: static or traced.
+
+    Raises:
+      InputError: if it does not exist, is shared data, or holds an object.
+    """
+    of_environment, name = field.startswith(ENVIRONMENT), field.removeprefix(ENVIRONMENT)
+    owner, other = (environment, algorithm) if of_environment else (algorithm, environment)
+    if not _has_field(owner, name) and _has_field(other, name):
+        suggestion = name if of_environment else ENVIRONMENT + name
+        found = f"{type(owner).__name__} has no field {name!r}, but {type(other).__name__} has"
+        raise InputError(f"{found}: name it {suggestion!r}")
+    kind = field_kind(owner, name)
+    if kind == "shared":
+        raise InputError(
+            f"{type(owner).__name__}: {field} is shared data (one copy serves all trials): no grid over it"
+        )
+    if kind == "object":
+        raise InputError(f"{type(owner).__name__}: {field} holds an object; name one of its fields: {field}.<field>")
+    return kind
+
+
+def _has_field(obj: Any, field: str) -> bool:
+    try:
+        field_kind(obj, field)
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,535 @@
+"""The round loop: one round of one trial, batches of trials, and the rounds up to the next record points.
+
+    obs                           = environment.observe(observe_key, t, env_state)
+    decision                      = algorithm.select(select_key, t, alg_state, obs)
+    env_state, feedback, outcome  = environment.step(step_key, t, env_state, obs, decision)
+    alg_state                     = algorithm.update(update_key, t, alg_state, obs, decision, feedback)
+
+`init_trial` and `play_round` are that, for one trial. `trace_trial` traces both once; `play_rounds` maps the traced
+round over a batch of trials and loops over t. All functions are pure; `engine.program` compiles them.
+
+Keys of a trial depend on its global seed index only, and those of its environment do not depend on the algorithm: all
+algorithms meet the same instances and the same noise.
+
+The trial axis is the last one of every batched array, hyperparameters included: an operation on vectors `[d]` is then
+one loop over `d W` contiguous numbers for W trials. Shared data have no trial axis, and a batch of one trial has none.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbandits.base import trees
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import shared_leaves
+from jaxbandits.engine.meters import NO_TOTALS, STRETCH, Meter, Metric, Round, Totals
+from jaxbandits.engine.recording import STOPPED, check_metric_names, measure, take_snapshot
+from jaxbandits.numerics import rng
+from jaxbandits.programs.cached_traces import own_code
+from jaxbandits.tracing import batching
+from jaxbandits.tracing.barrier import barrier, materialize
+from jaxbandits.tracing.vmap_last import TracedFunction
+from jaxbandits.types import (
+    AdviceObs,
+    Batches,
+    ContextObs,
+    CountsRounds,
+    Delays,
+    FixedArmObs,
+    IndexObs,
+    InitFromObs,
+    ItemObs,
+    Stops,
+    narrow,
+)
+
+
+class Streams(NamedTuple):
+    """Base keys of a trial, one for each consumer of randomness.
+
+    Round t draws from `fold_in(stream, t)`; XLA drops that where no draw is made.
+    """
+
+    observe: jax.Array
+    step: jax.Array
+    select: jax.Array
+    update: jax.Array
+
+
+class Interaction(NamedTuple):
+    """The part of a round that the learner may see: the arguments of its update."""
+
+    obs: Any
+    decision: Any
+    feedback: Any
+
+
+class Carry(NamedTuple):
+    """Complete state of a trial; the carry of the round loop."""
+
+    streams: Streams
+    env_state: Any
+    alg_state: Any
+    totals: Totals  # of the rounds since the last record point
+    delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty
+
+
+class TrialKeys(NamedTuple):
+    """Keys of a trial, or their `key_data` on the host: two for its first states, four streams for its rounds."""
+
+    env_init: Any
+    observe: Any
+    step: Any
+    alg_init: Any
+    select: Any
+    update: Any
+
+    @property
+    def streams(self) -> Streams:
+        """Streams of the rounds."""
+        return Streams(observe=self.observe, step=self.step, select=self.select, update=self.update)
+
+
+def trial_keys(base_key: jax.Array, seed_index: jax.Array) -> TrialKeys:
+    """Derive the keys of a trial: they depend on the key of the run and its global seed index `[]` only."""
+    env_key, alg_key = rng.split(jax.random.fold_in(base_key, seed_index))
+    return TrialKeys(*rng.split(env_key, 3), *rng.split(alg_key, 3))
+
+
+def init_algorithm(
+    key: jax.Array, algorithm: Any, environment: Any = None, observe: Any = None, env_state: Any = None
+) -> Any:
+    """Make the first state of a learner.
+
+    Args:
+      key: `TrialKeys.alg_init`.
+      algorithm: its hyperparameters in this trial.
+      environment: the environment of this trial, for a learner that is `InitFromObs`; others start without it.
+      observe: its stream, likewise.
+      env_state: its first state, likewise.
+    """
+    state = algorithm.init(key)
+    if isinstance(algorithm, InitFromObs):
+        t = jnp.int32(0)
+        state = algorithm.init_from_obs(state, _observe(algorithm, environment, rng.fold_in(observe, t), t, env_state))
+    return state
+
+
+def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, state: Any) -> Any:
+    """Return the observation of a round.
+
+    Raises:
+      InputError: where arms have no features and the learner, which has a dimension, looks at them; the same of a
+        context, and of advice.
+    """
+    with own_code(environment):
+        obs = environment.observe(key, t, state)
+    if getattr(algorithm, "reads_context", False):
+        seen, is_shown = "a context", isinstance(obs, ContextObs)
+    elif getattr(algorithm, "reads_advice", False):
+        seen, is_shown = "advice of experts", isinstance(obs, AdviceObs)
+    else:
+        seen, is_shown = "features of arms", not isinstance(obs, (IndexObs, ItemObs, ContextObs, AdviceObs))
+        is_shown |= not getattr(algorithm, "reads_features", hasattr(algorithm, "dim"))
+    if not is_shown:
+        by_number = isinstance(obs, (IndexObs, ItemObs, AdviceObs))
+        family = "contextual" if isinstance(obs, ContextObs) else "armed" if by_number else "linear"
+        raise InputError(
+            f"{type(algorithm).__name__} looks at {seen}, and {type(environment).__name__} shows none: "
+            f"take a learner of jaxbandits.{family}"
+        )
+    return obs
+
+
+def _init_environment(key: jax.Array, environment: Any) -> Any:
+    with own_code(environment):
+        return environment.init(key)
+
+
+def init_carry(
+    keys: TrialKeys, env_state: Any, alg_state: Any, totals: Totals = NO_TOTALS, delay_buffer: Any = ()
+) -> Carry:
+    """Put the first states of environment and learner together, for one trial or a batch.
+
+    Args:
+      keys: of the trial.
+      env_state: first state of the environment.
+      alg_state: first state of the learner.
+      totals: those of no rounds; none by default.
+      delay_buffer: zeros in place of late feedback.
+    """
+    return Carry(keys.streams, env_state, alg_state, totals, delay_buffer)
+
+
+def init_trial(base_key: jax.Array, algorithm: Any, environment: Any, seed_index: jax.Array) -> Carry:
+    """Start a trial, without totals of metrics.
+
+    Args:
+      base_key: of the run.
+      algorithm: its hyperparameters in this trial.
+      environment: the same.
+      seed_index: `[]` global index of the trial.
+    """
+    keys = trial_keys(base_key, seed_index)
+    env_state = environment.init(keys.env_init)
+    alg_state = init_algorithm(keys.alg_init, algorithm, environment, keys.observe, env_state)
+    carry = init_carry(keys, env_state, alg_state)
+    return carry._replace(delay_buffer=_init_delay_buffer(algorithm, environment, carry))
+
+
+def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
+    """Play one round of one trial.
+
+    Args:
+      algorithm: its hyperparameters in this trial.
+      environment: the same.
+      t: `[]` int32, rounds finished before this one.
+      carry: the trial before the round.
+
+    Returns:
+      The trial after the round, with the totals it had, and the round as meters see it.
+    """
+    delay, batch = _feedback_delay(algorithm, environment)
+    learner_time = environment.learner_time(t, carry.env_state) if isinstance(environment, CountsRounds) else t
+    (env_state, feedback, outcome), interaction = _interact(algorithm, environment, t, learner_time, carry)
+    with own_code():
+        update_key = rng.fold_in(carry.streams.update, t)
+    delay_buffer = carry.delay_buffer
+    if batch > 1:
+        delay_buffer = _write_to_buffer(delay_buffer, interaction, lax.rem(t, jnp.asarray(delay + batch, t.dtype)))
+        with_present = carry._replace(delay_buffer=delay_buffer)
+        alg_state = _update_by_batch(algorithm, with_present, interaction, t, delay, batch)
+    elif delay:
+        delayed, delay_buffer = _rotate_delay_buffer(delay_buffer, interaction, t, delay)
+        alg_state = batching.cond(  # a real branch, since t is the same for all trials
+            t >= delay,
+            lambda: algorithm.update(update_key, t - delay, carry.alg_state, *delayed),
+            lambda: carry.alg_state,
+        )
+    else:
+        alg_state = algorithm.update(update_key, learner_time, carry.alg_state, *interaction)
+    if isinstance(environment, CountsRounds):
+        is_counted = environment.is_counted(t, carry.env_state, interaction.obs, interaction.decision)
+        alg_state = trees.where(is_counted, alg_state, carry.alg_state)
+    if isinstance(algorithm, Stops):
+        old = (carry.env_state, carry.alg_state)
+        env_state, alg_state = trees.where(algorithm.stopped(carry.alg_state), old, (env_state, alg_state))
+    played = Round(
+        t=t,
+        algorithm=algorithm,
+        environment=environment,
+        env_state=carry.env_state,
+        state=carry.alg_state,
+        next_state=alg_state,
+        obs=interaction.obs,
+        decision=interaction.decision,
+        feedback=feedback,
+        outcome=outcome,
+    )
+    # Barriers: without them XLA computes the new states again in every consumer of the next round.
+    carry = carry._replace(env_state=barrier(env_state), alg_state=barrier(alg_state), delay_buffer=delay_buffer)
+    return carry, played
+
+
+def _interact(
+    algorithm: Any, environment: Any, t: jax.Array, learner_time: jax.Array, carry: Carry
+) -> tuple[tuple[Any, Any, Any], Interaction]:
+    """Observe, select and step; return the results of `environment.step`, and the interaction that the learner sees."""
+    with own_code():
+        observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
+    obs = _observe(algorithm, environment, observe_key, t, carry.env_state)
+    decision = algorithm.select(select_key, learner_time, carry.alg_state, obs)
+    with own_code(environment):
+        env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
+    # Barrier: without it every consumer computes the draw behind the feedback again.
+    return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
+
+
+def _feedback_delay(algorithm: Any, environment: Any) -> tuple[int, int]:
+    """Return the number of rounds by which feedback is late, and the number of rounds in a batch of it.
+
+    Raises:
+      InputError: if it is late for a learner that needs it at once.
+    """
+    delay = environment.feedback_delay if isinstance(environment, Delays) else 0
+    batch = environment.feedback_batch if isinstance(environment, Batches) else 1
+    if (delay or batch > 1) and getattr(algorithm, "needs_immediate_feedback", False):
+        late = f"is {delay} late" if delay else f"arrives in batches of {batch}"
+        raise InputError(
+            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it {late}"
+        )
+    return delay, batch
+
+
+def _init_delay_buffer(algorithm: Any, environment: Any, carry: Carry) -> Any:
+    """Return zeros `[rounds, ...]` of the interactions whose feedback is late; () if none is."""
+    delay, batch = _feedback_delay(algorithm, environment)
+    rounds = delay + batch if batch > 1 else delay
+    if not rounds:
+        return ()
+
+    def first_interaction(carry: Carry) -> Interaction:
+        t = jnp.int32(0)
+        return _without_fixed_arms(_interact(algorithm, environment, t, t, carry)[1])
+
+    shapes = jax.eval_shape(first_interaction, carry)
+    return jax.tree.map(lambda x: jnp.zeros((rounds, *x.shape), x.dtype), shapes)
+
+
+def _rotate_delay_buffer(
+    buffer: Interaction, interaction: Interaction, t: jax.Array, delay: int
+) -> tuple[Interaction, Interaction]:
+    """Take the interaction of round `t - delay` out of the buffer and put that of round t in its place."""
+    index = lax.rem(t, jnp.asarray(delay, t.dtype))
+    delayed = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), buffer)
+    # Read before write: otherwise XLA copies the whole buffer in every round.
+    delayed, buffer = materialize((delayed, buffer))
+    buffer = _write_to_buffer(buffer, interaction, index)
+    return _with_fixed_arms(delayed, interaction), buffer
+
+
+def _write_to_buffer(buffer: Interaction, interaction: Interaction, index: jax.Array) -> Interaction:
+    """Put the interaction of the present round into the buffer."""
+    return jax.tree.map(
+        lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), index, 0),
+        buffer,
+        _without_fixed_arms(interaction),
+    )
+
+
+def _update_by_batch(algorithm: Any, carry: Carry, present: Interaction, t: jax.Array, delay: int, batch: int) -> Any:
+    """Return the state of the learner after round t, with an update for each round of a batch, if one arrives.
+
+    Args:
+      algorithm: its hyperparameters.
+      carry: the trial, with round t in its buffer.
+      present: the interaction of round t.
+      t: `[]` rounds finished before this one.
+      delay: rounds between the end of a batch and its arrival.
+      batch: rounds in a batch.
+    """
+    first = t - (delay + batch - 1)  # of the batch that would end `delay` rounds ago
+
+    def update(i: jax.Array, state: Any) -> Any:
+        past = first + i.astype(t.dtype)
+        index = lax.rem(past, jnp.asarray(delay + batch, t.dtype))
+        row = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), carry.delay_buffer)
+        key = rng.fold_in(carry.streams.update, past)
+        return algorithm.update(key, past, state, *_with_fixed_arms(row, present))
+
+    return batching.cond(  # a real branch, since t is the same for all trials
+        (first >= 0) & (lax.rem(first, jnp.asarray(batch, t.dtype)) == 0),
+        lambda: batching.fori_loop(0, batch, update, carry.alg_state),
+        lambda: carry.alg_state,
+    )
+
+
+def _with_fixed_arms(past: Interaction, present: Interaction) -> Interaction:
+    """Give an earlier round the arms of the present one, where they never change within a trial."""
+    if not _has_fixed_arms(present.obs):
+        return past
+    return past._replace(obs=past.obs._replace(arms=present.obs.arms))
+
+
+def _without_fixed_arms(interaction: Interaction) -> Interaction:
+    """Drop arms that never change within a trial: those of the present round serve for every earlier one."""
+    if not _has_fixed_arms(interaction.obs):
+        return interaction
+    return interaction._replace(obs=interaction.obs._replace(arms=()))
+
+
+def _has_fixed_arms(obs: Any) -> bool:
+    return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)
+
+
+def vmap_trials(
+    function: TracedFunction, width: int, shared: Sequence[Any], *batched: Any, n_invariant: int = 0
+) -> Any:
+    """Call a function of one trial on a batch; the trial axis is the last one, and absent if the width is 1.
+
+    Args:
+      function: `function(*shared, *batched)` of one trial.
+      width: W, number of trials.
+      shared: arguments without a trial axis.
+      *batched: arguments with one, leaves `[..., W]`; leaves of shared fields have none.
+      n_invariant: number of arguments in `batched`, the first ones, that the loop around this call never changes.
+    """
+    n_shared = len(jax.tree.leaves(shared))
+    invariant = [False] * n_shared
+    for k, argument in enumerate(batched):
+        invariant += [k < n_invariant] * len(jax.tree.leaves(argument))
+    if width == 1:
+        return function(*shared, *batched, invariant=invariant)
+    is_batched = [False] * n_shared + [not is_shared for is_shared in shared_leaves(batched)]
+    return function.vmap(width, is_batched, *shared, *batched, invariant=invariant)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class TracedTrial:
+    """The functions of one trial, each traced once, with the shapes of what they carry and report.
+
+    All programs of a job, whatever their width, are made of these traces.
+    """
+
+    init_environment: TracedFunction  # (key, environment) -> state
+    init_algorithm: TracedFunction  # (key, algorithm, environment, observe, env_state) -> state
+    play_round: TracedFunction  # (t, algorithm, environment, carry) -> next carry without streams and totals, metrics
+    snapshot: TracedFunction  # (environment, algorithm, env_state, alg_state) -> metrics at a record point
+    carry: Carry  # shapes
+    block_values: dict[Metric, Any]  # shapes of what is reported at a record point
+    interaction: list[Any]  # shapes of the arrays that environment and learner exchange in a round
+    is_foreign: bool = False  # it holds code of others than this package and JAX
+
+    @property
+    def functions(self) -> tuple[TracedFunction, ...]:
+        """All traced functions."""
+        return self.init_environment, self.init_algorithm, self.play_round, self.snapshot
+
+
+def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, key: Any, t: Any) -> TracedTrial:
+    """Trace the functions of one trial for the shapes of these arguments: a key and a round besides the players.
+
+    Raises:
+      InputError: for metrics with wrong names or values, and for feedback that the algorithm cannot use.
+    """
+    interaction: list[Any] = []
+
+    def measured_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> tuple[Carry, dict[Metric, Any]]:
+        carry, played = play_round(algorithm, environment, t, carry)
+        exchanged = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
+        arrays = [x for x in exchanged if isinstance(x, (jax.Array, np.ndarray))]
+        interaction.extend(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
+        return carry._replace(streams=None), measure(meters, played)
+
+    # `partial` makes new functions: what JAX's caches hold by function is freed with them.
+    traced_env_init = TracedFunction.trace(functools.partial(_init_environment), key, environment)
+    env_state = traced_env_init.out
+    visible = (environment, key, env_state) if isinstance(algorithm, InitFromObs) else ()
+    traced_alg_init = TracedFunction.trace(functools.partial(init_algorithm), key, algorithm, *visible)
+    carry = init_carry(TrialKeys(*[key] * len(TrialKeys._fields)), env_state, traced_alg_init.out)
+    delay_buffer = jax.eval_shape(functools.partial(_init_delay_buffer), algorithm, environment, carry)
+    carry = carry._replace(delay_buffer=delay_buffer)
+    traced_round = TracedFunction.trace(measured_round, t, algorithm, environment, carry)
+    states = (carry.env_state, carry.alg_state)
+    traced_snapshot = TracedFunction.trace(functools.partial(take_snapshot), environment, algorithm, *states)
+    totals = traced_round.out[1]
+    check_metric_names([*totals, *traced_snapshot.out])
+    return TracedTrial(
+        init_environment=traced_env_init,
+        init_algorithm=traced_alg_init,
+        play_round=traced_round,
+        snapshot=traced_snapshot,
+        carry=carry._replace(totals=jax.eval_shape(functools.partial(Totals.init, totals))),
+        block_values=totals | traced_snapshot.out,
+        interaction=interaction,
+    )
+
+
+def play_rounds(
+    trial: TracedTrial,
+    width: int,
+    algorithm: Any,
+    environment: Any,
+    carry: Carry,
+    t: jax.Array,
+    end: jax.Array,
+    record_points: jax.Array,
+) -> tuple[Carry, dict[Metric, jax.Array]]:
+    """Play a batch of trials up to round `end` and report at every record point on the way.
+
+    The loop over rounds is outside and the batch inside, so that t is one scalar for all trials: a schedule on t stays
+    a branch, whereas a counter in the state would make it a select. A call may end anywhere: totals since the last
+    record point are part of the carry, so that no result depends on how rounds are cut into calls.
+
+    Args:
+      trial: traced functions of one trial (static).
+      width: W trials (static); 1 has no trial axis.
+      algorithm: hyperparameters, leaves `[..., W]`, shared ones without `W`.
+      environment: the same.
+      carry: the trials after t rounds, leaves `[..., W]`.
+      t: `[]` int32, rounds already played.
+      end: `[]` int32, rounds played afterwards.
+      record_points: `[C]` increasing record points after `t`, in rounds.
+
+    Returns:
+      The trials afterwards, and per metric an array `[C, ..., W]`: values of the block of rounds that ends at
+      each record point. Entries of record points after `end` are undefined.
+    """
+    n_points, streams = len(record_points), carry.streams
+    body_fun = _round_body(trial, width, algorithm, environment, streams)
+
+    def snapshot(carry: Carry) -> dict[Metric, jax.Array]:
+        return vmap_trials(trial.snapshot, width, (), environment, algorithm, carry.env_state, carry.alg_state)
+
+    # A trial that has stopped adds nothing to sums; the loop need not run if none of the batch goes on.
+    may_skip = STOPPED in trial.block_values and all(metric.reduction == "sum" for metric in carry.totals.recent)
+
+    def all_stopped(carry: Carry) -> jax.Array:
+        return jnp.all(snapshot(carry)[STOPPED] > 0.0)
+
+    def play_stretch(loop_carry: Any) -> Any:
+        """Play up to the next record point, multiple of `STRETCH` or end, whichever comes first."""
+        i, t, carry, block_values = loop_carry
+        record_point = record_points[jnp.minimum(i, n_points - 1)]
+        stretch_end = jnp.minimum(end, (t // STRETCH + 1) * STRETCH)
+        stretch_end = jnp.where(i < n_points, jnp.minimum(record_point, stretch_end), stretch_end)
+        played_to = jnp.where(all_stopped(carry), t, stretch_end) if may_skip else stretch_end
+        carry = lax.fori_loop(t, played_to, body_fun, carry)
+        is_recorded = (i < n_points) & (stretch_end == record_point)  # one scalar for all trials: `cond` is a branch
+        folded = carry.totals.fold()
+        values = folded.values() | lax.cond(is_recorded, snapshot, lambda _: no_snapshot, carry)
+        block_values = {k: lax.dynamic_update_index_in_dim(block_values[k], x, i, 0) for k, x in values.items()}
+        totals = trees.where(stretch_end % STRETCH == 0, folded, carry.totals)
+        totals = trees.where(is_recorded, Totals.init(carry.totals.recent), totals)
+        return i + is_recorded, stretch_end, carry._replace(totals=totals), block_values
+
+    carry = carry._replace(streams=None)  # constants of the loop, no part of its carry
+    no_snapshot = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(snapshot, carry))
+    block_values = {k: jnp.zeros((n_points, *x.shape), x.dtype) for k, x in (carry.totals.recent | no_snapshot).items()}
+    init_val = (jnp.int32(0), t, carry, block_values)
+    _, _, carry, block_values = lax.while_loop(lambda loop_carry: loop_carry[1] < end, play_stretch, init_val)
+    return carry._replace(streams=streams), block_values
+
+
+def play_block(
+    trial: TracedTrial, width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
+) -> tuple[Carry, jax.Array]:
+    """Play a fixed number of rounds (static) of a batch, for devices that need loops of known length.
+
+    The other arguments are those of `play_rounds`. Returns the trials, their totals folded, and the number of rounds
+    that they have played.
+    """
+    body_fun = _round_body(trial, width, algorithm, environment, carry.streams)
+    last = lax.fori_loop(0, rounds, lambda i, c: body_fun(t + i.astype(t.dtype), c), carry._replace(streams=None))
+    return last._replace(streams=carry.streams, totals=last.totals.fold()), t + rounds
+
+
+def record_block(
+    trial: TracedTrial, width: int, algorithm: Any, environment: Any, carry: Carry
+) -> tuple[Carry, dict[Metric, jax.Array]]:
+    """Report a batch at a record point, between calls of `play_block`; return the trials, and the block values."""
+    states = (carry.env_state, carry.alg_state)
+    values = carry.totals.values() | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)
+    return carry._replace(totals=Totals.init(carry.totals.recent)), values
+
+
+def _round_body(
+    trial: TracedTrial, width: int, algorithm: Any, environment: Any, streams: Streams
+) -> Callable[[jax.Array, Carry], Carry]:
+    """Return the body of a loop over rounds: it plays round t of a batch and adds its metrics to the totals.
+
+    The streams are constants of the loop; in the carry of the body they are None.
+    """
+
+    def body_fun(t: jax.Array, carry: Carry) -> Carry:
+        before = carry._replace(streams=streams, totals=NO_TOTALS)
+        after, metrics = vmap_trials(trial.play_round, width, (t,), algorithm, environment, before, n_invariant=2)
+        return after._replace(totals=carry.totals.add(metrics))
+
+    return body_fun

@@ -1,0 +1,53 @@
+"""Memory that a run takes at least, from the shapes of its traced trials."""
+
+from jaxbandits.base.memory import require
+from jaxbandits.engine.loop import TracedTrial
+from jaxbandits.engine.plan import Job, Plan
+from jaxbandits.engine.width import bytes_of, memory_of
+from jaxbandits.programs.compilation import Device
+from jaxbandits.tracing import target
+
+
+def check_plan(plan: Plan) -> None:
+    """Check that there is memory for the results of a run if each trial has one metric, in float64.
+
+    Raises:
+      InputError: naming sizes and what to change.
+    """
+    trials = sum(job.n_trials for job in plan.jobs)
+    values = sum(job.n_trials * len(job.record_points) for job in plan.jobs)
+    _require_results(8 * values, trials, "")
+
+
+def check_job(job: Job, trial: TracedTrial, device: Device, workers: int) -> None:
+    """Check that there is memory for the trials of a job, before and after a call, and for its results.
+
+    Args:
+      job: that is run.
+      trial: its trace.
+      device: that runs it.
+      workers: batches that run at a time.
+
+    Raises:
+      InputError: naming the label, sizes and what to change.
+    """
+    at_once = min(workers, -(-job.n_trials // job.width)) * job.width
+    state, kept = bytes_of(trial.carry), bytes_of(trial.carry.delay_buffer)
+    batch = getattr(job.environment, "feedback_batch", 1)
+    what, remedy = "", "choose a smaller width or fewer workers"
+    if 2 * kept > state:
+        what = f" with feedback in batches of {batch:,}" if batch > 1 else " with the feedback that is late"
+        remedy = "choose smaller batches" if batch > 1 else "choose a shorter delay"
+    require(
+        2 * at_once * state,
+        f"{job.label}: {at_once:,} trials at a time{what}",
+        remedy,
+        memory_of(device) if target.is_accelerator(device.platform) else None,
+    )
+    values = sum(x.size for x in trial.block_values.values())
+    _require_results(8 * job.n_trials * len(job.record_points) * values, job.n_trials, f" of {job.label}")
+
+
+def _require_results(n_bytes: int, n_trials: int, of_label: str) -> None:
+    remedy = "ask for fewer trials or record points, or use a sweep, which writes its parts to disk"
+    require(n_bytes, f"the results of {n_trials:,} trials{of_label}", remedy)

@@ -1,0 +1,105 @@
+"""Settings of a run that `simulate`, `compare`, `sweep` and the command line share."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from jaxbandits.base import files, ranges
+from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.engine import meters as meters_lib
+from jaxbandits.engine.meters import Meter
+from jaxbandits.programs.compilation import Device
+
+COUNT = f"[1, {2**31 - 1}]"  # rounds, trials, threads: counted in int32
+COMPILE = ("full", "fast")
+MAX_SEED = 2**31 - 1  # global seed indices are int32 too
+# A row of 16 trials is one or more whole vector registers of every CPU, in both precisions: all slots of a batch run
+# the same code, so a trial has the same bits in any of them.
+WIDTH_UNIT = 16
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """Settings of a run: the first five determine its numbers, the others only the computation.
+
+    Attributes:
+      meters: extra `Meter`s, a list.
+      seed: base seed, 0 to 2^32 - 1; every random draw of the run follows from it.
+      first_seed: global index of the first trial: more trials later, or elsewhere, continue where these end.
+      width: trials in a batch, side by side in one program: 1 or a multiple of 16; by default from the bytes of a round
+        of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond). On CPUs only 1 gives other last bits than the rest.
+      compile: `"full"`, or `"fast"`: rounds are compiled without optimisation, in some two fifths of the time, and play
+        at 1/8 to 1/48 of the speed, which pays below about a million rounds of a learner; last bits differ.
+      devices: JAX devices; all of the default backend by default.
+      workers: threads; one per core by default, one per device where there are several or an accelerator.
+      seconds_per_call: duration of a call of compiled code: the progress bar moves and an interrupt is answered after
+        each call.
+      checkpoint: a directory: killed at any instant, the same call resumes bit for bit.
+      save_every: seconds between checkpoints of trials that are not finished.
+      identity: a name of your choice, such as a version, for code that no digest covers: callbacks to Python, and
+        `derive` or `in_hindsight` of your environment. Without it a run with such code is neither resumed nor merged;
+        with it you vouch that equal names mean equal code.
+      progress: show a progress bar on standard error.
+      title: text of the bar in front of the labels that it runs.
+    """
+
+    meters: Sequence[Meter] = ()
+    seed: int = 0
+    first_seed: int = 0
+    width: int | None = None
+    compile: str = "full"
+    devices: Sequence[Device] | None = None
+    workers: int | None = None
+    seconds_per_call: float = 0.2
+    checkpoint: str | os.PathLike[str] | None = None
+    save_every: float = 10.0
+    identity: str | None = None
+    progress: bool = True
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        """Check every setting; whole numbers become ints."""
+        if self.width is not None and ranges.integer("width", self.width, COUNT) > 1 and self.width % WIDTH_UNIT:
+            raise InputError(f"width must be 1 or a multiple of {WIDTH_UNIT}, got {self.width}")
+        if self.devices is not None and not _are_devices(self.devices):
+            raise InputError(f"devices must be a list of JAX devices, got {format_value(self.devices)}")
+        if self.checkpoint is not None:
+            files.path_of(self.checkpoint, "checkpoint must be the path of a directory")
+        if self.compile not in COMPILE:
+            raise InputError(f"compile must be one of {', '.join(COMPILE)}, got {format_value(self.compile)}")
+        if self.identity is not None and (not isinstance(self.identity, str) or not self.identity.strip()):
+            raise InputError(
+                f"identity must be text, such as a version of your code, got {format_value(self.identity)}"
+            )
+        if not isinstance(self.title, str):
+            raise InputError(f"title must be text, got {format_value(self.title)}")
+        checked = {
+            "meters": meters_lib.check_meters(self.meters),
+            "seed": ranges.integer("seed", self.seed, f"[0, {2**32 - 1}]"),
+            "first_seed": ranges.integer("first_seed", self.first_seed, f"[0, {MAX_SEED}]"),
+            "width": None if self.width is None else int(self.width),
+            "workers": None if self.workers is None else ranges.integer("workers", self.workers, COUNT),
+            "seconds_per_call": ranges.real("seconds_per_call", self.seconds_per_call, "(0, inf)"),
+            "save_every": ranges.real("save_every", self.save_every, "[0, inf]"),
+            "progress": ranges.flag("progress", self.progress),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+def make_options(**settings: Any) -> Options:
+    """Return checked options.
+
+    Raises:
+      InputError: for an unknown name, with the closest ones, or a value that is not allowed.
+    """
+    names = [field.name for field in dataclasses.fields(Options)]
+    for name in settings:
+        if name not in names:
+            raise unknown_name("option", name, names)
+    return Options(**settings)
+
+
+def _are_devices(devices: Any) -> bool:
+    return isinstance(devices, (list, tuple)) and bool(devices) and all(hasattr(d, "device_kind") for d in devices)

@@ -1,0 +1,195 @@
+"""The plan of a run: jobs, each a sequence of batches of trials.
+
+A trial is (hyperparameter point, seed). The trials of a job are numbered point by point, seed by seed, and run in
+batches of one fixed width; the last batch is padded with repeats of its last trial. So every split of the work runs the
+same compiled program, and no result depends on the split. The batch is the unit of scheduling, memory, checkpoint and
+retry.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.memory import require
+from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
+from jaxbandits.base.ranges import is_whole
+from jaxbandits.engine.meters import Meter
+
+ENVIRONMENT = "environment."  # prefix of swept fields of the environment
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """Trials that one compiled program runs: an algorithm on an environment, at H points and S seeds."""
+
+    label: str
+    algorithm: Any  # the points replace the values of its swept fields
+    environment: Any
+    points: tuple[dict[str, Any], ...]  # [H] values of swept fields; one empty point when nothing is swept
+    horizon: int
+    record_points: np.ndarray  # [M] rounds at which values are reported, increasing, the last is the horizon
+    n_seeds: int
+    first_seed: int
+    meters: tuple[Meter, ...]
+    width: int  # trials in a batch: 1 or a multiple of 16
+    compile: str = "full"  # how its rounds are compiled: `Options.compile`
+
+    @property
+    def n_trials(self) -> int:
+        """H S, hyperparameter points times seeds."""
+        return len(self.points) * self.n_seeds
+
+    @property
+    def seeds(self) -> np.ndarray:
+        """`[S]` global seed indices."""
+        return np.arange(self.first_seed, self.first_seed + self.n_seeds)
+
+    @functools.cached_property
+    def stacked(self) -> tuple[Any, Any]:
+        """Algorithm and environment of all points: leaves `[H, ...]` on the host; shared ones have no axis of points.
+
+        Raises:
+          InputError: for points that name no traced field, or values out of range.
+        """
+        pair = as_numpy((self.algorithm, self.environment))
+        repeat = functools.partial(_repeat, n=len(self.points))
+        algorithm, environment = (map_traced(repeat, obj) for obj in pair)
+        for field in self.points[0]:
+            column = np.asarray([point[field] for point in self.points])
+            if field.startswith(ENVIRONMENT):
+                environment = _with_column(self.environment, environment, field.removeprefix(ENVIRONMENT), column)
+            else:
+                algorithm = _with_column(self.algorithm, algorithm, field, column)
+        if self.points[0]:
+            validate(algorithm)
+            validate(environment)
+        return as_numpy((algorithm, environment))
+
+    def at_point(self, point: int = 0) -> tuple[Any, Any]:
+        """Return algorithm and environment of one hyperparameter point."""
+        return map_traced(lambda leaf: leaf[point], self.stacked)
+
+    def at_points(self, points: np.ndarray) -> tuple[Any, Any]:
+        """Return algorithm and environment of `[W]` points: traced leaves `[..., W]`, for W = 1 without that axis."""
+        if self.width == 1:
+            return self.at_point(int(points[0]))
+        return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.stacked)
+
+    def slots(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hyperparameter points `[W]` and the global seed indices `[W]` of the slots of a batch.
+
+        Args:
+          first: number of its first trial.
+          count: of its trials; the slots beyond repeat the last one.
+        """
+        trial = np.minimum(np.arange(first, first + self.width), first + count - 1)
+        points, seeds = np.divmod(trial, self.n_seeds)
+        seeds = (seeds + self.first_seed).astype(np.int32)
+        return points, seeds if self.width > 1 else seeds[0]
+
+    def batch(self, first: int, count: int) -> tuple[Any, Any, np.ndarray]:
+        """Return algorithm, environment and global seed indices of a batch, as `slots` and `at_points` have them."""
+        points, seeds = self.slots(first, count)
+        return *self.at_points(points), seeds
+
+
+def _repeat(leaf: Any, n: int) -> np.ndarray:
+    return np.broadcast_to(np.asarray(leaf), (n, *leaf.shape))
+
+
+def _with_column(obj: Any, stacked: Any, field: str, column: np.ndarray) -> Any:
+    """Return `stacked` with values `[H]` of a field; a static field has its one value already."""
+    return stacked if field_kind(obj, field) == "static" else replace(stacked, field, column)
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Trials `first .. first + count` of a job, which run side by side."""
+
+    job: int
+    index: int
+    first: int
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Everything that determines the numbers of a run."""
+
+    jobs: tuple[Job, ...]
+    base_seed: int
+
+    @property
+    def batches(self) -> list[Batch]:
+        """All batches, job after job."""
+        return [
+            Batch(j, i, first, min(job.width, job.n_trials - first))
+            for j, job in enumerate(self.jobs)
+            for i, first in enumerate(range(0, job.n_trials, job.width))
+        ]
+
+    @property
+    def total_rounds(self) -> int:
+        """Trial-rounds of all jobs, padding not counted."""
+        return sum(job.n_trials * job.horizon for job in self.jobs)
+
+
+def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
+    """Return `[M]` rounds at which values are reported, increasing; the last is the horizon.
+
+    Args:
+      record_points: a number of evenly spaced points; `"log"` (about 20 per decade, ratio 1.12) or `("log", n)` for n
+        log-spaced points; or the increasing rounds themselves.
+      horizon: number of rounds.
+
+    Raises:
+      InputError: for anything else, or rounds outside `1 .. horizon`.
+    """
+    count: Any
+    if isinstance(record_points, str) and record_points == "log":
+        record_points = ("log", max(2, int(np.ceil(20 * np.log10(max(horizon, 10))))))
+    if isinstance(record_points, tuple) and len(record_points) == 2 and record_points[0] == "log":
+        count = record_points[1]
+        if not is_whole(count) or count < 1:
+            raise InputError(f'record_points=("log", n) needs a whole number of at least 1, got {format_value(count)}')
+        _check_number(min(int(count), 2**62))
+        rounds = np.geomspace(1, horizon, num=int(count))
+    elif is_whole(record_points):
+        count = min(record_points, horizon)
+        if count < 1:
+            raise InputError(f"record_points must be at least 1 point, got {record_points}")
+        _check_number(count)
+        rounds = np.linspace(0, horizon, num=int(count) + 1)[1:]
+    elif isinstance(record_points, str):
+        raise InputError(
+            'record_points must be a number of points, "log", ("log", n) or increasing rounds, '
+            f"got {format_value(record_points)}"
+        )
+    else:
+        rounds = _given_rounds(record_points, horizon)
+    rounds = np.unique(np.rint(rounds).astype(np.int64))
+    return rounds if rounds[-1] == horizon else np.append(rounds, horizon)
+
+
+def _check_number(count: int) -> None:
+    require(4 * 8 * count, f"{count:,} record points", "ask for fewer")
+
+
+def _given_rounds(record_points: Any, horizon: int) -> np.ndarray:
+    try:
+        rounds = np.asarray(record_points)
+    except (TypeError, ValueError):
+        rounds = np.asarray(np.nan)
+    if np.ma.isMaskedArray(record_points) or (rounds.size and rounds.dtype.kind not in "iu"):
+        raise InputError(f"record_points must be whole numbers of rounds, got {format_value(record_points)}")
+    if (
+        rounds.ndim != 1
+        or not len(rounds)
+        or not np.all(np.diff(rounds) > 0)
+        or not 1 <= rounds[0] <= rounds[-1] <= horizon
+    ):
+        raise InputError(f"record_points must increase strictly within 1 .. {horizon}")
+    return rounds

@@ -1,0 +1,551 @@
+"""Compiled programs: one program (its starts and its rounds) serves every batch of a job.
+
+A program depends on the structure of algorithm and environment, the shapes of shared data, the batch width, the number
+of record points per call and the device; never on hyperparameter values, seeds or the horizon. Every run traces its
+trials anew, since code may have changed (`trace_anew`); `simulation.compilation` finds functions by these traces.
+"""
+
+import abc
+import collections
+import dataclasses
+import functools
+import itertools
+import random
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base.digests import digest
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.exact import exact_structure
+from jaxbandits.base.foreign import has_foreign_code, is_own_file
+from jaxbandits.base.pytree import map_traced
+from jaxbandits.engine import loop
+from jaxbandits.engine.loop import Carry, TracedTrial
+from jaxbandits.engine.meters import Meter, Metric, Totals
+from jaxbandits.engine.trial_keys import trial_keys
+from jaxbandits.programs.cached_traces import ignore_cached_traces
+from jaxbandits.programs.compilation import (
+    FAST_CODE,
+    FAST_COMPILE,
+    FROZEN,
+    MAX_COMPILED,
+    CompileUnit,
+    Device,
+    LRUCache,
+    ProgramFunction,
+    RateEstimator,
+    get_function,
+)
+from jaxbandits.programs.gpu_graphs import target_of
+from jaxbandits.tracing import target
+from jaxbandits.tracing.jax_compat import source_files
+from jaxbandits.tracing.settings import settings_for_threads
+from jaxbandits.tracing.vmap_last import TracedFunction
+from jaxbandits.types import InitFromObs
+
+T = TypeVar("T")
+
+BLOCK = 64  # rounds of one call of a `BlockProgram`
+_NO_RECORD_POINT = 2**31 - 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Program(abc.ABC):
+    """Compiled functions of one job, batch width and device."""
+
+    init_environment: Any  # jax.stages.Compiled, shared by all algorithms on this environment
+    init_algorithm: Any
+    rate: RateEstimator
+    carry_shape: Carry  # ShapeDtypeStructs
+    empty_buffers: tuple[Any, Any]  # totals of no rounds and an empty delay buffer, on the device
+    record_capacity: int  # record points that one call can report
+    compile_s: float
+    device: Device
+
+    def start(self, algorithm: Any, environment: Any, base_key: np.ndarray, seed_index: Any) -> Carry:
+        """Start a batch of trials.
+
+        Args:
+          algorithm: arguments of the batch, leaves `[..., W]` (without W if it is 1; shared ones too).
+          environment: the same.
+          base_key: `[2]` uint32, `key_data` of the key of the run.
+          seed_index: `[W]` global seed indices.
+
+        Returns:
+          The trials; their streams are `key_data`.
+        """
+        # On the host: in the program, the derivation of keys is longer than most learners.
+        keys = trial_keys(base_key, seed_index)
+        env_state = self.init_environment(keys.env_init, environment)
+        visible = (environment, keys.observe, env_state) if isinstance(algorithm, InitFromObs) else ()
+        alg_state = self.init_algorithm(keys.alg_init, algorithm, *visible)
+        return loop.init_carry(keys, env_state, alg_state, *self.empty_buffers)
+
+    @abc.abstractmethod
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+    ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
+        """Play rounds `t` to `end` of a batch.
+
+        Args:
+          algorithm: arguments of the batch on the device.
+          environment: the same.
+          carry: the trials after `t` rounds.
+          t: rounds already played.
+          end: rounds played afterwards, at most the last of the record points.
+          record_points: `[<= record_capacity]` the record points after `t`.
+
+        Returns:
+          The trials afterwards; per metric `[n, ..., W]` block values of the record points on the way; and the
+          number of rounds that the trials have played.
+        """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LoopProgram(Program):
+    """A program whose calls play any number of rounds."""
+
+    play_rounds: Any  # jax.stages.Compiled of `loop.play_rounds`
+
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+    ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
+        """Play as in `Program.play`, exactly to `end`."""
+        missing = self.record_capacity - len(record_points)
+        padded = np.pad(record_points, (0, missing), constant_values=_NO_RECORD_POINT).astype(np.int32)
+        # From the host: a transfer of its own would be waited for, which takes as long as thousands of rounds.
+        carry, block_values = self.play_rounds(algorithm, environment, carry, np.int32(t), np.int32(end), padded)
+        n = int(np.searchsorted(record_points, end, side="right"))
+        return carry, {metric: values[:n] for metric, values in to_host(block_values).items()}, end
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BlockProgram(Program):
+    """A program whose calls play a fixed number of rounds, for devices without loops of unknown length.
+
+    From one record point to the next blocks of `BLOCK` rounds are played, and the remainder round by round. Which
+    function plays a round follows from the record points alone, so that no bit depends on how rounds are cut into
+    calls.
+    """
+
+    play_block: Any  # jax.stages.Compiled: `loop.play_block` of BLOCK rounds
+    play_round: Any  # of one
+    record_block: Any
+
+    def play(
+        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+    ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
+        """Play as in `Program.play`, to the end of the block that `end` lies in; only the last call is waited for."""
+        recorded: list[dict[Metric, Any]] = []
+        device_t = jax.device_put(np.int32(t), self.device)
+        while t < end:
+            record_point = int(record_points[len(recorded)])
+            rounds, play = (BLOCK, self.play_block) if record_point - t >= BLOCK else (1, self.play_round)
+            carry, device_t = play(algorithm, environment, carry, device_t)
+            t += rounds
+            if t == record_point:
+                carry, values = self.record_block(algorithm, environment, carry)
+                recorded.append(values)
+        jax.block_until_ready(carry)
+        metrics = recorded[0] if recorded else ()
+        return carry, {metric: np.stack([np.asarray(values[metric]) for values in recorded]) for metric in metrics}, t
+
+
+class TraceCache:
+    """Traces of trials, made once for each structure of algorithm and environment, and the programs made of them.
+
+    A cache serves one run: code may change until the next one (a notebook cell runs again, a global is set).
+    """
+
+    def __init__(self) -> None:
+        self._traces = LRUCache(MAX_COMPILED)
+        self._programs = LRUCache(MAX_COMPILED)
+
+    def get(
+        self, meters: tuple[Meter, ...], algorithm: Any, environment: Any, device: Device | None = None
+    ) -> TracedTrial:
+        """Return the traced trial of a job.
+
+        Args:
+          meters: extra meters.
+          algorithm: hyperparameters of one trial.
+          environment: the same.
+          device: that will run it; None: JAX's default device.
+
+        Raises:
+          InputError: for code that is traced differently each time.
+        """
+        pair = (algorithm, environment)
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_key_and_round()))
+        device_target = target_of(device or jax.local_devices()[0])
+
+        def trace() -> TracedTrial:
+            with target.trace_for(device_target):
+                return loop.trace_trial(meters, *shapes)
+
+        key = (meters, device_target, exact_structure(shapes), _types(shapes))
+
+        def build() -> TracedTrial:
+            trial, is_foreign = trace_anew(key, trace, lambda trial: trial.functions, *pair, meters)
+            return dataclasses.replace(trial, is_foreign=is_foreign)
+
+        return self._traces.get(key, build)
+
+    def prepare(
+        self,
+        trial: TracedTrial,
+        algorithm: Any,
+        environment: Any,
+        width: int,
+        record_capacity: int,
+        device: Device,
+        compile: str = "full",
+    ) -> "PreparedProgram":
+        """Return the program of a traced trial, as `prepare_program`, made once in a run."""
+        args = (trial, algorithm, environment, width, record_capacity, device, compile)
+        key = (trial, exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
+        return self._programs.get(key, lambda: prepare_program(*args))
+
+
+def _types(tree: Any) -> tuple[tuple[Any, str], ...]:
+    return tuple((x.shape, str(x.dtype)) for x in jax.tree.leaves(tree))
+
+
+class _Agreement(NamedTuple):
+    """Traces with and without JAX's caches that were the same, in an earlier call of `trace_anew`."""
+
+    digests: list[str]
+    holds_foreign_code: bool
+
+
+_agreements: collections.OrderedDict[Hashable, _Agreement] = collections.OrderedDict()
+
+
+def trace_anew(
+    key: Hashable, trace: Callable[[], T], functions: Callable[[T], Sequence[TracedFunction]], *objects: Any
+) -> tuple[T, bool]:
+    """Trace functions of objects as their code is, whatever JAX has cached of it.
+
+    JAX caches the traces of a user's jitted function although a global that it reads has changed. So code of others
+    than this package and JAX is traced a second time without these caches; where both traces differ, a third one tells
+    a cached trace from code that is traced differently each time. In a later call with the same key one trace without
+    caches is enough, if it is the same as then.
+
+    Args:
+      key: equal for functions of the same objects and arguments, whatever their code.
+      trace: makes the traces.
+      functions: the traced functions in its result.
+      *objects: whose code is traced.
+
+    Returns:
+      The traces, and whether they hold code of others.
+
+    Raises:
+      InputError: for code that draws with NumPy, or reads a clock, while it is traced.
+    """
+
+    def digests(traced: T) -> list[str]:
+        return [function.digest.text for function in functions(traced)]
+
+    def trace_and_watch() -> tuple[T, bool]:
+        before = _global_generators()
+        return trace(), _global_generators() != before
+
+    def holds_foreign_code(traced: T) -> bool:
+        return any(map(_holds_foreign_code, functions(traced)))
+
+    is_foreign, agreed = has_foreign_code(*objects), _agreements.get(key)
+    if is_foreign and agreed is not None:
+        with ignore_cached_traces(serve_own_code=not agreed.holds_foreign_code):
+            only, has_drawn = trace_and_watch()
+        if not has_drawn and agreed == _Agreement(digests(only), holds_foreign_code(only)):
+            return only, True
+    first, has_drawn = trace_and_watch()
+    if has_drawn and trace_and_watch()[1]:  # twice: another thread may have drawn meanwhile
+        raise InputError(FROZEN)
+    holds = holds_foreign_code(first)
+    if not is_foreign and not holds:
+        return first, False
+    with ignore_cached_traces(serve_own_code=not holds):
+        second = trace()
+    if digests(second) != digests(first):
+        with ignore_cached_traces(serve_own_code=not holds):
+            third = trace()
+        if digests(third) != digests(second):
+            raise InputError(FROZEN)
+    _agreements[key] = _Agreement(digests(second), holds)
+    while len(_agreements) > MAX_COMPILED:
+        _agreements.popitem(last=False)
+    return second, True
+
+
+def _global_generators() -> tuple[Any, ...]:
+    """Return the states of the generators of NumPy and of Python that any code may draw from."""
+    name, words, *position = np.random.get_state()  # noqa: NPY002
+    return name, np.asarray(words).tobytes(), *position, random.getstate()
+
+
+def _holds_foreign_code(function: TracedFunction) -> bool:
+    """Return whether a function traced jitted functions, or bodies of loops and branches, of others."""
+    return not all(map(is_own_file, source_files(function.jaxpr)))
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedProgram:
+    """Lowered functions of one job, batch width and device."""
+
+    functions: dict[str, ProgramFunction]
+    carry_shape: Carry
+    record_capacity: int
+    device: Device
+    prepare_s: float
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that the program computes, but for host code."""
+        return digest({name: function.identity.digest for name, function in self.functions.items()})
+
+    @property
+    def host_code(self) -> tuple[str, ...]:
+        """Host code whose results the program uses, and whose content no digest covers, in words."""
+        found = (function.identity.host_code for function in self.functions.values())
+        return tuple(sorted(set(itertools.chain.from_iterable(found))))
+
+    def compile(self) -> Program:
+        """Compile the functions that this process has not compiled."""
+        begin = time.perf_counter()
+        with ThreadPoolExecutor(len(self.functions), initializer=settings_for_threads()) as pool:  # XLA frees the GIL
+            futures = {name: pool.submit(function.compile) for name, function in self.functions.items()}
+            compiled = {name: future.result() for name, future in futures.items()}
+        carry = self.carry_shape
+        totals = Totals.init(carry.totals.recent, np.full)
+        delay_buffer = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), carry.delay_buffer)
+        is_loop = "play_rounds" in compiled
+        program_class = LoopProgram if is_loop else BlockProgram
+        return program_class(
+            **compiled,
+            rate=self.functions["play_rounds" if is_loop else "play_block"].rate,
+            carry_shape=carry,
+            # Once per program: a transfer for every batch would take as long as its start.
+            empty_buffers=jax.device_put((totals, delay_buffer), self.device),
+            record_capacity=self.record_capacity,
+            compile_s=self.prepare_s + time.perf_counter() - begin,
+            device=self.device,
+        )
+
+
+def prepare_program(
+    trial: TracedTrial,
+    algorithm: Any,
+    environment: Any,
+    width: int,
+    record_capacity: int,
+    device: Device,
+    compile: str = "full",
+) -> PreparedProgram:
+    """Return the program of a traced trial; functions that this process has are not lowered again.
+
+    Args:
+      trial: the trial, traced for the device.
+      algorithm: hyperparameters of one trial.
+      environment: the same.
+      width: trials per batch.
+      record_capacity: record points that one call can report.
+      device: where it runs.
+      compile: how rounds are compiled, as in `Options`.
+    """
+    begin = time.perf_counter()
+    sharding = jax.sharding.SingleDeviceSharding(device)
+
+    def of_one(x: Any) -> Any:
+        return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
+
+    def of_batch(x: Any) -> Any:
+        return of_one(x) if width == 1 else jax.ShapeDtypeStruct((*x.shape, width), x.dtype, sharding=sharding)
+
+    alg, env = (jax.tree.map(of_one, map_traced(of_batch, obj)) for obj in (algorithm, environment))
+    carry = jax.tree.map(of_batch, trial.carry)
+    key, t = _key_and_round()
+    t = of_one(t)
+    units = _init_units(trial, width, alg, env, of_batch(key), carry)
+    if not target_of(device).open_loops:
+        units |= _block_units(trial, width, (alg, env, carry), t)
+    else:
+        points = jax.ShapeDtypeStruct((record_capacity,), np.int32, sharding=sharding)
+        options = FAST_COMPILE if compile == "fast" else FAST_CODE
+        units["play_rounds"] = loop_unit(trial, width, (alg, env, carry), (t, t, points), options)
+    return PreparedProgram(
+        functions={name: get_function(unit, device) for name, unit in units.items()},
+        carry_shape=carry,
+        record_capacity=record_capacity,
+        device=device,
+        prepare_s=time.perf_counter() - begin,
+    )
+
+
+def _init_units(trial: TracedTrial, width: int, alg: Any, env: Any, key: Any, carry: Carry) -> dict[str, CompileUnit]:
+    """Return the two starts. Each runs once per batch and is large (every arm is its own output): compiled fast."""
+    # Only a learner that needs it gets the environment: the start of any other serves all environments.
+    visible = (env, carry.streams.observe, carry.env_state) if isinstance(alg, InitFromObs) else ()
+    return {
+        "init_environment": CompileUnit(
+            name="init_environment",
+            function=_init,
+            static_args=(trial.init_environment, width),
+            args=(key, env),
+            cpu_options=FAST_COMPILE,
+            traces=(trial.init_environment,),
+            width=width,
+            is_foreign=trial.is_foreign,
+            out=trial.init_environment.out,
+        ),
+        "init_algorithm": CompileUnit(
+            name="init_algorithm",
+            function=_init,
+            static_args=(trial.init_algorithm, width),
+            args=(key, alg, *visible),
+            cpu_options=FAST_COMPILE,
+            traces=(trial.init_algorithm,),
+            width=width,
+            is_foreign=trial.is_foreign,
+            out=trial.init_algorithm.out,
+        ),
+    }
+
+
+def _init(init: TracedFunction, width: int, *batched: Any) -> Any:
+    return loop.vmap_trials(init, width, (), *batched)
+
+
+def loop_unit(
+    trial: TracedTrial,
+    width: int,
+    args: tuple[Any, ...],
+    rounds: tuple[Any, ...],
+    cpu_options: Mapping[str, Any] = FAST_CODE,
+) -> CompileUnit:
+    """Return the rounds of a `LoopProgram`.
+
+    Args:
+      trial: the trial.
+      width: trials of a batch.
+      args: shapes of algorithm, environment and carry, leaves `[..., W]`.
+      rounds: shapes of the other arguments of `loop.play_rounds`.
+      cpu_options: of XLA, on a CPU.
+    """
+    return CompileUnit(
+        name="play_rounds",
+        function=loop.play_rounds,
+        static_args=(trial, width),
+        args=(*args, *rounds),
+        cpu_options=cpu_options,
+        traces=(trial.play_round, trial.snapshot),
+        width=width,
+        is_foreign=trial.is_foreign,
+        metrics=tuple(trial.block_values),
+        out=(trial.carry, trial.block_values),
+    )
+
+
+def _block_units(trial: TracedTrial, width: int, args: tuple[Any, ...], t: Any) -> dict[str, CompileUnit]:
+    def unit(name: str, function: Any, static_args: tuple[Any, ...], args: tuple[Any, ...]) -> CompileUnit:
+        return CompileUnit(
+            name=name,
+            function=function,
+            static_args=(trial, width, *static_args),
+            args=args,
+            cpu_options=FAST_CODE,
+            traces=(trial.play_round, trial.snapshot),
+            width=width,
+            is_foreign=trial.is_foreign,
+            metrics=tuple(trial.block_values),
+        )
+
+    return {
+        "play_block": unit("play_block", loop.play_block, (BLOCK,), (*args, t)),
+        "play_round": unit("play_round", loop.play_block, (1,), (*args, t)),
+        "record_block": unit("record_block", loop.record_block, (), args),
+    }
+
+
+@functools.cache
+def _key_and_round() -> tuple[Any, Any]:
+    """Return the shapes of a key and of a round."""
+    return jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0)))
+
+
+def rebuild_instances(
+    environments: Any, points: Sequence[int], recorded: dict[str, np.ndarray], width: int
+) -> dict[str, np.ndarray]:
+    """Call `rebuild_instance` of an environment that is `RebuildsInstance` for many instances.
+
+    Args:
+      environments: leaves `[H, ...]` on the host; shared ones have no axis of points.
+      points: `[n]` the hyperparameter point of each instance.
+      recorded: by name `[..., n]` recorded metrics of the instances.
+      width: instances side by side.
+
+    Returns:
+      By name `[..., n]` float64 arrays.
+    """
+    device, real = jax.local_devices()[0], jnp.result_type(float)
+    first_args = (
+        map_traced(lambda leaf: leaf[0], environments),
+        {name: array[..., 0].astype(real) for name, array in recorded.items()},
+    )
+    trace, is_foreign = _trace_rebuild_instance(device, *first_args)
+    batches = []
+    for first in range(0, len(points), width):
+        instances = np.minimum(np.arange(first, first + width), len(points) - 1)  # the last batch is padded
+        batch_points = np.asarray(points)[instances]
+        args = jax.device_put(
+            (
+                map_traced(lambda leaf, points=batch_points: np.moveaxis(leaf[points], 0, -1), environments),
+                {name: array[..., instances].astype(real) for name, array in recorded.items()},
+            ),
+            device,
+        )
+        unit = CompileUnit(
+            name="rebuild_instance",
+            function=_rebuild_instance,
+            static_args=(trace, width),
+            args=jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), args),
+            cpu_options=FAST_COMPILE,
+            traces=(trace,),
+            width=width,
+            is_foreign=is_foreign,
+            out=trace.out,
+        )
+        batches.append(to_host(get_function(unit, device).compile()(*args)))
+    return {
+        name: np.concatenate([np.asarray(batch[name], np.float64) for batch in batches], -1)[..., : len(points)]
+        for name in batches[0]
+    }
+
+
+def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str, Any]) -> tuple[TracedFunction, bool]:
+    def rebuild_instance(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+        return environment.rebuild_instance(recorded)
+
+    def trace() -> TracedFunction:
+        with target.trace_for(target_of(device)):
+            return TracedFunction.trace(functools.partial(rebuild_instance), environment, recorded)
+
+    arguments = (environment, recorded)
+    key = (target_of(device), exact_structure(arguments), _types(arguments))
+    return trace_anew(key, trace, lambda function: [function], environment)
+
+
+def _rebuild_instance(trace: TracedFunction, width: int, *args: Any) -> dict[str, jax.Array]:
+    return loop.vmap_trials(trace, width, (), *args)
+
+
+def to_host(tree: Any) -> Any:
+    """Wait for arrays and copy them to the host."""
+    return jax.tree.map(np.asarray, tree)

@@ -1,0 +1,62 @@
+"""Default batch width: as many trials side by side as fit into the fast memory of a device.
+
+On a CPU 64 trials fill the vector units best while the arrays of a round stay close to the core; larger trials run in
+batches of 16, one AVX-512 register of float32, whose arrays stay in the L1 and L2 caches. If not even 16 trials fit, a
+trial runs alone: its vectors are long enough to fill the machine, and those of a batch would go through memory in every
+round. On accelerators every multiprocessor must be busy, and device memory is the limit. A width depends on the sizes
+of one trial and on the device, never on the number of trials: bits must not change when seeds are added.
+"""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.engine.loop import TracedTrial
+from jaxbandits.engine.options import WIDTH_UNIT
+from jaxbandits.programs.compilation import Device
+from jaxbandits.tracing import target
+
+# Widths, and the most bytes of a round of such a batch (measured in docs/performance.md).
+_CPU_WIDTHS = ((64, 3 * 2**16), (16, 2**20))
+_ACCELERATOR_WIDEST = 8192
+_ACCELERATOR_SHARE = 8  # a batch takes at most an eighth of the memory: states are copied, batches overlap
+
+
+def default_width(bytes_of_trial: int, device: Device) -> int:
+    """Return the number of trials in a batch, 1 or a multiple of 16.
+
+    Args:
+      bytes_of_trial: of the arrays that a round of one trial reads or writes.
+      device: that runs it.
+    """
+    if not target.is_accelerator(device.platform):
+        return next((width for width, most in _CPU_WIDTHS if width * bytes_of_trial <= most), 1)
+    memory = memory_of(device)
+    fits = _ACCELERATOR_WIDEST if memory is None else memory // (_ACCELERATOR_SHARE * bytes_of_trial)
+    if fits < WIDTH_UNIT:
+        return 1
+    # A power of two: the free memory of the device varies a little, and the width must not.
+    return min(_ACCELERATOR_WIDEST, 2 ** int(math.log2(fits)))
+
+
+def bytes_of_round(trial: TracedTrial) -> int:
+    """Return the bytes of a round of one trial: states before and after, the interaction, and the delay buffer."""
+    carry = trial.carry
+    return 2 * bytes_of((carry.env_state, carry.alg_state)) + bytes_of((trial.interaction, carry.delay_buffer))
+
+
+def bytes_of(shapes: Any) -> int:
+    """Return the bytes of a tree of shapes; a random key counts as two words."""
+    leaves = jax.tree.leaves(shapes)
+    return sum(x.size * (8 if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x.dtype.itemsize) for x in leaves)
+
+
+def memory_of(device: Device) -> int | None:
+    """Return the bytes that this process may use on a device; None if the device does not report them."""
+    try:
+        stats = device.memory_stats()
+    except Exception:  # not every backend has them
+        return None
+    return stats.get("bytes_limit") if stats else None

@@ -1,0 +1,153 @@
+"""Figures over swept fields: how much a metric depends on one, and where one learner beats another."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbandits.analysis import intervals, pairs
+from jaxbandits.analysis.labelled import LabelledTrials
+from jaxbandits.analysis.result_table import named
+from jaxbandits.analysis.trials import Trials, checked_name
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.plots import curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_CURVES = curves.MOST_CURVES
+
+
+def sensitivity(
+    result: LabelledTrials,
+    metric: str | None,
+    field: str,
+    points: Mapping[str, Any] | Sequence[int] | None,
+    ax: "Axes | None",
+    level: float,
+) -> "Axes":
+    """Draw final means against one swept field, as `Result.sensitivity` documents."""
+    level = intervals.checked_level(level)
+    metric, of = result.measured(metric)
+    lines: dict[str, list[tuple[float, Any]]] = {}
+    for label, trials in of.items():
+        if field not in trials.points[0]:
+            continue
+        _scalar(trials, metric)
+        for h in trials.indices(points):
+            point = dict(trials.points[h])
+            at = _number(field, point.pop(field))
+            good = trials.usable(metric)[h]
+            values = trials.final(metric)[h, good]
+            mean = intervals.metric_interval(values, level=level)
+            lines.setdefault(named(label, point), []).append((at, mean))
+    if not lines:
+        swept = dict.fromkeys(name for trials in of.values() for name in trials.points[0])
+        checked_name("swept field", field, swept)
+    if len(lines) > _MOST_CURVES:
+        raise InputError(f"{len(lines):,} curves are more than a figure can show ({_MOST_CURVES}): choose some with "
+                         "points={field: value}")  # fmt: skip
+    ax = curves.axes(ax)
+    for i, (name, line) in enumerate(lines.items()):
+        line.sort(key=lambda entry: entry[0])
+        x = [at for at, _ in line]
+        mean, low, high = (np.asarray([getattr(e, key) for _, e in line]) for key in ("mean", "low", "high"))
+        look = curves.look(i)
+        ax.plot(x, mean, label=curves.legend_text(name), markersize=4, **look)
+        ax.fill_between(x, low, high, color=look["color"], alpha=0.2, linewidth=0)
+    unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
+    ax.set(xlabel=field, ylabel=f"mean {curves.spoken(metric, unit)}")
+    _scale(ax, [at for line in lines.values() for at, _ in line])
+    ax.legend(title=f"mean, {100.0 * level:g} % t-interval", fontsize="small", title_fontsize="small", frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def contrast(
+    result: LabelledTrials,
+    first: str,
+    second: str,
+    metric: str | None,
+    x: str,
+    y: str | None,
+    points: Mapping[str, Any] | Sequence[int] | None,
+    ax: "Axes | None",
+    level: float,
+) -> "Axes":
+    """Draw paired differences of two labels over one field or two, as `Result.contrast` documents."""
+    a, b = result.one(first), result.one(second)
+    metric = a.metric(metric)
+    b.metric(metric)
+    if a.points != b.points:
+        raise InputError(f"{first} and {second} must run at the same points to be contrasted (one grid for both)")
+    if y == x:
+        raise InputError(f"x and y must be two fields, got {x!r} twice")
+    for field in (x, y) if y is not None else (x,):
+        checked_name("swept field", field, a.points[0])
+    chosen = a.indices(points)
+    level = intervals.checked_level(level)
+    alpha = (1.0 - level) / len(chosen)
+    cells: dict[tuple[Any, Any], intervals.Estimate] = {}
+    for h in chosen:
+        who = (pairs.Contestant(first, a, h), pairs.Contestant(second, b, h))
+        values = pairs.common(*who, metric)
+        cell = (a.points[h][x], None if y is None else a.points[h][y])
+        if cell in cells:
+            raise InputError(f"several points have {x}={format_value(cell[0])}: choose with points={{field: value}}")
+        cells[cell] = pairs.skewed(values[0] - values[1], alpha)._replace(failed=values[2])
+    ax = curves.axes(ax)
+    unit = next((trials.units[metric] for trials in (a, b) if trials.units.get(metric)), "")
+    what = f"mean {curves.spoken(metric, unit)}: {curves.legend_text(f'{first} - {second}')}"
+    if y is None:
+        _along(ax, x, {at: found for (at, _), found in cells.items()}, what, level)
+    else:
+        _map(ax, x, y, cells, what, level)
+    return ax
+
+
+def _along(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what: str, level: float) -> None:
+    at = sorted(_number(x, value) for value in cells)
+    found = [cells[value] for value in sorted(cells)]
+    mean, low, high = (np.asarray([getattr(e, key) for e in found]) for key in ("mean", "low", "high"))
+    ax.axhline(0.0, color="#000000", linewidth=0.8)
+    ax.errorbar(at, mean, [mean - low, high - mean], marker="o", markersize=4, capsize=3, color=curves.COLOURS[0])
+    ax.set(xlabel=x, ylabel=what)
+    ax.set_title(f"{100.0 * level:g} % intervals, all at once", fontsize="small")
+    _scale(ax, at)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _map(
+    ax: "Axes", x: str, y: str, cells: Mapping[tuple[Any, Any], intervals.Estimate], what: str, level: float
+) -> None:
+    columns, rows = (sorted({cell[i] for cell in cells}) for i in (0, 1))
+    means = np.full((len(rows), len(columns)), np.nan)
+    for (across, up), found in cells.items():
+        i, j = rows.index(up), columns.index(across)
+        means[i, j] = found.mean
+        if not (found.low > 0.0 or found.high < 0.0):
+            ax.text(j, i, "?", ha="center", va="center")
+    most = float(np.nanmax(np.abs(means))) or 1.0
+    image = ax.imshow(np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="RdBu_r", vmin=-most, vmax=most)
+    ax.set_xticks(range(len(columns)), [curves.tick(c) for c in columns], rotation=45)
+    ax.set_yticks(range(len(rows)), [curves.tick(r) for r in rows])
+    ax.set(xlabel=x, ylabel=y)
+    ax.set_title(f"?: {100.0 * level:g} % interval has zero in it, all at once", fontsize="small")
+    ax.figure.colorbar(image, ax=ax).set_label(what)
+
+
+def _scale(ax: "Axes", at: Sequence[float]) -> None:
+    """Make an axis logarithmic where its values span more than a factor of ten."""
+    if min(at) > 0.0 and max(at) > 10.0 * min(at):
+        ax.set_xscale("log")
+
+
+def _scalar(trials: Trials, metric: str) -> None:
+    if trials.get(metric).ndim > 3:
+        raise InputError(f"metric {metric!r} is a vector ({', '.join(trials.axis_names(metric))}): this needs a number")
+
+
+def _number(field: str, value: Any) -> float:
+    if isinstance(value, (bool, str)):
+        raise InputError(f"{field} has values that are no numbers, such as {format_value(value)}: no axis for them")
+    return float(value)

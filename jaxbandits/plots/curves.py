@@ -1,0 +1,268 @@
+"""Curves with bands over seeds, in colours and line styles that also read in grey."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.analysis import intervals
+from jaxbandits.analysis.labelled import LabelledTrials
+from jaxbandits.analysis.table import plain, printable
+from jaxbandits.analysis.trials import Trials, checked_name
+from jaxbandits.base.errors import InputError, format_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe & Ito's palette, distinguishable with colour-vision deficiency; then colours of Tol's that are none of these.
+SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # of one axes
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
+           "#882255", "#999933", "#332288", "#888888", "#661100", "#44AA99", "#DD3D2D", "#6EA6CD")  # fmt: skip
+STYLES = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 1)), (0, (3, 5, 1, 5)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+BANDS = {"mean": "mean, 95 % t-interval", "quantile": "median, 10 to 90 %"}
+MOST_CURVES = 20
+
+
+def draw(
+    result: LabelledTrials,
+    metric: str | None = None,
+    *,
+    x: str = "round",
+    algorithms: Sequence[str] | None = None,
+    points: Mapping[str, Any] | Sequence[int] | None = None,
+    ax: "Axes | None" = None,
+    band: str = "mean",
+    order: Sequence[str] | None = None,
+    **settings: Any,
+) -> "Axes":
+    """Draw one curve per label, hyperparameter point and entry, as `Result.plot` documents.
+
+    A label that is in `order` begins with the colour of its place there, whatever else is drawn.
+    """
+    if not isinstance(band, str) or band not in BANDS:
+        raise InputError(f"band must be one of {', '.join(BANDS)}, got {format_value(band)}")
+    metric, of = result.measured(metric)
+    chosen = _chosen(result, algorithms, of, metric)
+    if not isinstance(x, str) or x != "round":
+        checked_name("abscissa", x, ["round", *result.metrics])
+        for label in chosen:
+            _check_abscissa(label, of[label], x, metric)
+    axis_names = {name for label in chosen for name in of[label].axis_names(metric)}
+    at = {name: settings.pop(name) for name in list(settings) if name in axis_names}
+    line = _checked_line(settings)
+    curves = _curves(metric, of, chosen, points, at, list(order or ()))
+    if len(curves) > MOST_CURVES:
+        raise InputError(
+            f"{len(curves):,} curves are more than a figure can show ({MOST_CURVES}): take the best points (`best`), a "
+            "`heatmap`, or some labels (`algorithms=`) and points (`points=`)"
+        )
+    ax = axes(ax)
+    most = max(len(of[label].seeds) for label in chosen)
+    for curve in curves:
+        trials, h = curve.trials, curve.point
+        failed = trials.failed(metric)[h] | (False if x == "round" else trials.failed(x)[h])
+        usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
+        if usable.any():
+            at_x = trials.record_points if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
+            name = _legend(curve, int(failed.sum()), most)
+            _one_curve(ax, at_x, curve.values[usable], band, curve.colour, {"label": legend_text(name), **line})
+    unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
+    ax.set_xlabel(spoken(x, x_unit))
+    ax.set_ylabel(spoken(metric, unit))
+    title = f"{BANDS[band]}\n{most} seeds"
+    ax.legend(title=title, fontsize="small", title_fontsize="small", frameon=False, alignment="left", loc="upper left")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+class _Curve(NamedTuple):
+    colour: int  # position among colours, styles and markers
+    label: str
+    trials: Trials
+    point: int
+    entry: dict[str, int]
+    values: np.ndarray  # [S, M]
+
+
+def _curves(
+    metric: str,
+    of: Mapping[str, Trials],
+    chosen: Sequence[str],
+    points: Mapping[str, Any] | Sequence[int] | None,
+    at: Mapping[str, int],
+    order: list[str],
+) -> list[_Curve]:
+    if points is not None and not any(of[label].points[0] for label in chosen):
+        raise InputError(f"points cannot be chosen: {', '.join(chosen)} sweeps nothing")
+    curves: list[_Curve] = []
+    colour = 0
+    for label, trials in of.items():
+        if label not in chosen:
+            colour += len(trials.points)  # the colours of the others stay as they are
+            continue
+        colour = order.index(label) if label in order else colour
+        for h in trials.indices(points if trials.points[0] else None):
+            for entry, values in trials.entries(metric, at):
+                curves.append(_Curve(colour, label, trials, h, entry, values[h]))
+                colour += 1
+    return curves
+
+
+def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
+    point, n_seeds = curve.trials.points[curve.point], len(curve.trials.seeds)
+    which = [*(f"{k}={plain(v)}" for k, v in point.items()), *(f"{k} {v}" for k, v in curve.entry.items())]
+    name = curve.label + (f" ({', '.join(which)})" if which else "")
+    return name + (f" [{n_seeds} seeds]" if n_seeds < most_seeds else "") + (f" [{failed} failed]" if failed else "")
+
+
+def heatmap(
+    result: LabelledTrials,
+    metric: str | None,
+    first: str | None,
+    second: str | None,
+    label: str | None,
+    points: Mapping[str, Any] | Sequence[int] | None,
+    ax: "Axes | None",
+    at: Mapping[str, int],
+) -> "Axes":
+    """Draw means over two swept fields, as `Result.heatmap` documents."""
+    trials = result.one(label)
+    metric = trials.metric(metric)
+    if first is None and second is None and len(trials.points[0]) == 2:
+        first, second = trials.points[0]
+    if first is None or second is None:
+        swept = ", ".join(trials.points[0]) or "none"
+        raise InputError(f"heatmap needs two swept fields, first and second; there are: {swept}")
+    for field in (first, second):
+        checked_name("field", field, trials.points[0])
+    if first == second:
+        raise InputError(f"heatmap needs two different fields, got {format_value(first)} twice")
+    entries = trials.entries(metric, at)
+    if len(entries) > 1:
+        raise InputError(f"{metric!r} has {len(entries)} entries; name one: {', '.join(trials.axis_names(metric))}")
+    final, usable = entries[0][1][:, :, -1], trials.usable(metric)
+    columns, rows = ([*dict.fromkeys(p[field] for p in trials.points)] for field in (first, second))
+    columns, rows = (sorted(v) if all(isinstance(a, (int, float)) for a in v) else v for v in (columns, rows))
+    means = np.full((len(rows), len(columns)), np.nan)
+    seen: dict[tuple[int, int], dict[str, Any]] = {}
+    for h in trials.indices(points):
+        point = trials.points[h]
+        cell = rows.index(point[second]), columns.index(point[first])
+        if cell in seen:
+            others = [name for name in point if point[name] != seen[cell][name]]
+            raise InputError(f"points of one cell differ in {', '.join(others)}: choose with points={{field: value}}")
+        seen[cell] = point
+        means[cell] = final[h, usable[h]].mean() if usable[h].any() else np.nan
+    ax = axes(ax)
+    image = ax.imshow(np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="viridis")
+    ax.set_xticks(range(len(columns)), [tick(c) for c in columns], rotation=45)
+    ax.set_yticks(range(len(rows)), [tick(r) for r in rows])
+    ax.set_xlabel(first)
+    ax.set_ylabel(second)
+    bar = ax.figure.colorbar(image, ax=ax)
+    bar.set_label(f"mean {spoken(metric, trials.units.get(metric, ''))}")
+    return ax
+
+
+def tick(value: Any) -> str:
+    """Format the value of a field beside an axis."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _chosen(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
+    if algorithms is None:
+        return list(of)
+    if isinstance(algorithms, str) or not isinstance(algorithms, Sequence) or not algorithms:
+        raise InputError(f"algorithms must be a list of labels, got {format_value(algorithms)}")
+    for label in algorithms:
+        if result[label] is not of.get(label):
+            raise InputError(f"{label} did not measure {metric!r}")
+    return list(algorithms)
+
+
+_LONGEST_LEGEND = 60  # characters
+
+
+def legend_text(label: str) -> str:
+    """Escape text for a legend: matplotlib reads dollars as formulas, and hides a label with a leading underscore."""
+    text = printable(label if len(label) <= _LONGEST_LEGEND else f"{label[: _LONGEST_LEGEND - 3]}...").replace(
+        "$", r"\$"
+    )
+    return f" {text}" if text.startswith("_") else text
+
+
+def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:
+    if x not in trials.values:
+        raise InputError(f"{label} did not measure {x!r}")
+    if trials.values[x].ndim > 3 and (
+        trials.axis_names(x) != trials.axis_names(metric) or trials.values[x].shape != trials.values[metric].shape
+    ):
+        axes = ", ".join(trials.axis_names(x))
+        raise InputError(f"the abscissa must be a scalar metric or have the axes of {metric!r}; {x!r} has axes {axes}")
+
+
+def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.ndarray:
+    """Return `[S, M]` values of an abscissa at the entry that a curve draws."""
+    chosen = tuple(entry[name] for name in trials.axis_names(x)) if trials.values[x].ndim > 3 else ()
+    return trials.values[x][(h, slice(None), slice(None), *chosen)]
+
+
+def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
+    from matplotlib.lines import Line2D
+
+    try:
+        Line2D([], [], **settings)
+    except (AttributeError, TypeError, ValueError) as error:
+        why = " ".join(str(error).partition(";")[0].split())[:150]  # matplotlib lists all colours after the semicolon
+        raise InputError(f"neither an axis of the metric nor a line setting: {why}") from None
+    return settings
+
+
+def axes(ax: Any) -> "Axes":
+    """Return the axes to draw into: new ones for None."""
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        return plt.subplots(figsize=(5.0, 3.6), layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise InputError(f"ax must be matplotlib axes, got {type(ax).__name__}")
+    return ax
+
+
+def spoken(metric: str, unit: str) -> str:
+    """Return the name of a metric for an axis."""
+    return metric.replace("_", " ") + (f" ({unit})" if unit else "")
+
+
+def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
+    present = [column[~np.isnan(column)] for column in values.T]  # where nothing has counted, a trial has no value
+    if band == "mean":
+        ends = [intervals.metric_interval(column)[:3] for column in present] if np.isnan(values).any() else None
+        centre, low, high = intervals.metric_interval(values)[:3] if ends is None else np.array(ends).T
+    else:
+        quantiles = [np.quantile(c, (0.1, 0.5, 0.9)) if len(c) else (np.nan,) * 3 for c in present]
+        low, centre, high = np.array(quantiles).T
+    # Markers at a few staggered points keep the curves apart in grey.
+    every = max(1, len(x) // 8)
+    ours = look(index) | {"markersize": 4, "markevery": ((index * every) // 8, every)}
+    (drawn,) = ax.plot(x, centre, **_merged(ours, line))
+    bounded = np.isfinite(low) & np.isfinite(high)
+    if bounded.any():
+        ax.fill_between(x[bounded], low[bounded], high[bounded], color=drawn.get_color(), alpha=0.2, linewidth=0)
+
+
+def look(i: int) -> dict[str, Any]:
+    """Return colour, line style and marker of the i-th curve: no two curves look alike, no colour repeats among 16."""
+    turn = i // 8
+    style, marker = STYLES[(i + turn) % 8], MARKERS[(i + 3 * turn) % 8]
+    return {"color": COLOURS[i % len(COLOURS)], "linestyle": style, "marker": marker}
+
+
+def _merged(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
+    """Merge settings of a line; the caller's win, under any of matplotlib's aliases (`c` for `color`)."""
+    from matplotlib import cbook
+    from matplotlib.lines import Line2D
+
+    return look | cbook.normalize_kwargs(line, Line2D)

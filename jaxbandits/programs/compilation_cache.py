@@ -1,0 +1,107 @@
+"""The directory of compiled programs, from which a second process reads those of the first.
+
+The cache is on by default, in the user's cache directory, one folder for each kind of CPU (programs compiled for one
+may not run on another); the least recently used files are deleted. On a CPU it is `executables`, on
+accelerators JAX's own.
+
+    JAXBANDITS_CACHE=off          no cache
+    JAXBANDITS_CACHE=/some/where  another directory
+    JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's own settings win
+
+The cache is an aid: if its directory cannot be written, nothing is cached and nothing fails. Programs are code: from a
+directory that others can write none is read, with one warning.
+"""
+
+import functools
+import hashlib
+import os
+import platform
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxbandits.base.private_files import why_not_private
+from jaxbandits.programs.executables import Executables
+from jaxbandits.tracing import target
+from jaxbandits.tracing.jax_compat import executables, reset_cache
+
+_SETTING = "JAXBANDITS_CACHE"
+_LARGEST = 2**30  # bytes of JAX's cache
+_QUICK = 0.05  # seconds of compilation below which a program is not saved there
+
+
+def executables_for(device: Any) -> Executables | None:
+    """Return the directory of programs for a device; None if there is no cache, or if JAX's own is in use.
+
+    For an accelerator JAX's cache is switched on. Like every JAX setting it belongs to the process: other functions
+    that are jitted in it are cached too.
+    """
+    if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
+        return None  # besides, programs that were read from JAX's cache cannot be serialised again
+    directory = cache_directory()
+    if directory is None:
+        return None
+    if target.is_accelerator(device.platform):
+        _enable(directory)
+        return None
+    return Executables(directory) if executables() else None
+
+
+def _enable(directory: Path) -> None:
+    """Switch JAX's cache on."""
+    jax.config.update("jax_compilation_cache_dir", str(directory))
+    jax.config.update("jax_compilation_cache_max_size", _LARGEST)
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", _QUICK)
+    reset_cache()
+
+
+@functools.cache
+def cache_directory() -> Path | None:
+    """Return the directory of this process, created; None if it is switched off or cannot be written."""
+    directory = choose_directory(os.environ, cpu_kind())
+    return directory if directory is not None and _usable(directory) else None
+
+
+def choose_directory(environment: Mapping[str, str], kind: str) -> Path | None:
+    """Return the directory for a kind of CPU; None if switched off, or without a home directory."""
+    wanted = environment.get(_SETTING, "")
+    if wanted.lower() in ("off", "0", "no", "false"):
+        return None
+    if wanted:
+        return Path(wanted).expanduser() / kind
+    try:
+        base = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return Path(base) / "jaxbandits" / "programs" / kind
+
+
+def cpu_kind() -> str:
+    """Return a digest of the instruction set of this machine, since several machines may share a home directory."""
+    features = platform.processor()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        features += next(line for line in lines if line.lower().startswith(("flags", "features")))
+    except (OSError, StopIteration):
+        pass  # not Linux: only the name of the processor is known
+    # Flags for XLA may restrict the instruction set further; JAX's own key covers them.
+    return hashlib.sha256(f"{platform.machine()} {features}".encode()).hexdigest()[:16]
+
+
+def _usable(directory: Path) -> bool:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = why_not_private(directory)
+    except OSError:
+        return False
+    if problem is not None:
+        warnings.warn(
+            f"compiled programs are not kept: {problem}; "
+            f"set {_SETTING} to a directory that only you can write, or to off",
+            stacklevel=2,
+        )
+    return problem is None and os.access(directory, os.W_OK)

@@ -1,0 +1,70 @@
+"""A NaN of a metric that may be missing is no failure: left out where it stands, counted apart, kept in files."""
+
+import dataclasses
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from jaxbandits.analysis.trials import Trials
+from jaxbandits.environments.linear.noise import Gaussian
+from jaxbandits.operators import with_noise
+from jaxbandits.results.result import Result
+
+NAN = np.nan
+CURVES = np.array([[[NAN, 0.5, 0.75], [NAN, NAN, 0.25], [1.0, 1.0, 0.5], [NAN, NAN, NAN]]])  # [H, S, M]
+
+
+def trials(**changes):
+    made = Trials(
+        values={"mean_reward": CURVES},
+        points=({},),
+        seeds=np.arange(4),
+        record_points=np.array([1, 2, 3]),
+        healthy=np.ones((1, 4), bool),
+        inadmissible=np.zeros((1, 4), int),
+        may_be_missing=("mean_reward",),
+    )
+    return dataclasses.replace(made, **changes)
+
+
+def test_missing_is_not_failed():
+    made = trials()
+    assert not made.failed().any() and made.usable().tolist() == [[True, True, True, False]]
+    assert trials(may_be_missing=()).failed().tolist() == [[True, True, False, True]]
+    assert trials(healthy=np.array([[True, False, True, True]])).failed().tolist() == [[False, True, False, False]]
+    infinite = CURVES.copy()
+    infinite[0, 2, 1] = np.inf
+    assert trials(values={"mean_reward": infinite}).failed().tolist() == [[False, False, True, False]]
+    assert made.at_horizon().healthy.all()
+
+
+def test_a_summary_leaves_them_out_and_says_so():
+    result = Result({"replay": trials()}, {})
+    with pytest.warns(UserWarning) as told:
+        (row,) = result.summary("mean_reward")
+    assert (row.mean, row.trials, row.failed) == (0.5, 3, 0)
+    assert any("replay: 1 of 4 trials have no value of 'mean_reward'" in str(w.message) for w in told)
+
+
+def test_curves_are_means_of_the_trials_that_have_a_value():
+    mpl.use("Agg")
+    result = Result({"replay": trials()}, {})
+    with np.errstate(all="raise"):
+        for band, expected in (("mean", [1.0, 0.75, 0.5]), ("quantile", [1.0, 0.75, 0.5])):
+            line = result.plot("mean_reward", band=band).lines[0]
+            np.testing.assert_allclose(line.get_ydata(), expected)
+            assert "failed" not in line.get_label()
+
+
+def test_a_file_keeps_which_metrics_may_be_missing(tmp_path):
+    path = Result({"replay": trials()}, {}).save(tmp_path / "result.npz")
+    loaded = Result.load(path)["replay"]
+    assert loaded.may_be_missing == ("mean_reward",) and not loaded.failed().any()
+    np.testing.assert_array_equal(loaded["mean_reward"], CURVES)
+
+
+def test_operators_pass_it_on():
+    from jaxbandits.data import LoggedReplay
+
+    assert with_noise(LoggedReplay.example(), Gaussian()).may_be_missing == ("mean_reward",)

@@ -1,0 +1,161 @@
+"""Pairs, growth and time to a threshold: against formulas written out here, and their coverage by simulation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxbandits.analysis import growth, intervals, pairs
+from jaxbandits.base.errors import InputError
+from jaxbandits.results import describe
+from jaxbandits.results.result import Result
+from tests.results import made
+
+
+def three(rng, n=40):
+    base = rng.gamma(2.0, size=(1, n, 4)).cumsum(2)
+    shift = {"low": 0.0, "same": 0.0, "high": 3.0}
+    noise = {name: 0.3 * rng.normal(size=base.shape) for name in shift}
+    return Result({name: made.trials({"regret": base + by + noise[name]}) for name, by in shift.items()})
+
+
+def test_differences_and_wins_are_the_textbook_ones_at_a_third_of_the_error(rng):
+    result = three(rng)
+    found = result.pairs(level=0.9)
+    assert [pair[:2] for pair in found] == [("low", "same"), ("low", "high"), ("same", "high")]
+    assert [pair.decided for pair in found] == [False, True, True]
+    a, b = (result.final(label=name)[0] for name in ("low", "same"))
+    wanted = pairs.skewed(a - b, 0.1 / 3)
+    assert (found[0].difference.low, found[0].difference.high) == (wanted.low, wanted.high)
+    wins = stats.binomtest(int((a < b).sum()), 40).proportion_ci(1.0 - 0.1 / 3, method="exact")
+    assert (found[0].improvement.low, found[0].improvement.high) == pytest.approx((wins.low, wins.high), rel=1e-9)
+    assert found[1].improvement.mean == 1.0 and found[1].improvement.high == 1.0
+    text = str(found)
+    assert "90 % simultaneous" in text and text.splitlines()[2].endswith("undecided") and "first lower" in text
+
+
+def test_the_interval_of_a_mean_is_students_without_skewness_and_better_with():
+    half = np.asarray([0.3, 1.0, 2.0, 3.5, 0.1])
+    found = pairs.skewed(np.concatenate([7.0 + half, 7.0 - half]), 0.04)
+    low, high = stats.t.interval(0.96, 9, 7.0, stats.sem(np.concatenate([half, -half])))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
+    x = np.random.default_rng(3).lognormal(size=30)
+    found, g, n = pairs.skewed(x, 0.05), stats.skew(x), 30
+    assert found.low == pytest.approx(stats.t.interval(0.95, n - 1, x.mean(), stats.sem(x))[0])  # the wider end of both
+    longer = 4.0 / n * (x.max() + x.min() - 2.0 * x.mean())
+    # What Hall's transformation makes of the other end, less what it gains by the longer tail, is the quantile.
+    u = (x.mean() - (found.high - longer)) / x.std(ddof=1)
+    mirrored = pairs.skewed(-x, 0.05)
+    assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low), rel=1e-12)
+    assert np.sqrt(n) * (u + g * u**2 / 3 + g**2 * u**3 / 27 + g / (6 * n)) == pytest.approx(stats.t.ppf(0.025, n - 1))
+    many = np.random.default_rng(4).lognormal(size=(4000, 64))
+    misses = {}
+    for name, ends in (("Hall", pairs.skewed(many, 0.05)[1:3]), ("Student", intervals.t_interval(many, axis=1)[1:3])):
+        misses[name] = np.mean((ends[0] > np.exp(0.5)) | (ends[1] < np.exp(0.5)))
+    assert misses["Hall"] < 0.05 < 0.08 < misses["Student"]  # of 5 %, at n = 64
+    for n in (1, 5):
+        assert pairs.skewed(np.ones(n), 0.05)[:3] == (1.0, -np.inf, np.inf)
+
+
+def test_ties_count_half_and_seeds_are_paired_by_number():
+    a = made.trials({"loss": np.asarray([1.0, 2.0, 3.0, 4.0])[None, :, None]})
+    b = made.trials({"loss": np.asarray([2.0, 3.0, 5.0])[None, :, None]}, first_seed=1)
+    (pair,) = Result({"a": a, "b": b}).pairs()
+    assert pair.difference.n == 3 and pair.improvement.mean == pytest.approx(0.5 * 2 / 3 + 1 / 3)
+    assert pair.improvement.high == 1.0  # both ties may be wins, and none of them
+    assert pair.improvement.low == pytest.approx(1.0 - 0.975 ** (1 / 3))
+
+
+def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rng):
+    values = rng.normal(size=(3, 30, 2)) + 9.0 * np.arange(3)[:, None, None]
+    values[2, 4] = np.nan
+    result = Result({"a": made.trials({"loss": values}, [{"rate": r} for r in (0.1, 0.2, 0.4)])})
+    found = result.pairs()
+    assert found[0].first == "a (rate=0.1)" and found[0].decided
+    assert not found[1].decided and found[1].difference.failed == 1 and "29 (1 failed)" in str(found)
+    assert len(result.pairs(points={"rate": [0.1, 0.2]})) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: Result({"low": r["low"]}).pairs(), "at least two labels or points"),
+        (lambda r: r.pairs(level=95), "level must lie"),
+        (lambda r: r.pairs("los"), "unknown metric 'los'"),
+        (lambda r: made.result().pairs("risk"), "at least two"),
+        (lambda r: Result({k: made.result()["grouped"] for k in "ab"}).pairs("risk"), "'risk' is a vector"),
+        (lambda r: Result({"a": made.trials({"x": np.ones((1, 2, 1))}),
+                           "b": made.trials({"x": np.ones((1, 2, 1))}, first_seed=9)}).pairs(), "no seed in common"),
+        (lambda r: Result({"a": made.trials({"x": np.ones((21, 2, 1))}, [{"r": i} for i in range(21)])}).pairs(),
+         "21 points are too many"),
+        (lambda r: r.growth(since=2), "since must lie in"),
+        (lambda r: r.growth(since=0.9), "1 record points from 0.9 of the horizon on; 3 are needed"),
+        (lambda r: r.time_to(None, "low"), "a threshold is a number, got 'low'"),
+        (lambda r: made.result().time_to("risk", 1.0), "'risk' is a vector"),
+        (lambda r: made.result().growth("regret", since=0.0), "grouped has 2 record points"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_refused(rng, call, message):
+    with pytest.raises(InputError, match=message) as error:
+        call(three(rng))
+    assert "\n" not in str(error.value)
+
+
+def test_growth_is_the_slope_of_logarithms_with_a_jackknife(rng):
+    t = 10.0 * np.arange(1, 31)
+    curves = rng.gamma(3.0, size=(1, 25, 1)) * t**0.7
+    result = Result({"a": made.trials({"regret": curves})})
+    (row,) = result.growth(since=0.2)
+    assert row.exponent.mean == pytest.approx(0.7, abs=1e-12)
+    assert row.exponent.high - row.exponent.low < 1e-9  # every mean of such curves has that exponent
+    curves = curves * (1.0 + 0.2 * rng.normal(size=curves.shape))
+    late = t >= 0.2 * t[-1]
+
+    def slope(rows):
+        return np.polyfit(np.log(t[late]), np.log(rows.mean(axis=0)[late]), 1)[0]
+
+    without = [slope(np.delete(curves[0], i, axis=0)) for i in range(25)]
+    half = stats.t.ppf(0.975, 24) * np.sqrt(24 / 25 * np.sum((np.asarray(without) - np.mean(without)) ** 2))
+    (row,) = Result({"a": made.trials({"regret": curves})}).growth(since=0.2)
+    assert tuple(row.exponent[:3]) == pytest.approx(
+        (slope(curves[0]), *(slope(curves[0]) + half * np.asarray([-1, 1])))
+    )
+    (row,) = Result({"a": made.trials({"regret": -curves})}).growth()
+    assert np.isnan(row.exponent.mean) and row.exponent.high == np.inf
+
+
+def test_time_to_a_threshold_is_the_first_record_point(rng):
+    values = np.asarray([[9.0, 5.0, 1.0], [9.0, 1.0, 5.0], [9.0, 9.0, 9.0], [0.0, 9.0, 9.0]])[None]
+    result = Result({"a": made.trials({"loss": values})})
+    (row,) = result.time_to("loss", 1.0)
+    np.testing.assert_array_equal(row.rounds, [30, 20, np.inf, 10])
+    assert row.share.mean == 0.75 and row.median.mean == 20 and row.median.high == np.inf  # four trials say little
+    (row,) = result.time_to("loss", 9.0, above=True)
+    np.testing.assert_array_equal(row.rounds, [10, 10, 10, 20])
+    assert "loss >= 9" in str(result.time_to("loss", 9.0, above=True))
+
+
+def test_the_interval_of_a_median_covers(rng):
+    """At least the level (orders of a binomial), and not far above."""
+    inside = 0
+    for _ in range(2000):
+        found = growth._median(rng.exponential(size=41), 0.9)
+        inside += bool(found.low <= np.log(2.0) <= found.high)
+    assert 0.9 - 5 * 0.0067 < inside / 2000 < 0.9 + 0.06
+
+
+def test_a_result_in_words(rng):
+    points = [{"rate": r, "environment.df": d} for r in (0.1, 0.2) for d in (2.0, 3.0)]
+    swept = made.trials({"regret": rng.gamma(2.0, size=(4, 30, 12)).cumsum(2)}, points)
+    result = Result({"a": swept}, {"base_seed": 3, "started_unix_s": 0.0})
+    text = describe.text(result)
+    for part in (
+        "a: 4 points x 30 seeds",
+        "seeds: 0 to 29",
+        "swept: rate, environment.df",
+        "1970-01-01",
+        "base_seed: 3",
+    ):
+        assert part in text
+    said = describe.analysis(result, None, 9.0, 0.95)
+    assert said.count("best points") == 2 and "environment.df = 2" in said  # one choice for each environment
+    assert "pairs of these: at least two labels" in said and "regret <= 9" in said

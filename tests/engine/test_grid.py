@@ -1,0 +1,141 @@
+"""Grids: products, fields that move together, static fields, one grid per label."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import pytree
+from jaxbandits.programs import compilation
+from jaxbandits.simulation import Grid, compare, product, simulate, sweep, zip_fields
+from tests.toys import Noisy, Shrink, Slow, Vectors
+
+QUIET = {"progress": False, "width": 32}
+
+
+def test_sweep_is_the_product_and_reaches_environment_fields():
+    grid = {"rate": [0.1, 0.5], "environment.scale": [0.0, 1.0, 2.0]}
+    trials = sweep(Shrink(), Noisy(), 4, 5, grid=grid, record_points=2, **QUIET)["Shrink"]
+    assert trials.get("loss").shape == (6, 5, 2)
+    assert trials.points[0] == {"rate": 0.1, "environment.scale": 0.0} and trials.points[5]["rate"] == 0.5
+    quiet = [h for h, point in enumerate(trials.points) if point["environment.scale"] == 0.0]
+    for h in quiet:
+        keep = 1.0 - trials.points[h]["rate"]
+        np.testing.assert_allclose(trials.final("loss")[h], sum(keep**k for k in range(4)))
+    listed = sweep(Shrink(), Noisy(), 4, 5, grid=[{"rate": 0.5}, {"rate": 0.25}], **QUIET)
+    np.testing.assert_allclose(listed.final("loss")[:, 0], [1.875, 2.734375])
+
+
+@pytest.mark.parametrize("seeds", [3, 64])  # all points in a batch; two batches a point, which share what they are
+def test_points_of_a_sweep_are_the_runs_of_their_values(seeds):
+    grid = {"rate": [0.2, 0.7], "environment.scale": [1, 2]}
+    swept = sweep(Shrink(), Noisy(), 9, seeds, grid=grid, **QUIET)["Shrink"]
+    for h, point in enumerate(swept.points):
+        alone = simulate(Shrink(rate=point["rate"]), Noisy(scale=point["environment.scale"]), 9, seeds, **QUIET)
+        for metric in swept.metrics:
+            np.testing.assert_array_equal(swept.get(metric)[h], alone.get(metric)[0])
+
+
+def test_products_and_zips_combine():
+    assert zip_fields({"a": [1, 2], "algorithm.b": np.array([0.5, 0.25])}) == [{"a": 1, "b": 0.5}, {"a": 2, "b": 0.25}]
+    assert product({"a": [1, 2], "c": 3.0}) == [{"a": 1, "c": 3.0}, {"a": 2, "c": 3.0}]
+    assert product({"c": ["x", "y"]}, zip_fields({"a": [1, 2], "b": [3, 4]})) == [
+        {"c": c, "a": a, "b": b} for c in ("x", "y") for a, b in ((1, 3), (2, 4))
+    ]
+
+
+def test_static_fields_have_a_program_each_and_one_label():
+    grid = product({"work": [3, 1, 2]}, {"environment.scale": [0.0, 1.0]})
+    trials = sweep(Slow(), Noisy(), 6, 3, grid=grid, record_points=2, **QUIET)["Slow"]
+    assert trials.points == tuple(grid)
+    for h, point in enumerate(grid):
+        alone = simulate(
+            Slow(work=point["work"]), Noisy(scale=point["environment.scale"]), 6, 3, record_points=2, **QUIET
+        )
+        for metric in trials.metrics:
+            np.testing.assert_array_equal(trials.get(metric)[h], alone.get(metric)[0])
+    assert len(np.unique(trials.final("newest")[:, 0])) == 3
+    other = sweep(Slow(), Noisy(), 6, 3, grid={"work": [2], "environment.scale": [0.0]}, record_points=2, **QUIET)[
+        "Slow"
+    ]
+    # Points are not part of it, so that results can be merged; of programs, those of equal static values are equal.
+    assert other.spec | {"programs": None} == trials.spec | {"programs": None}
+    assert other.spec["programs"].items() < trials.spec["programs"].items() and len(trials.spec["programs"]) == 3
+    assert len(trials.timing["ns_per_round"]) == 3 and trials.timing["rounds"] == 6 * 3 * 6
+    interleaved = sweep(
+        Slow(), Noisy(), 6, 3, grid={"environment.scale": [0.0, 1.0], "work": [1, 2]}, record_points=2, **QUIET
+    )["Slow"]
+    assert [tuple(point.values()) for point in interleaved.points] == [(0.0, 1), (0.0, 2), (1.0, 1), (1.0, 2)]
+    np.testing.assert_array_equal(interleaved.final("loss")[2], trials.final("loss")[3])
+
+
+def test_every_label_has_its_own_grid():
+    result = compare(
+        {"many": Grid(Shrink(), {"rate": [0.1, 0.2, 0.3]}), "one": Shrink(), "slow": Grid(Slow(), {"work": [1, 2]})},
+        Noisy(scale=1.0), 5, 4, record_points=2, **QUIET,
+    )  # fmt: skip
+    assert {label: len(result[label].points) for label in result} == {"many": 3, "one": 1, "slow": 2}
+    assert result["one"].points == ({},)
+    listed = compare(
+        [Grid(Shrink(), {"rate": [0.1, 0.2, 0.3]}), Slow()], Noisy(scale=1.0), 5, 4, record_points=2, **QUIET
+    )
+    np.testing.assert_array_equal(listed.get("loss", "Shrink"), result.get("loss", "many"))
+
+
+def test_a_traced_grid_compiles_one_program():
+    simulate(Shrink(), Noisy(), 7, 2, record_points=3, **QUIET)
+    before = compilation.compiled_count()
+    sweep(Shrink(), Noisy(), 7, 2, grid={"rate": [0, 1, 0.5]}, record_points=3, **QUIET)  # whole numbers too
+    assert compilation.compiled_count() == before
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"rat": [0.1]}, "Shrink has no field 'rat'; it has: rate, start"),
+        ({"environment.nothing": [0.1]}, "Noisy has no field 'nothing'"),
+        ({"rate.deeper": [0.1]}, "float has no field 'deeper'; it has none"),
+        ({}, "at least one field"),
+        ([], "at least one point"),
+        ({"rate": []}, "at least one value"),
+        ({"rate": ["a"]}, "must be a number"),
+        ({"rate": [[0.1]]}, "must be numbers"),
+        ({"rate": [None]}, "must be numbers"),
+        ({3: [0.1]}, "names fields by text"),
+        (3, "a grid must map fields to lists of values, or be a list of points"),
+        ("rate", "a grid must map fields to lists of values, or be a list of points"),
+        ({"rate": [0.1], "algorithm.rate": [0.2]}, "names one field twice: 'rate'"),
+        ({"rate": [0.1, 7.0]}, "must lie in"),
+        ([{"rate": 0.1}, {"start": 0.1}], "same fields"),
+    ],
+)
+def test_bad_grids_are_one_clear_line(grid, message):
+    with pytest.raises(InputError, match=message) as error:
+        sweep(Shrink(), Noisy(), 5, 2, grid=grid, **QUIET)
+    assert "\n" not in str(error.value)
+
+
+def test_shared_data_static_ranges_and_unequal_zips_are_refused():
+    environment = Vectors(table=np.ones((2, 3)))
+    with pytest.raises(InputError, match=r"environment.table is shared data .* no grid over it"):
+        sweep(Shrink(), environment, 5, 2, grid={"environment.table": [1.0]}, **QUIET)
+    with pytest.raises(InputError, match=r"Slow.work must lie in \[1, inf\), got 0"):
+        sweep(Slow(), Noisy(), 5, 2, grid={"work": [1, 0]}, **QUIET)
+    with pytest.raises(InputError, match=r"Slow.work must be a whole number"):
+        sweep(Slow(), Noisy(), 5, 2, grid={"work": [1.5]}, **QUIET)
+    with pytest.raises(InputError, match="equally many values, got a: 2, b: 1"):
+        zip_fields({"a": [1, 2], "b": [1]})
+    with pytest.raises(InputError, match="product needs at least one grid"):
+        product()
+    with pytest.raises(InputError, match="names one field twice: 'a'"):
+        product({"a": [1]}, {"a": [2]})
+
+
+def test_programs_whose_metrics_differ_are_not_joined():
+    @pytree
+    class Sized(Slow):
+        def recommend(self, state):
+            return jnp.ones(self.work) * state
+
+    with pytest.raises(InputError, match=r"metrics or their shapes differ between .* labels of their own"):
+        sweep(Sized(), Noisy(), 5, 2, grid={"work": [1, 2]}, **QUIET)

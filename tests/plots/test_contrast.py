@@ -1,0 +1,85 @@
+"""Figures over swept fields."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from jaxbandits.analysis import pairs
+from jaxbandits.base.errors import InputError
+from jaxbandits.plots import curves
+from jaxbandits.results.result import Result
+from tests.results import made
+
+POINTS = [{"environment.df": d, "environment.dim": n} for d in (2.0, 30.0) for n in (2, 5)]
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def result(rng):
+    base = rng.gamma(2.0, size=(4, 30, 3)).cumsum(2)
+    better = base - np.asarray([5.0, 5.0, -5.0, 0.0])[:, None, None] + 0.1 * rng.normal(size=base.shape)
+    return Result({"a": made.trials({"regret": better}, POINTS), "b": made.trials({"regret": base}, POINTS)})
+
+
+def test_a_contrast_over_one_field_shows_paired_differences(result):
+    ax = result.contrast("a", "b", x="environment.df", points={"environment.dim": 2})
+    (line,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert line.get_xdata().tolist() == [2.0, 30.0] and line.get_ydata() == pytest.approx([-5.0, 5.0], abs=0.1)
+    difference = result.final(label="a")[0] - result.final(label="b")[0]
+    (segments,) = [bars.get_segments() for bars in ax.containers[0].lines[2]]
+    assert segments[0][:, 1] == pytest.approx(pairs.skewed(difference, 0.05 / 2)[1:3])  # two points are drawn
+    assert ax.get_xscale() == "log" and ax.get_ylabel() == "mean regret: a - b"
+
+
+def test_a_contrast_over_two_fields_marks_what_is_open(result):
+    ax = result.contrast("a", "b", x="environment.df", y="environment.dim")
+    shown = ax.images[0].get_array()
+    np.testing.assert_allclose(shown, [[-5.0, 5.0], [-5.0, 0.0]], atol=0.1)
+    assert [(text.get_text(), text.get_position()) for text in ax.texts] == [("?", (1, 1))]
+    assert ax.images[0].get_clim()[0] == -ax.images[0].get_clim()[1]
+
+
+def test_sensitivity_is_a_curve_per_label_and_other_fields(result):
+    ax = result.sensitivity("regret", "environment.df")
+    labels = ax.get_legend_handles_labels()[1]
+    assert labels == [f"{k} (environment.dim={n})" for k in "ab" for n in (2, 5)]
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), result.final(label="a")[[1, 3]].mean(1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.contrast("a", "b", x="environment.df"), r"several points have environment.df=2.0: choose with"),
+        (lambda r: r.contrast("a", "b", x="environment.dfs"), "did you mean 'environment.df'"),
+        (lambda r: r.contrast("a", "c", x="environment.df"), "unknown label 'c'"),
+        (
+            lambda r: Result({"a": r["a"], "b": r["b"].at([0])}).contrast("a", "b", x="environment.df"),
+            "the same points",
+        ),
+        (lambda r: r.sensitivity("regret", "rate"), "unknown swept field 'rate'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(result, call, message):
+    with pytest.raises(InputError, match=message):
+        call(result)
+    assert not plt.get_fignums()
+
+
+def test_bands_of_quantities_that_are_never_negative_are_not_either(rng):
+    skewed = made.trials({"regret": rng.gamma(0.05, size=(1, 5, 3)), "gain": rng.normal(size=(1, 5, 3))})
+    low = {}
+    for metric in ("regret", "gain"):
+        (band,) = Result({"a": skewed}).plot(metric).collections
+        low[metric] = band.get_paths()[0].vertices[:, 1].min()
+    assert low["regret"] == 0.0 > low["gain"]
+
+
+def test_sixteen_curves_have_colours_of_their_own():
+    looks = [curves.look(i) for i in range(64)]
+    assert len({look["color"] for look in looks[:16]}) == 16
+    assert len({(look["color"], look["linestyle"], look["marker"]) for look in looks}) == 64

@@ -1,0 +1,199 @@
+"""Curves and heat maps: what is drawn, and what is refused."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.plots import curves
+from jaxbandits.results.result import Result
+from tests.results import made
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def _names(ax):
+    return ax.get_legend_handles_labels()[1]
+
+
+def test_one_labelled_curve_with_a_band_per_label_and_point(rng):
+    values = rng.gamma(2.0, size=(2, 60, 5)).cumsum(2)
+    points = [{"rate": 0.1}, {"rate": 0.25}]
+    a = made.trials({"loss": values}, points, units={"loss": "points"})
+    result = Result({"a": a, "b": made.trials({"loss": values[:1, :40, :3]})})
+    for band in ("mean", "quantile"):
+        ax = result.plot("loss", band=band)
+        assert _names(ax) == ["a (rate=0.1)", "a (rate=0.25)", "b [40 seeds]"]
+        np.testing.assert_array_equal(ax.lines[1].get_xdata(), a.record_points)
+        np.testing.assert_array_equal(ax.lines[2].get_xdata(), [10, 20, 30])
+        centre = values[1].mean(0) if band == "mean" else np.median(values[1], 0)
+        np.testing.assert_allclose(ax.lines[1].get_ydata(), centre)
+        assert len(ax.collections) == 3
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("round", "loss (points)")
+        assert ax.get_legend().get_title().get_text() == f"{curves.BANDS[band]}\n60 seeds"
+
+
+def test_failed_trials_are_left_out_and_named():
+    values = np.ones((1, 60, 2))
+    values[0, :3, 1] = np.nan
+    ax = Result({"a": made.trials({"loss": values})}).plot()
+    assert _names(ax) == ["a [3 failed]"] and ax.lines[0].get_ydata().tolist() == [1.0, 1.0]
+
+
+def test_entries_against_the_same_entries_of_another_metric(rng):
+    """Risks of single groups against the rows drawn from each."""
+    risk, drawn = rng.normal(size=(1, 60, 4, 3)), rng.integers(1, 9, size=(1, 60, 4, 3)).cumsum(2).astype(float)
+    axes = {"risk": ("group",), "drawn": ("group",), "spent": ("coin",)}
+    result = Result({"a": made.trials({"risk": risk, "drawn": drawn, "spent": drawn[..., :2]}, axes=axes)})
+    for group, line in enumerate(result.plot("risk", x="drawn").lines):
+        np.testing.assert_allclose(line.get_xdata(), drawn[0, :, :, group].mean(0))
+        np.testing.assert_allclose(line.get_ydata(), risk[0, :, :, group].mean(0))
+    np.testing.assert_allclose(result.plot("risk", x="drawn", group=2).lines[0].get_xdata(), drawn[0, ..., 2].mean(0))
+    with pytest.raises(InputError, match="or have the axes of 'risk'; 'spent' has axes coin"):
+        result.plot("risk", x="spent")
+
+
+def test_any_recorded_scalar_is_an_abscissa(rng):
+    samples = rng.integers(1, 9, size=(1, 60, 4)).cumsum(2).astype(float)
+    loss = rng.normal(size=(1, 60, 4))
+    loss[0, 7, 2] = np.inf
+    trials = made.trials(
+        {"loss": loss, "samples": samples, "risk": np.zeros((1, 60, 4, 2))}, units={"samples": "draws"}
+    )
+    result = Result({"a": trials})
+    ax = result.plot("loss", x="samples")
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), np.delete(samples[0], 7, axis=0).mean(0))
+    assert ax.get_xlabel() == "samples (draws)"
+    assert np.isfinite(result.plot("samples", x="loss").lines[0].get_xdata()).all()
+    for x, message in (
+        ("sample", "unknown abscissa 'sample'; did you mean 'samples'"),
+        ("risk", "must be a scalar metric or have the axes of 'loss'; 'risk' has axes risk_0"),
+        (3, "unknown abscissa 3"),
+        (np.ones(3), "unknown abscissa"),
+    ):
+        with pytest.raises(InputError, match=message):
+            result.plot("loss", x=x)
+    other = Result({"a": trials, "b": made.trials({"loss": loss})})
+    with pytest.raises(InputError, match="b did not measure 'samples'"):
+        other.plot("loss", x="samples")
+
+
+def test_every_entry_of_a_vector_metric_or_the_one_asked_for():
+    result = made.result()
+    ax = result.plot("risk")
+    assert _names(ax) == ["grouped (group 0)", "grouped (group 1)", "grouped (group 2)"]
+    assert len({line.get_color() for line in ax.lines}) == 3
+    ax = result.plot("risk", group=-1)
+    assert _names(ax) == ["grouped (group 2)"]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), result.get("risk", "grouped")[0, :, :, 2].mean(0))
+
+
+def test_labels_and_points_are_selected_and_colours_stay():
+    result = made.result()
+    ax = result.plot()
+    colours = {name: line.get_color() for name, line in zip(_names(ax), ax.lines, strict=True)}
+    ax = result.plot(algorithms=["grouped"])
+    assert [line.get_color() for line in ax.lines] == [colours["grouped [4 seeds]"]]
+    assert _names(ax) == ["grouped"]
+    for points in ({"rate": [0.1, 0.4]}, [0, 2]):  # of labels that sweep; another one keeps its point
+        assert _names(result.plot(points=points)) == ["swept (rate=0.1)", "swept (rate=0.4)", "grouped [4 seeds]"]
+    with pytest.raises(InputError, match="points cannot be chosen: grouped sweeps nothing"):
+        result.plot(algorithms=["grouped"], points={"rate": 0.1})
+
+
+def test_line_settings_overrule_ours_under_any_name():
+    (line,) = made.result().plot(algorithms=["grouped"], c="red", linewidth=3, ls=":").lines
+    assert (line.get_color(), line.get_linewidth(), line.get_linestyle()) == ("red", 3, ":")
+
+
+def test_axes_are_drawn_into():
+    ax = plt.figure().add_subplot()
+    assert made.result().plot(ax=ax) is ax and len(ax.lines) == 4
+
+
+def test_too_many_curves_are_refused_at_once():
+    points = [{"rate": float(i)} for i in range(1000)]
+    result = Result({"a": made.trials({"loss": np.zeros((1000, 2, 3))}, points)})
+    with pytest.raises(InputError, match=r"1,000 curves .*`best`.*`heatmap`.*`algorithms=`"):
+        result.plot()
+    assert not plt.get_fignums()  # nothing was begun
+    assert len(result.plot(points=range(curves.MOST_CURVES)).lines) == curves.MOST_CURVES
+    with pytest.raises(InputError, match="21 curves"):
+        result.plot(points=range(curves.MOST_CURVES + 1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"metric": "los"}, "did you mean 'loss'"),
+        ({"band": "std"}, "band must be one of mean, quantile, got 'std'"),
+        ({"band": ["mean"]}, "band must be one of"),
+        ({"algorithms": "swept"}, "algorithms must be a list of labels"),
+        ({"algorithms": []}, "algorithms must be a list of labels"),
+        ({"algorithms": ["swep"]}, "did you mean 'swept'"),
+        ({"algorithms": ["grouped"], "metric": "loss"}, "grouped did not measure 'loss'"),
+        ({"algorithms": ["swept"], "points": {"rat": 1}}, "did you mean 'rate'"),
+        ({"ax": 3}, "ax must be matplotlib axes, got int"),
+        ({"colour": "red"}, "neither an axis of the metric nor a line setting"),
+        ({"linewidth": "thick"}, "neither an axis of the metric nor a line setting"),
+        ({"color": 3}, "line setting: 3 is not a valid value for color"),
+        ({"metric": "risk", "grup": 1}, "neither an axis of the metric nor a line setting"),
+        ({"metric": "risk", "group": 3}, "group must be an index below 3"),
+    ],
+)
+def test_bad_settings_are_one_clear_line(settings, message):
+    with pytest.raises(InputError, match=message) as error:
+        made.result().plot(**settings)
+    assert "\n" not in str(error.value)
+
+
+def _grid(rng):
+    points = [{"rate": r, "scale": s} for s in (3.0, 1.0) for r in (0.1, 0.2, 0.4)]
+    return made.trials({"loss": rng.normal(size=(6, 8, 2)), "risk": rng.normal(size=(6, 8, 2, 3))}, points)
+
+
+def test_heat_maps_show_means_at_the_horizon(rng):
+    trials = _grid(rng)
+    trials.values["loss"][2, 5] = np.nan
+    ax = Result({"a": trials}).heatmap("loss", "rate", "scale")
+    shown = ax.images[0].get_array()
+    assert shown.shape == (2, 3)
+    assert shown[1, 0] == pytest.approx(trials.final("loss")[0].mean())  # rate 0.1, scale 3: upper left
+    assert shown[1, 2] == pytest.approx(np.delete(trials.final("loss")[2], 5).mean())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rate", "scale")
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["1", "3"]
+    assert Result({"a": trials}).heatmap("loss").get_xlabel() == ax.get_xlabel()  # there are only two
+    entry = Result({"a": trials}).heatmap("risk", "rate", "scale", risk_0=2).images[0].get_array()
+    assert entry[0, 0] == pytest.approx(trials.final("risk")[3, :, 2].mean())
+
+
+def test_cells_without_trials_are_blank(rng):
+    trials = made.trials({"loss": rng.normal(size=(2, 8, 2))}, [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}])
+    shown = Result({"x": trials}).heatmap("loss", "a", "b").images[0].get_array()
+    assert np.ma.getmaskarray(shown).tolist() == [[False, True], [True, False]]
+
+
+def test_heat_maps_refuse_what_is_not_two_fields(rng):
+    points = [{"rate": r, "scale": s, "df": d} for r in (0.1, 0.2) for s in (1.0, 2.0) for d in (2.0, 3.0)]
+    result = Result({"a": made.trials({"loss": rng.normal(size=(8, 4, 2))}, points)})
+    with pytest.raises(InputError, match=r"points of one cell differ in df: choose with points={field: value}"):
+        result.heatmap("loss", "rate", "scale")
+    assert result.heatmap("loss", "rate", "scale", points={"df": 3.0}).images[0].get_array().count() == 4
+    with pytest.raises(InputError, match="needs two swept fields, first and second; there are: rate, scale, df"):
+        result.heatmap()
+    for arguments, settings, message in (
+        (("loss", "rat", "scale"), {}, "did you mean 'rate'"),
+        (("loss", "rate", "rate"), {}, "two different fields"),
+        (("los", "rate", "scale"), {}, "did you mean 'loss'"),
+        (("loss", "rate", "scale"), {"label": "b"}, "unknown label 'b'"),
+        (("loss", "rate", "scale"), {"group": 1}, "no axis 'group'"),
+        (("loss", "rate", "scale"), {"points": {"df": 9.0}}, "no point has df=9.0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            result.heatmap(*arguments, **settings)
+    with pytest.raises(InputError, match="'risk' has 3 entries; name one: risk_0"):
+        Result({"a": _grid(rng)}).heatmap("risk", "rate", "scale")

@@ -1,0 +1,35 @@
+"""Code of others is traced without JAX's caches, that of this package with them where they may serve."""
+
+import jax
+import pytest
+
+from jaxbandits import armed
+from jaxbandits.programs.cached_traces import ignore_cached_traces, own_code
+from tests.toys import Shrink
+
+OWN, FOREIGN = armed.UCB1(n_arms=2), Shrink()
+
+
+@pytest.mark.parametrize(
+    ("serve_own_code", "objects", "times"),
+    [(True, [OWN], 0), (True, [], 0), (True, [OWN, FOREIGN], 1), (False, [OWN], 1)],
+)
+def test_caches_serve_own_code_where_they_may(serve_own_code, objects, times):
+    traced = []
+    jitted = jax.jit(lambda x: (traced.append(1), x + 1.0)[1])
+    with ignore_cached_traces(serve_own_code=False):
+        pass  # the first one in a process adds a setting to JAX, with which its caches begin anew
+    jitted.trace(1.0)
+    traced.clear()
+    with ignore_cached_traces(serve_own_code=serve_own_code), own_code(*objects):
+        jitted.trace(1.0)
+    assert len(traced) == times
+
+
+def test_without_a_trace_anew_nothing_changes():
+    traced = []
+    jitted = jax.jit(lambda x: (traced.append(1), x + 1.0)[1])
+    for _ in range(2):
+        with own_code(OWN):
+            jitted.trace(1.0)
+    assert len(traced) == 1
