@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jaxbandits.base.pytree import pytree as pytree
     from jaxbandits.base.pytree import shared as shared
     from jaxbandits.base.pytree import static as static
-    from jaxbandits.base.registry import Entry as Entry
+    from jaxbandits.catalogue import Entry as Entry
     from jaxbandits.catalogue import from_spec as from_spec
     from jaxbandits.catalogue import register_part as register_part
     from jaxbandits.catalogue import to_spec as to_spec

@@ -1,23 +1,28 @@
-"""Every name that a specification may use: ALGORITHMS, ENVIRONMENTS, and PARTS, what these are made of, written out.
+"""Catalogue: the name of every class and function that a specification may use. It imports none of them.
 
 `to_spec(OFUL(dim=2))` is `{"type": "linear/oful", "dim": 2, "noise_scale": 1.0, ...}`, and
 `from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5})` is `OFUL(dim=2, ridge=0.5)`.
 
-Reading a name imports what it stands for and nothing else. Writing one imports nothing, for every run does it: an
-algorithm or environment of this package is called after its file, `linear/oful` in `algorithms/linear/oful.py`, and
-parts are looked for in modules that are loaded already.
+An algorithm or environment is named after its file: `linear/oful` is the class in `algorithms/linear/oful.py`. What
+these are made of has a row in `PARTS`; `optax/adam` is a transformation of `optax` or `optax.contrib`. A class is
+imported when its name is looked up.
 """
 
+import functools
+import importlib
 import sys
-from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
-from typing import Any
+import warnings
+from collections import ChainMap, UserDict
+from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping
+from importlib import metadata
+from inspect import isfunction
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.base import lazy, registry, spec
-from jaxbandits.base.errors import InputError
-from jaxbandits.base.registry import Entry
+from jaxbandits.base import lazy, spec
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.versions import ENTRY_POINTS
 
 FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
 
@@ -64,77 +69,156 @@ PARTS: dict[str, Any] = {
     "estimator/one_point": "jaxbandits.algorithms.coco.one_point:OnePoint",
     "estimator/two_point": "jaxbandits.algorithms.coco.two_point:TwoPoint",
     "estimator/hvt": "jaxbandits.algorithms.linear.hvt_estimator:HvtEstimator",
-    # What OptaxLearner may be made of.
     "optax/decaying_sgd": "jaxbandits.algorithms.oco.optax_learner:decaying_sgd",
     "optax/dog_from_distance": "jaxbandits.algorithms.oco.optax_learner:dog_from_distance",
     "optax/dowg_from_distance": "jaxbandits.algorithms.oco.optax_learner:dowg_from_distance",
     "optax/mechanized_sgd": "jaxbandits.algorithms.oco.optax_learner:mechanized_sgd",
-    "optax/adabelief": "optax:adabelief",
-    "optax/adadelta": "optax:adadelta",
-    "optax/adagrad": "optax:adagrad",
-    "optax/adam": "optax:adam",
-    "optax/adamax": "optax:adamax",
-    "optax/adamaxw": "optax:adamaxw",
-    "optax/adamw": "optax:adamw",
-    "optax/adan": "optax:adan",
-    "optax/amsgrad": "optax:amsgrad",
-    "optax/fromage": "optax:fromage",
-    "optax/lamb": "optax:lamb",
-    "optax/lars": "optax:lars",
-    "optax/lbfgs": "optax:lbfgs",
-    "optax/lion": "optax:lion",
-    "optax/nadam": "optax:nadam",
-    "optax/nadamw": "optax:nadamw",
-    "optax/noisy_sgd": "optax:noisy_sgd",
-    "optax/novograd": "optax:novograd",
-    "optax/optimistic_adam": "optax:optimistic_adam",
-    "optax/optimistic_gradient_descent": "optax:optimistic_gradient_descent",
-    "optax/polyak_sgd": "optax:polyak_sgd",
-    "optax/radam": "optax:radam",
-    "optax/rmsprop": "optax:rmsprop",
-    "optax/rprop": "optax:rprop",
-    "optax/sgd": "optax:sgd",
-    "optax/sign_sgd": "optax:sign_sgd",
-    "optax/sm3": "optax:sm3",
-    "optax/yogi": "optax:yogi",
-    "optax/acprop": "optax.contrib:acprop",
-    "optax/ademamix": "optax.contrib:ademamix",
-    "optax/adopt": "optax.contrib:adopt",
-    "optax/cocob": "optax.contrib:cocob",
-    "optax/dadapt_adamw": "optax.contrib:dadapt_adamw",
-    "optax/dog": "optax.contrib:dog",
-    "optax/dowg": "optax.contrib:dowg",
-    "optax/madgrad": "optax.contrib:madgrad",
-    "optax/momo": "optax.contrib:momo",
-    "optax/momo_adam": "optax.contrib:momo_adam",
-    "optax/muon": "optax.contrib:muon",
-    "optax/prodigy": "optax.contrib:prodigy",
-    "optax/schedule_free_adamw": "optax.contrib:schedule_free_adamw",
-    "optax/schedule_free_sgd": "optax.contrib:schedule_free_sgd",
-    "optax/sophia": "optax.contrib:sophia",
 }
+_OPTAX = "optax/"  # prefix of the functions of these modules that make a transformation
+_OPTAX_MODULES = ("optax", "optax.contrib")
+
+
+class Entry(NamedTuple):
+    """Registered class, with what the tools need to list and check it.
+
+    Attributes:
+      cls: the class.
+      example: a small concrete instance that the contract tests run.
+      source: paper or origin, one line.
+      environments: for an algorithm, names of the environments whose examples fit `example`; empty for environments.
+    """
+
+    cls: type
+    example: Any
+    source: str
+    environments: tuple[str, ...] = ()
+
+    @classmethod
+    def from_class(cls, registered: Any) -> "Entry":
+        """Describe a class that has `source`, `example()` and, for an algorithm, `environments`."""
+        environments = getattr(registered, "environments", ())
+        return cls(cls=registered, example=registered.example(), source=registered.source, environments=environments)
+
+
+class Registry(UserDict[str, Entry]):
+    """Lazy mapping from name to entry: a class is imported, and its example made, on first access.
+
+    Args:
+      entries: for each name its entry, or the place of its class, `module:name`.
+      room: package whose families list further classes, and to which installed packages add theirs by entry points;
+        both are looked for on first access.
+    """
+
+    def __init__(self, entries: Mapping[str, Entry | str] | None = None, room: str = "") -> None:
+        self._rows: dict[str, Any] = dict(entries or {})
+        self._room = room
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Entries, and the places of classes that are not imported yet."""
+        if self._room:
+            room, self._room = self._room, ""  # first: an entry point may register itself
+            self._rows |= places(room, FAMILIES)
+            discover(self, room)
+        return self._rows
+
+    def __getitem__(self, name: str) -> Entry:
+        entry = self.data[name]
+        if isinstance(entry, str):
+            entry = self.data[name] = Entry.from_class(lazy.load(entry))
+        return entry
+
+    def registered_name(self, cls: Any) -> str | None:
+        """Return the name of a class among the entries that exist; None if it has none."""
+        rows = self._rows.items()
+        return next((name for name, entry in rows if isinstance(entry, Entry) and entry.cls is cls), None)
+
+
+def places(room: str, families: Iterable[str]) -> dict[str, str]:
+    """Return the place `module:name` of every class that the family packages of a room list, by `family/file`."""
+    packages = [f"{room}.{family}" for family in families if lazy.exists(f"{room}.{family}")]
+    listed = [place for package in packages for place in lazy.declared_imports(package).values()]
+    return {place.partition(":")[0].removeprefix(f"{room}.").replace(".", "/"): place for place in listed}
+
+
+def discover(registry: MutableMapping[str, Entry], group: str) -> None:
+    """Add the entry points of installed packages in a group, each an `Entry` called `family.name`.
+
+    An entry point that cannot be loaded is left out with a warning: a broken package must not break this one.
+    """
+    for point in metadata.entry_points(group=group):
+        try:
+            _register(registry, point.name.replace(".", "/", 1), point.load())
+        except Exception as error:  # whatever another package's import raises
+            owner = "" if point.dist is None else f" of {point.dist.name}"
+            reason = " ".join(str(error).split())[:200]
+            warnings.warn(
+                f"entry point {point.name}{owner} is left out: {type(error).__name__}: {reason}", stacklevel=2
+            )
+
+
+ALGORITHMS = Registry(room=ENTRY_POINTS[0])
+ENVIRONMENTS = Registry(room=ENTRY_POINTS[1])
+
+
+def register_algorithm(name: str, entry: Entry) -> None:
+    """Register your own algorithm under `family/name`, for every tool that looks names up.
+
+    Raises:
+      InputError: when the name is taken or not of the form `family/name`, or the entry is not an `Entry` that fits.
+    """
+    _register(ALGORITHMS, name, entry)
+
+
+def register_environment(name: str, entry: Entry) -> None:
+    """Register your own environment under `family/name`.
+
+    Raises:
+      InputError: when the name is taken or not of the form `family/name`, or the entry is not an `Entry` that fits.
+    """
+    _register(ENVIRONMENTS, name, entry)
 
 
 def register_part(name: str, part: Any) -> None:
-    """Add a class or function of your own, under `family/name`, to what specifications can name and read back.
+    """Register your own class or function, which algorithms and environments are made of, under `family/name`.
 
     Raises:
-      InputError: when the name is taken or malformed, or the part is neither class nor function.
+      InputError: when the name is taken or not of the form `family/name`, or the part is neither class nor function.
     """
-    registry.register_part(PARTS, name, part)
+    _check_name(PARTS, name)
+    if not callable(part) or not hasattr(part, "__qualname__"):
+        raise InputError(f"part must be a class or a function, got {format_value(part)}")
+    PARTS[name] = part
+
+
+def _register(registry: MutableMapping[str, Entry], name: str, entry: Entry) -> None:
+    _check_name(registry, name)
+    if not isinstance(entry, Entry):
+        raise InputError(f"entry must be an Entry(cls, example, source), got {format_value(entry)}")
+    if not isinstance(entry.cls, type) or not isinstance(entry.example, entry.cls):
+        raise InputError(
+            f"entry.cls must be a class and entry.example an instance of it, got {format_value(entry.cls)}"
+        )
+    if not isinstance(entry.source, str) or not isinstance(entry.environments, tuple):
+        raise InputError("entry.source must be text and entry.environments a tuple of names")
+    registry[name] = entry
+
+
+def _check_name(table: Container[str], name: Any) -> None:
+    if not isinstance(name, str) or name.count("/") != 1 or not all(name.split("/")):
+        raise InputError(f"name must have the form 'family/name', got {format_value(name)}")
+    if name in table:
+        raise InputError(f"name {name!r} is registered already")
 
 
 class Names(Mapping[str, Any]):
-    """Name to class or function of all tables, with what was registered since; imported when it is looked up.
+    """Mapping from every name to its class or function, which is imported on access.
 
     Raises:
       InputError: when one name was given to two things.
     """
 
     def __init__(self) -> None:
-        from jaxbandits.algorithms import ALGORITHMS
-        from jaxbandits.environments import ENVIRONMENTS
-
         tables = (ALGORITHMS, ENVIRONMENTS, PARTS)
         self._tables = ChainMap[str, Any](*tables)
         if len(self._tables) < sum(map(len, tables)):
@@ -142,30 +226,48 @@ class Names(Mapping[str, Any]):
             raise InputError(f"the name {name!r} was registered twice, for things of different kinds")
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self._tables and isinstance(name, str) and name.startswith(_OPTAX):
+            return optax_functions()[name]
         found = self._tables[name]
         if isinstance(found, Entry):
             return found.cls
         return lazy.load(found) if isinstance(found, str) else found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
+        return iter({**dict.fromkeys(self._tables), **optax_functions()})
 
     def __len__(self) -> int:
-        return len(self._tables)
+        return sum(1 for _ in self)
+
+
+@functools.cache
+def optax_functions() -> Mapping[str, Any]:
+    """Return the public functions of `optax` and `optax.contrib` by name, `optax/adam`, without aliases."""
+    modules = [importlib.import_module(name) for name in reversed(_OPTAX_MODULES)]  # a name in both is that of optax
+    members = {name: value for module in modules for name, value in vars(module).items() if not name.startswith("_")}
+    return {
+        f"{_OPTAX}{name}": value
+        for name, value in members.items()
+        if _is_function_of_optax(value) and getattr(value, "__name__", name) == name
+    }
+
+
+def _is_function_of_optax(value: Any) -> bool:
+    function = getattr(value, "func", value)  # optax.nadam is a functools.partial
+    return isfunction(function) and function.__module__.startswith("optax.")
 
 
 def name_of(obj: Any) -> str | None:
-    """Return the name of a class or function; None if it has none."""
+    """Return the name of a class or function; None if it has none. It imports nothing."""
     for name, part in PARTS.items():
         if part is obj or (isinstance(part, str) and _loaded(part) is obj):
             return name
-    for room in ("algorithms", "environments"):
-        table = sys.modules.get(f"jaxbandits.{room}.registry")  # loaded by whoever registers
-        rows = {} if table is None else getattr(table, room.upper()).data
-        for name, entry in rows.items():
-            if isinstance(entry, Entry) and entry.cls is obj:
-                return name
-        family, _, file = str(getattr(obj, "__module__", None)).removeprefix(f"jaxbandits.{room}.").rpartition(".")
+    if "optax" in sys.modules and _is_function_of_optax(obj):
+        return next((name for name, function in optax_functions().items() if function is obj), None)
+    for room, registry in zip(ENTRY_POINTS, (ALGORITHMS, ENVIRONMENTS), strict=True):
+        if (name := registry.registered_name(obj)) is not None:
+            return name
+        family, _, file = str(getattr(obj, "__module__", None)).removeprefix(f"{room}.").rpartition(".")
         if family in FAMILIES and getattr(obj, "__qualname__", "").lower() == file.replace("_", ""):
             return f"{family}/{file}"
     return None

@@ -282,7 +282,8 @@ def _spec_names() -> str:
     names = Names()
     blocks = [
         "Every name that a specification, a sweep file or `from_spec` may use, and what it stands for. "
-        "`register_algorithm`, `register_environment` and `register_part` add your own."
+        "`register_algorithm`, `register_environment` and `register_part` add your own. Functions of `optax` and "
+        "`optax.contrib` are named `optax/adam`, `optax/dog` and so on."
     ]
     for title, known in (("Algorithms", ALGORITHMS), ("Environments", ENVIRONMENTS), ("Parts", PARTS)):
         rows = []

@@ -11,6 +11,7 @@ The list is the `if TYPE_CHECKING:` block that type checkers read, one line a na
 import ast
 import functools
 import importlib
+import importlib.util
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -31,6 +32,11 @@ def declared_imports(package: str) -> Mapping[str, str]:
     return MappingProxyType(
         {alias.asname or alias.name: f"{node.module}:{alias.name}" for node in imports for alias in node.names}
     )
+
+
+def exists(module: str) -> bool:
+    """Return whether there is a module of a name, without running it."""
+    return importlib.util.find_spec(module) is not None
 
 
 def load(place: str) -> Any:

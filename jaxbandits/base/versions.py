@@ -4,8 +4,9 @@ import functools
 import platform
 from importlib import metadata
 
-from jaxbandits.base.registry import GROUPS
 from jaxbandits.base.version import __version__
+
+ENTRY_POINTS = ("jaxbandits.algorithms", "jaxbandits.environments")  # groups by which a package adds to the catalogue
 
 
 @functools.cache
@@ -17,7 +18,7 @@ def versions() -> dict[str, str]:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             found[package] = "not installed"
-    for group in GROUPS:
+    for group in ENTRY_POINTS:
         for point in metadata.entry_points(group=group):
             if point.dist is not None:
                 found[point.dist.name] = point.dist.version

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxbandits.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
-    from jaxbandits.base.registry import Entry
+    from jaxbandits.catalogue import Entry
     from jaxbandits.reproduction import Experiment
 
 

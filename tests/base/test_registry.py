@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from jaxbandits.base import lazy, registry
-from jaxbandits.base.registry import Entry, Registry
+from jaxbandits import catalogue
+from jaxbandits.base import lazy
+from jaxbandits.catalogue import Entry, Registry
 from jaxbandits.linear import OFUL
 
 
@@ -49,7 +50,7 @@ def test_a_place_is_a_module_and_a_name():
 
 
 def test_names_are_those_that_family_packages_list_for_type_checkers():
-    places = registry.places("jaxbandits.algorithms", ("linear", "dro"))
+    places = catalogue.places("jaxbandits.algorithms", ("linear", "dro"))
     assert places["linear/oful"] == "jaxbandits.algorithms.linear.oful:OFUL"
     assert "linear/hvt_estimator" not in places and {name.split("/")[0] for name in places} == {"linear", "dro"}
 

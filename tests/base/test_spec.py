@@ -26,7 +26,7 @@ from jaxbandits.base import spec
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
-from jaxbandits.base.registry import Entry
+from jaxbandits.catalogue import Entry
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.oco import sequences
 from jaxbandits.environments.oco.data_stream import Table
@@ -272,11 +272,11 @@ def test_names_are_unique(monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(catalogue.Names()))
-def test_a_name_is_the_same_whether_or_not_the_registries_are_loaded(name, monkeypatch):
+def test_a_name_is_the_same_whether_or_not_the_registries_are_filled(name, monkeypatch):
     obj = catalogue.Names()[name]
     assert catalogue.name_of(obj) == name
-    for room in ("algorithms", "environments"):
-        monkeypatch.delitem(sys.modules, f"jaxbandits.{room}.registry")
+    for table in (ALGORITHMS, ENVIRONMENTS):
+        monkeypatch.setattr(table, "_rows", {})
     assert catalogue.name_of(obj) == name
 
 

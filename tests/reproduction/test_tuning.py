@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from jaxbandits import cli
+from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.coco import multipliers as coco_module
 from jaxbandits.algorithms.dro import multipliers as dro_module
 from jaxbandits.algorithms.glm import multipliers as glm_module
 from jaxbandits.algorithms.linear import multipliers as linear_module
 from jaxbandits.algorithms.oco import multipliers as oco_module
 from jaxbandits.algorithms.oco.anytime_ca_oons import AnytimeCAOONS
-from jaxbandits.algorithms.registry import ALGORITHMS
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS, TABLES
 from jaxbandits.reproduction.engine.experiment import Panel

@@ -14,7 +14,7 @@ import pytest
 import jaxbandits
 from jaxbandits import cli
 from jaxbandits.algorithms import ALGORITHMS
-from jaxbandits.base import registry
+from jaxbandits.base.versions import ENTRY_POINTS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.experiment import chosen
@@ -50,7 +50,7 @@ def test_python_blocks_run(page, elsewhere):
         (message,), (late, points) = [
             [text for _, text in blocks(page, language) if not FILE.match(text)] for language in ("text", "toml")
         ]
-        assert tuple(tomllib.loads(points)["project"]["entry-points"]) == registry.GROUPS
+        assert tuple(tomllib.loads(points)["project"]["entry-points"]) == ENTRY_POINTS
         Path("late.toml").write_text(Path("mine.toml").read_text() + late)
         assert set(file.make_sweep(file.read("late.toml")).algorithms) == {"lin_ts@shop", "lin_ts@late"}
         Path("broken.py").write_text(  # what the page says of an `if`

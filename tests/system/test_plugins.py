@@ -5,14 +5,14 @@ from importlib import metadata
 
 import pytest
 
-from jaxbandits import InputError, plugins
-from jaxbandits.base import registry
+from jaxbandits import InputError, catalogue, plugins
+from jaxbandits.base.versions import ENTRY_POINTS
 from jaxbandits.cli import _parser, main
 from jaxbandits.linear import OFUL
 from jaxbandits.reproduction import EXPERIMENTS, register_experiment
 from tests.wrong import WRONG, outcome
 
-ENTRY = registry.Entry(OFUL, OFUL(dim=2), "nobody", ("linear/heavy_tailed",))
+ENTRY = catalogue.Entry(OFUL, OFUL(dim=2), "nobody", ("linear/heavy_tailed",))
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ def test_entry_points_are_found_and_broken_ones_are_left_out(monkeypatch):
         _Point("mine.good", ENTRY), _Point("mine.broken", ImportError("no\nsuch thing")), _Point("nameless", ENTRY),
         _Point("linear.oful", ENTRY), _Point("mine.class", OFUL),
     ]  # fmt: skip
-    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == registry.GROUPS[0] else [])
+    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == ENTRY_POINTS[0] else [])
     table = {"linear/oful": ENTRY}
     with pytest.warns(UserWarning, match="is left out") as said:
-        registry.discover(table, registry.GROUPS[0])
+        catalogue.discover(table, ENTRY_POINTS[0])
     assert table == {"linear/oful": ENTRY, "mine/good": ENTRY}
     texts = [str(warning.message) for warning in said]
     assert "entry point mine.broken is left out: ImportError: no such thing" in texts
