@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.info import RunInfo
 from jaxbandits.analysis.trials import Trials, checked_name, in_order
 from jaxbandits.base.errors import InputError
 
@@ -20,7 +21,7 @@ class LabelledTrials:
     """
 
     trials: dict[str, Trials]
-    info: dict[str, Any] = dataclasses.field(default_factory=dict)
+    info: RunInfo = dataclasses.field(default_factory=RunInfo)
 
     def __getitem__(self, label: str) -> Any:
         """Return the trials of a label, or with only one label the values `[H, S, M, ...]` of a metric.

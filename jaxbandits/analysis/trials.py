@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.info import TimingInfo
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.ranges import check_concrete
 
@@ -29,7 +30,7 @@ class Trials:
         point outside the domain.
       axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be left out.
       units: per metric its unit, "" where it has none.
-      timing: `compile_s`, `run_s` (summed over workers), `rounds`, and `ns_per_round` of every batch.
+      timing: cost of the trials.
       may_be_missing: metrics in which a NaN stands for no value, such as a mean of which nothing has counted, and not
         for a failure.
       spec: the job: algorithm, environment, horizon, record points, meters, width, and the digest of what determines
@@ -47,7 +48,7 @@ class Trials:
     inadmissible: np.ndarray
     axes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     units: dict[str, str] = dataclasses.field(default_factory=dict)
-    timing: dict[str, Any] = dataclasses.field(default_factory=dict)
+    timing: TimingInfo = dataclasses.field(default_factory=TimingInfo)
     spec: dict[str, Any] = dataclasses.field(default_factory=dict)
     may_be_missing: tuple[str, ...] = ()
 

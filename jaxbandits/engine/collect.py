@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxbandits.analysis.info import TimingInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine.driver import Timing
@@ -59,7 +60,12 @@ def collect_trials(
         inadmissible=inadmissible.astype(np.int64).sum(axis=1).reshape(shape),
         axes={name: tuple(axes[name]) for name in values if axes.get(name)},
         units={name: units[name] for name in values if name in units},
-        timing=dataclasses.asdict(timing) | {"ns_per_round": list(timing.ns_per_round)},
+        timing=TimingInfo(
+            compile_s=timing.compile_s,
+            run_s=timing.run_s,
+            rounds=timing.rounds,
+            ns_per_round=list(timing.ns_per_round),
+        ),
         spec=spec,
         may_be_missing=tuple(name for name in getattr(job.environment, "may_be_missing", ()) if name in values),
     )

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
@@ -88,7 +88,25 @@ class Options:
             object.__setattr__(self, name, value)
 
 
-def make_options(**settings: Any) -> Options:
+class Settings(TypedDict, total=False):
+    """Fields of `Options` as keyword arguments, for type checkers and editors."""
+
+    meters: Sequence[Meter]
+    seed: int
+    first_seed: int
+    width: int | None
+    compile: str
+    devices: Sequence[Device] | None
+    workers: int | None
+    seconds_per_call: float
+    checkpoint: str | os.PathLike[str] | None
+    save_every: float
+    identity: str | None
+    progress: bool
+    title: str
+
+
+def make_options(**settings: Unpack[Settings]) -> Options:
     """Return checked options.
 
     Raises:

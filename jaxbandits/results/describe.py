@@ -28,10 +28,10 @@ def text(result: "Result") -> str:
         if trials.points[0]:
             lines += [f"  swept: {', '.join(trials.points[0])}"]
         lines += [f"  {name}: {_setting(value)}" for name, value in trials.spec.items() if name not in _NOT_SAID]
-    for name, value in result.info.items():
-        if name == "started_unix_s":
-            name, value = "started", time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(value))
-        lines.append(f"{name}: {_setting(value)}")
+    info: dict[str, Any] = dict(result.info)
+    if "started_unix_s" in info:
+        info["started"] = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(info.pop("started_unix_s")))
+    lines += [f"{name}: {_setting(value)}" for name, value in info.items()]
     return "\n".join(lines)
 
 

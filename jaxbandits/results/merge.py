@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.info import RunInfo, TimingInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_key
@@ -57,8 +58,11 @@ def join(results: Sequence[Result]) -> Result:
     trials = {label: _joined(label, [r[label] for r in results if label in r.trials]) for label in labels}
     walls = [result.info["wall_s"] for result in results if "wall_s" in result.info]
     starts = [result.info["started_unix_s"] for result in results if "started_unix_s" in result.info]
-    times = ({"wall_s": sum(walls)} if walls else {}) | ({"started_unix_s": min(starts)} if starts else {})
-    return Result(trials, info | times)
+    if walls:
+        info = info | RunInfo(wall_s=sum(walls))
+    if starts:
+        info = info | RunInfo(started_unix_s=min(starts))
+    return Result(trials, info)
 
 
 def _joined(label: str, parts: Sequence[Trials]) -> Trials:
@@ -126,11 +130,13 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _timing(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Add up numbers and join lists."""
-    joined: dict[str, Any] = dict(parts[0])
-    for part in parts[1:]:
-        for name, value in part.items():
-            if isinstance(value, (int, float, list)):
-                joined[name] = joined.get(name, type(value)()) + value
-    return joined
+def _timing(parts: Sequence[TimingInfo]) -> TimingInfo:
+    """Add up the costs of parts, and join what is said of their batches; what a part does not say is left out."""
+    if not any(parts):
+        return TimingInfo()
+    return TimingInfo(
+        compile_s=sum(part.get("compile_s", 0.0) for part in parts),
+        run_s=sum(part.get("run_s", 0.0) for part in parts),
+        rounds=sum(part.get("rounds", 0) for part in parts),
+        ns_per_round=[ns for part in parts for ns in part.get("ns_per_round", ())],
+    )

@@ -172,12 +172,13 @@ class Result(LabelledTrials):
           InputError: for unknown names, fewer than two contestants or too many, a vector metric, no common seeds.
         """
         metric, of = self.measured(metric)
-        until = self.info.get("until", {})
-        until = until if until.get("metric") == metric else {}
-        looks = until.get("looks", 1), until.get("seeds_per_look")
-        if margin is None:
-            margin = float(until.get("margin", 0.0))
-        return pairs.pairs(pairs.contestants(of, points), metric, level, *looks, margin)
+        until = self.info.get("until")
+        if until is None or until["metric"] != metric:
+            looks, seeds_per_look, usual = 1, None, 0.0
+        else:
+            looks, seeds_per_look, usual = until["looks"], until["seeds_per_look"], until["margin"]
+        margin = usual if margin is None else margin
+        return pairs.pairs(pairs.contestants(of, points), metric, level, looks, seeds_per_look, margin)
 
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> ResultTable[Growth]:
         """Estimate the growth of a mean: the slope of its logarithm against that of the round, per label and point.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxbandits.analysis.info import RunInfo, TimingInfo
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import files
@@ -42,7 +43,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], dict[str, Any]]:
+def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
     """Read trials by label and the info from a file that `save` wrote (`.npz` may be left out).
 
     Raises:
@@ -55,7 +56,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], dict[str, Any
             header = json.loads(file.read_text("header"))
             found = header["format"]
             if found == _FORMAT:
-                trials, info = _outline(header, file), _of_type(dict, header["info"])
+                trials, info = _outline(header, file), RunInfo(**_of_type(dict, header["info"]))
                 return {label: _fill(i, trials[label], file) for i, label in enumerate(trials)}, info
         except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
             why = f": {error}" if isinstance(error, InputError) else ""
@@ -82,7 +83,8 @@ def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
             **{name: outlines[f"{i}:{name}"] for name in _PER_TRIAL},
             **{name: file.read_increasing(f"{i}:{name}") for name in _INCREASING},
             axes={name: tuple(axes) for name, axes in item["axes"].items()},
-            **{name: _of_type(dict, item[name]) for name in ("units", "timing", "spec")},
+            **{name: _of_type(dict, item[name]) for name in ("units", "spec")},
+            timing=_timing(_of_type(dict, item["timing"])),
             may_be_missing=tuple(_of_type(list, item.get("may_be_missing", []))),
         )
     return found
@@ -109,9 +111,16 @@ def _fill(i: int, outline: Trials, file: files.NpzFile) -> Trials:
     return dataclasses.replace(outline, values=values, **{name: file.read(f"{i}:{name}") for name in _PER_TRIAL})
 
 
-def _of_type(kind: type, value: Any) -> Any:
+def _timing(costs: dict[str, Any]) -> TimingInfo:
+    numbers = [costs.get(name, 0) for name in ("compile_s", "run_s", "rounds")]
+    for number in (*numbers, *_of_type(list, costs.get("ns_per_round", []))):
+        _of_type((int, float), number)
+    return TimingInfo(**costs)
+
+
+def _of_type(kind: type | tuple[type, ...], value: Any) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"{type(value).__name__} instead of {kind.__name__}")
+        raise TypeError(f"unexpected {type(value).__name__}")
     return value
 
 

@@ -1,10 +1,10 @@
 """The public functions: `simulate` runs one algorithm, `compare` several on paired seeds, `sweep` a grid of points."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from jaxbandits.engine.grid import Grid, Points
-from jaxbandits.engine.options import make_options
+from jaxbandits.engine.options import Settings, make_options
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.simulation.stopping import StoppingRule, check_rule, run_until_decided
@@ -12,7 +12,13 @@ from jaxbandits.tracing.settings import own_settings
 
 
 def simulate(
-    algorithm: Any, environment: Any, horizon: int, seeds: int, *, record_points: Any = 100, **settings: Any
+    algorithm: Any,
+    environment: Any,
+    horizon: int,
+    seeds: int,
+    *,
+    record_points: Any = 100,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Run independent trials of one algorithm.
 
@@ -51,7 +57,7 @@ def compare(
     *,
     record_points: Any = 100,
     until: StoppingRule | str | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Run several algorithms on the same instances and noise (paired seeds).
 
@@ -91,7 +97,7 @@ def sweep(
     *,
     grid: Points,
     record_points: Any = 100,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Run an algorithm over a grid of its fields or the environment's, on top of seeds.
 

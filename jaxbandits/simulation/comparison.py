@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 
+from jaxbandits.analysis.info import RunInfo
 from jaxbandits.base.versions import versions
 from jaxbandits.engine import driver
 from jaxbandits.engine.checkpoint import Store
@@ -46,8 +47,12 @@ def run_comparison(
         spec = job_spec(label, plan.base_seed, devices, traces, options.identity)
         parts = [(positions, collect_trials(job, *next(outputs), hindsight, spec)) for positions, job in label.jobs]
         trials[label.label] = join_points(parts, label.label)
-    info = {
-        "versions": versions(), "devices": output.devices, "workers": output.workers, "wall_s": output.wall_s,
-        "started_unix_s": begin, "base_seed": plan.base_seed,
-    }  # fmt: skip
+    info = RunInfo(
+        versions=versions(),
+        devices=output.devices,
+        workers=output.workers,
+        wall_s=output.wall_s,
+        started_unix_s=begin,
+        base_seed=plan.base_seed,
+    )
     return Result(trials, info)

@@ -48,7 +48,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -58,7 +58,7 @@ from jaxbandits.analysis.table import number, plain
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import Grid, Point, list_points
-from jaxbandits.engine.options import COUNT, make_options
+from jaxbandits.engine.options import COUNT, Settings, make_options
 from jaxbandits.simulation.api import compare
 
 _FEWEST_TRIALS = 32  # of a call
@@ -144,7 +144,7 @@ def race(
     metric: str | None = None,
     error: float = 0.05,
     tolerance: float = 0.0,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Race:
     """Find the point of a grid with the least mean of a metric in fewer rounds than the whole grid would take.
 
@@ -192,11 +192,11 @@ def race(
         nonlocal metric, rounds
         some = [points[i] for i in active]
         title = f"{chosen.title}, {len(some)} points, {first + count} of {seeds} seeds".removeprefix(", ")
-        group = {"first_seed": chosen.first_seed + first, "title": title}
+        group = settings | Settings(first_seed=chosen.first_seed + first, title=title)
         if chosen.checkpoint is not None:
             group["checkpoint"] = Path(chosen.checkpoint) / f"seeds-{first + count}"
         learners = {label: Grid(one.algorithm, some) for label, one in grids.items()}
-        result = compare(learners, environment, horizon, count, record_points=1, **{**settings, **group})
+        result = compare(learners, environment, horizon, count, record_points=1, **group)
         metric = result[next(iter(grids))].metric() if metric is None else metric
         rounds = sum(trials.horizon for trials in result.trials.values())
         scores = []

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.analysis import intervals, pairs
+from jaxbandits.analysis.info import PairInfo, RunInfo, UntilInfo
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import Grid, list_points
@@ -134,16 +135,16 @@ def run_until_decided(
         if not active:
             break
     merged = join(results)
-    info = {
-        "metric": metric,
-        "level": rule.level,
-        "looks": rule.looks,
-        "margin": rule.margin,
-        "look": len(results),
-        "seeds_per_look": seeds,
-        "pairs": [_describe(pair) for pair in latest.values()],
-    }
-    return dataclasses.replace(merged, info=merged.info | {"until": info})
+    until = UntilInfo(
+        metric=metric,
+        level=rule.level,
+        looks=rule.looks,
+        margin=rule.margin,
+        look=len(results),
+        seeds_per_look=seeds,
+        pairs=[_describe(pair) for pair in latest.values()],
+    )
+    return dataclasses.replace(merged, info=merged.info | RunInfo(until=until))
 
 
 def _group_options(options: Options, look: int, seeds: int) -> Options:
@@ -154,15 +155,15 @@ def _group_options(options: Options, look: int, seeds: int) -> Options:
     return dataclasses.replace(options, first_seed=first_seed, title=title, checkpoint=checkpoint)
 
 
-def _describe(pair: pairs.Pair) -> dict[str, Any]:
+def _describe(pair: pairs.Pair) -> PairInfo:
     difference = pair.difference
-    return {
-        "first": pair.first,
-        "second": pair.second,
-        "decided": pair.decided,
-        "comparable": pair.comparable,
-        "mean": float(difference.mean),
-        "low": float(difference.low),
-        "high": float(difference.high),
-        "seeds": difference.n,
-    }
+    return PairInfo(
+        first=pair.first,
+        second=pair.second,
+        decided=pair.decided,
+        comparable=pair.comparable,
+        mean=float(difference.mean),
+        low=float(difference.low),
+        high=float(difference.high),
+        seeds=difference.n,
+    )

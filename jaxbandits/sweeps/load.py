@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxbandits.analysis.info import RunInfo
 from jaxbandits.analysis.trials import Trials, checked_name
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
@@ -230,7 +231,7 @@ class SweepResult:
     def _join(self, label: str | None, reduce: Callable[[Trials], Trials]) -> Result:
         labels = self.labels if label is None else (checked_name("label", label, self.labels),)
         joined: dict[str, Trials] = {}
-        info: dict[str, Any] = {}
+        info = RunInfo()
         for name in labels:
             results, order = [], {}
             for part in self._complete(name):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxbandits.analysis.info import RunInfo, TimingInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
@@ -228,7 +229,7 @@ class _PartRunner:
         except InputError:
             self._clean_up(name, working)  # so that the directory can be used once the mistake is corrected
             raise
-        info = {"versions": versions(), "base_seed": self.plan.sweep.seed}
+        info = RunInfo(versions=versions(), base_seed=self.plan.sweep.seed)
         Result({part.label: trials}, info).save(self.directory.result_path(name))
         details = {
             "trials": part.job.n_trials,
@@ -244,7 +245,7 @@ class _PartRunner:
         discard(working / "checkpoint")
         self.directory.clean_up(name)
 
-    def _simulate(self, part: Part, number: int, directory: Path) -> tuple[Trials, dict[str, Any]]:
+    def _simulate(self, part: Part, number: int, directory: Path) -> tuple[Trials, TimingInfo]:
         """Return the trials of a part without their timing, which differs from run to run, and the timing."""
         devices, options = self.plan.devices, self.options
         plan = Plan((part.job,), self.plan.sweep.seed)
@@ -262,7 +263,7 @@ class _PartRunner:
             self.hindsight.clear()
         spec = self.plan.spec_of(part)
         trials = collect_trials(part.job, output.block_values[0], output.timing[0], self.hindsight, spec)
-        return dataclasses.replace(trials, timing={}), trials.timing
+        return dataclasses.replace(trials, timing=TimingInfo()), trials.timing
 
     def _share(self, part: Part) -> float:
         """Return the share of a part's rounds that its checkpoint has."""

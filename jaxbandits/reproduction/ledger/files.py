@@ -87,7 +87,7 @@ def _point(label: str, point: Mapping[str, Any], at_edge: bool) -> str:
 def effort(report: Report, wall_s: float) -> str:
     """Describe the cost of a run in one sentence."""
     every = [trials for result in report.results.values() for trials in result.trials.values()]
-    played = sum(trials.timing["rounds"] for trials in every)
+    played = sum(trials.timing.get("rounds", 0) for trials in every)
     total = sum(len(trials.points) * len(trials.seeds) * trials.horizon for trials in every)
     before = f" (of {total:,}; the others were done before)" if played < total else ""
     timing = ", timing" if report.times else ""
