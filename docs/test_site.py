@@ -86,8 +86,8 @@ def test_nothing_is_loaded_from_elsewhere():
 
 TASKS = {  # what is clicked from Home on, by the text of the link
     "find a learner for logistic bandits with few parameters, and run it": ("Choosing", "GLB-OMD"),
-    "add an algorithm of one's own": ("Guides", "Your own algorithm and environment", "Checked"),
-    "run a sweep on a cluster": ("Guides", "A million trials of a million rounds", "On a cluster"),
+    "add an algorithm of one's own": ("Guides", "Your own algorithm and environment", "Check it"),
+    "run a sweep on a cluster": ("Guides", "Clusters: a million trials of a million rounds", "On a cluster"),
 }
 
 

@@ -27,13 +27,18 @@ FEWER = (("T = 18_000", "T = 200"), ("seeds=512", "seeds=64"), ("n_arms=50", "n_
 
 
 def execute(page: Path, slow: bool) -> None:
-    """Run the blocks of a page from top to bottom, in one namespace; a traceback shows the line of the page."""
+    """Run the blocks of a page from top to bottom; a traceback shows the line of the page.
+
+    They share one namespace. Those of the README have one each, since its readers copy single blocks.
+    """
     for language in ("python", "toml"):
         for _, text in blocks(page, language):
             if match := FILE.match(text):
                 Path(match[1]).write_text(text, encoding="utf-8")
     namespace = {"__name__": "__main__"}
     for line, code in blocks(page, "python"):
+        if page.name == "README.md":
+            namespace = {"__name__": "__main__"}
         if (slow or not SLOW.search(code)) and not FILE.match(code):
             for long, short in () if slow else FEWER:
                 code = code.replace(long, short)

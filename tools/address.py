@@ -8,7 +8,6 @@ from pathlib import Path
 REPOSITORY = ""  # such as https://HOST/OWNER/jaxbandits
 
 ROOT = Path(__file__).resolve().parent.parent
-START, END = "<!-- badges -->", "<!-- /badges -->"
 
 
 def colab(notebook: str) -> str:
@@ -30,10 +29,11 @@ def badges() -> str:
 
 
 def with_badges(text: str) -> str:
-    """Return the text of README.md with the badges between its two marks."""
-    before, _, rest = text.partition(START)
-    _, _, after = rest.partition(END)
-    return f"{before}{START}{badges()}{END}{after}"
+    """Return the text of README.md with the badges in a paragraph below the title; without an address, without it."""
+    title, _, rest = text.partition("\n\n")
+    if rest.startswith("[![tests]"):
+        rest = rest.partition("\n\n")[2]
+    return "\n\n".join(filter(None, (title, badges(), rest)))
 
 
 if __name__ == "__main__":

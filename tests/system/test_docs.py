@@ -47,12 +47,10 @@ def test_python_blocks_run(page, elsewhere):
         for _, block in blocks(page, ""):
             for line in block.splitlines():
                 assert cli.main([*shlex.split(line)[1:], *SHORT.get(line.split()[1], ())]) == 0, line
-        (message,), (late, points) = [
+        (message,), (points,) = [
             [text for _, text in blocks(page, language) if not FILE.match(text)] for language in ("text", "toml")
         ]
         assert tuple(tomllib.loads(points)["project"]["entry-points"]) == ENTRY_POINTS
-        Path("late.toml").write_text(Path("mine.toml").read_text() + late)
-        assert set(file.make_sweep(file.read("late.toml")).algorithms) == {"lin_ts@shop", "lin_ts@late"}
         Path("broken.py").write_text(  # what the page says of an `if`
             Path("my_file.py").read_text().partition("\nregister_")[0].replace(
                 "        root =", "        if state.moment[0] > 0:\n            pass\n        root =", 1
@@ -62,6 +60,17 @@ def test_python_blocks_run(page, elsewhere):
         with pytest.raises(AssertionError) as said:
             jaxbandits.check_algorithm(broken.LinTS(dim=2), broken.Pricing(n_prices=5), quick=True)
         assert str(said.value).split() == message.split()
+
+
+def test_sweep_files_of_the_pages_are_sweeps(elsewhere):
+    found = {}
+    for page in PAGES:
+        for _, text in blocks(page, "toml"):
+            if (match := FILE.match(text)) and page.name != "extend.md":  # that one is run above
+                Path(match[1]).write_text(text, encoding="utf-8")
+                found[match[1]] = file.make_sweep(file.read(match[1]))
+    assert "late.toml" in found
+    assert all(sweep.algorithms for sweep in found.values())
 
 
 @pytest.mark.parametrize("page", [p for p in WITH_PYTHON if SLOW.search(p.read_text())], ids=lambda page: page.name)
