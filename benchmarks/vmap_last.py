@@ -86,7 +86,7 @@ class Program(NamedTuple):
 PROGRAMS = {
     "Kalman filter, 3 states": Program(kalman_step, ((3,), (3, 3)), ((3, 3), (2, 3), (2,))),
     "Cholesky solve, 5 x 5": Program(cholesky_step, (5,), (5, 5)),
-    "network 8-16-1, own weights": Program(network_step, (8,), ((16, 8), (16,), (16,), ())),
+    "network 8-16-1, batched weights": Program(network_step, (8,), ((16, 8), (16,), (16,), ())),
     "particle filter, 16 particles": Program(particle_step, ((16,), ()), ()),
     "k-means, 20 points, 4 centres": Program(kmeans_step, (4, 2), (20, 2)),
     "best 5 of 20 arms": Program(best_arms_step, ((20,), (20,)), (20,)),
