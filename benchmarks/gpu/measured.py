@@ -19,9 +19,9 @@ from benchmarks.gpu.programs import TABLE, TARGETS
 DOCS, COMMITTED = Path(__file__).resolve().parents[2] / "docs", Path(__file__).with_name("first_run.json")
 _WIDTHS = (8192, 262_144)
 _UNMEASURED = """\
-Nothing was measured: these programs have not been run on a GPU. Open questions are whether the test of loops passes on a
-given driver, whether conditional nodes cost more than kernels, and the effect of PTX's rounding in float32: `div.full.f32`,
-`sqrt.approx.f32` and `rcp.approx.f32` are not correctly rounded, unlike the operations with which
+Nothing was measured: these programs have not been run on a GPU. Open questions are whether the test of loops passes on
+a given driver, whether conditional nodes cost more than kernels, and the effect of PTX's rounding in float32:
+`div.full.f32`, `sqrt.approx.f32` and `rcp.approx.f32` are not correctly rounded, unlike the operations with which
 [precision](precision.md) was measured.
 """
 

@@ -1,6 +1,6 @@
-"""The papers of the families: what is printed and cannot stand, what we do instead; what was easy, what was guessed.
+"""The papers of the families, with their errata: what is printed, what is wrong, what is run; and our assumptions.
 
-`docs/errata.md` is written from this (`python tools/errata.py > docs/errata.md`), and so is that part of the ledger.
+The pages of the papers list them, and `docs/errata.md` counts them (`python tools/errata.py > docs/errata.md`).
 """
 
 from jaxbandits.reproduction.engine.experiment import Erratum, Paper
@@ -18,8 +18,8 @@ _LINEAR = Paper(
     "linear",
     "Heavy-Tailed Linear Bandits: Huber Regression with One-Pass Update",
     "Wang, Zhang, Zhao & Zhou, ICML 2025",
-    easy="The algorithm, its constants and the noise laws but that of Figure 5 are stated; Theorem 1 can be evaluated.",
-    difficult="With the constants as stated no figure comes out, so that multipliers had to be tuned; the baselines' "
+    easy="The algorithm, its constants and the noise laws, except that of Figure 5; Theorem 1 can be evaluated.",
+    difficult="The constants as stated reproduce no figure, so that multipliers had to be tuned; the baselines' "
     "constants had to be taken from other papers.",
     guessed="Which moment scale goes with t(2.1), what 'rescaled to satisfy L = 1' means (both readings run), the "
     "baselines' radii, the 11 pulls of CRMM's medians, the noise of Figure 5, centring and scale of that of Figure 3, "

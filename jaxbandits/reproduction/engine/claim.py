@@ -15,9 +15,9 @@ Unit = Literal["seeds", "repeats"]
 
 KINDS: Mapping[Kind, str] = {
     "statement": "statements of the paper about its experiments",
-    "time": "what the paper says of times, in this implementation",
+    "time": "statements of the paper on times, in this implementation",
     "theorem": "theorems and certificates, checked by running",
-    "observation": "observations of ours",
+    "observation": "our own observations",
 }
 REPEATS = 3  # least number of timings
 _ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-./")

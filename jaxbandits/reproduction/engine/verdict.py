@@ -19,14 +19,14 @@ METHOD = (
     "means, ratios and slopes are those of Student widened to a bootstrap-t interval of half the tails; claims of "
     "equivalence are two one-sided tests at 2.5 % each; shares of trials have the exact interval of Clopper and "
     "Pearson, and twice the smaller binomial tail as p. Any other p follows from the 95 % interval, as if beyond it "
-    "the tails were those of Student's law with 6 degrees of freedom. What words such as 'comparable' mean as numbers "
-    "stands in jaxbandits/reproduction/engine/thresholds.py."
+    "the tails were those of Student's law with 6 degrees of freedom. The numerical thresholds behind words such as "
+    "'comparable' are in jaxbandits/reproduction/engine/thresholds.py."
 )
 ALPHA = 0.05  # of one claim, and of all sentences of a paper together
 TAIL = 6  # degrees of freedom of the law of p beyond the 95 % interval: means of 64 lognormal values have such tails
 WORDS: Mapping[Kind, Mapping[str, str]] = {  # kind to decision to the word for it
     "statement": {"holds": "holds", "does not hold": "does not hold"},
-    "time": {"holds": "holds here", "does not hold": "otherwise here"},
+    "time": {"holds": "holds here", "does not hold": "not so here"},
     "theorem": {"holds": "satisfied", "does not hold": "violated"},
     "observation": {"holds": "observed", "does not hold": "not observed"},
 }

@@ -1,23 +1,31 @@
-"""The errata of the papers as a page: `docs/errata.md`, which `tools/errata.py` writes."""
+"""The overview of the papers' errata: `docs/errata.md`, which `tools/errata.py` writes."""
 
 from collections.abc import Mapping
 
 from jaxbandits.reproduction.engine.experiment import Paper
 from jaxbandits.reproduction.ledger.markdown import cell, line
 
-HEADER = ("place", "printed", "why it cannot stand", "here", "shown by")
+HEADER = ("paper", "wrong as printed", "left open")
 
 
 def markdown(papers: Mapping[str, Paper]) -> str:
-    """Return a table for each paper: the printed text, why it cannot stand, the remedy, the command that shows it."""
+    """Return a table with a row for each paper: numbers of places, with links to the tables on its page."""
     lines = [
         "# Errata",
         "",
-        "Places in the five papers that do not hold as printed, or leave something open that a program has to decide.",
-        "This page is written from `jaxbandits/reproduction/papers.py`.",
+        "Some places of the papers do not hold as printed, and others leave a choice open that a program has to make.",
+        "The page of each paper lists them: what is printed, what is wrong or open, what is run, and a command that",
+        "shows it.",
+        "",
+        line(HEADER),
+        "|" + "---|" * len(HEADER),
     ]
-    for paper in papers.values():
-        lines += ["", f"## {paper.title}", "", f"{paper.reference}.", "", line(HEADER), "|" + "---|" * len(HEADER)]
-        lines += [line((*map(cell, row[:4]), f"`{cell(row.command)}`")) for row in paper.errata]
-        lines += ["", f"Easy: {paper.easy}", "", f"Difficult: {paper.difficult}", "", f"Guessed: {paper.guessed}"]
-    return "\n".join(lines) + "\n"
+    for family, paper in papers.items():
+        page, still_open = f"papers/{family}.md", sum(erratum.left_open for erratum in paper.errata)
+        wrong = _link(len(paper.errata) - still_open, f"{page}#wrong-as-printed")
+        lines.append(line((f"[{cell(paper.title)}]({page})", wrong, _link(still_open, f"{page}#left-open"))))
+    return "\n".join([*lines, "", "The table is generated from `jaxbandits/reproduction/papers.py`."]) + "\n"
+
+
+def _link(places: int, target: str) -> str:
+    return f"[{places} place{'s' * (places > 1)}]({target})" if places else "none"

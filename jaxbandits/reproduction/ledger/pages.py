@@ -14,8 +14,9 @@ from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Cha
 Picture = Callable[[Run], str]  # from the run that heads an experiment to its figure in Markdown or HTML; "": none
 
 _COUNTED = STANDINGS[:-1]  # what can fail
-_COLUMNS = ("paper", "sentences", *_COUNTED, "its theorems, by running")
-_ERRATA = ("place", "printed", "why", "here", "shown by")
+_COLUMNS = ("paper", "sentences", *_COUNTED, "theorems, checked by running")
+_ERRATA = ("place", "printed", "what is wrong", "what is run", "shown by")
+_OPEN = ("place", "printed", "what is open", "what is run", "shown by")
 _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
 
 
@@ -33,22 +34,22 @@ def overview(
     statements = [sentence for sentence in every if sentence.kind == "statement"]
     blocks = [
         "# Do the figures reproduce?",
-        "Each sentence that a paper writes about its experiments became a test, and the experiments were run again.",
+        "Each sentence of a paper about its experiments is a statistical test, and the experiments were rerun.",
         _table(_COLUMNS, (_counts(chapter, page) for chapter in chapters)),
         _rests(statements),
-        "**What did not come out, in a line each**",
+        "**Sentences that do not hold, or only in part**",
         _bullets([_short(s) for s in statements if s.standing in ("no", "in part")]) or "Nothing.",
-        "**Still open**",
+        "**Open sentences**",
         _bullets([_short(s) for s in statements if s.standing == "open"]) or "Nothing.",
-        f"**Not run yet**: {plain(', '.join(not_run))}." if not_run else "",
+        f"**Not run**: {plain(', '.join(not_run))}." if not_run else "",
         "**How to read a verdict**",
-        f"{HOW_COUNTED} Below a paper's figures each sentence says whether it stands so under every choice of "
-        "constants that was run.",
+        f"{HOW_COUNTED} The tables below a paper's figures say whether the verdict of a sentence is the same under "
+        "every choice of constants that was run.",
         "## Theorems that are violated as printed",
         _bullets([_short(s) for s in every if s.kind == "theorem" and s.standing in ("no", "in part")]) or "None.",
-        "## Times, and observations of ours",
-        "A paper timed other code: what it says of times is tested in this implementation, and counted apart, as are "
-        "sentences that no paper writes.",
+        "## Statements on times, and our own observations",
+        "A paper timed other code, so its statements on times are tested in this implementation and counted "
+        "separately. So are our own observations, which no paper states.",
         _table(("paper", "what", "sentences", *STANDINGS), (row for c in chapters for row in _further(c, page))),
         "## Method",
         METHOD,
@@ -58,7 +59,7 @@ def overview(
 
 
 def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
-    """Return the page of a paper: a section for each experiment, what is wrong as printed, what was left open.
+    """Return the page of a paper: a section for each experiment, what is wrong as printed, what is left open.
 
     Args:
       chapter: the paper.
@@ -73,9 +74,11 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
     for run in sorted(chapter.heads, key=lambda run: not _statements(chapter, run)):  # the paper's own figures first
         blocks += _experiment(chapter, run, picture)
     wrong, left = ([e for e in about.errata if e.left_open is is_open] for is_open in (False, True))
-    for title, errata in (("Wrong as printed", wrong), ("Left open", left)):
-        blocks += [f"## {title}", _errata(errata)] if errata else []
-    notes = {"Easy": about.easy, "Difficult": about.difficult, "Guessed": about.guessed}
+    for title, header, errata in (("Wrong as printed", _ERRATA, wrong), ("Left open", _OPEN, left)):
+        blocks += [f"## {title}", _errata(header, errata)] if errata else []
+    notes = {
+        "Stated clearly": about.easy, "Hard to reproduce": about.difficult, "Our assumptions": about.guessed
+    }  # fmt: skip
     blocks += [f"**{what}.** {plain(text)}" for what, text in notes.items() if text]
     blocks += ["## Method", METHOD, HOW_COUNTED, _provenance(chapter.heads)]
     return _text(blocks)
@@ -119,9 +122,9 @@ def _rests(statements: Sequence[Sentence]) -> str:
     held = [sentence for sentence in statements if sentence.standing == "yes"]
     always = sum(sentence.every_choice == "yes" for sentence in held)
     return (
-        f"{guessed} of {len(statements)} sentences rest on a guess (arms, noise, step sizes) or on a rebuilt rival, so "
-        f'that "no" means: not in our set-up. {always} of {len(held)} that hold do so under every choice of constants '
-        "that was run."
+        f"{guessed} of {len(statements)} sentences depend on an assumption (arms, noise, step sizes) or on a "
+        f'reconstructed baseline, so that "no" means "not in our set-up". {always} of the {len(held)} sentences that '
+        "hold do so under every choice of constants that was run."
     )
 
 
@@ -141,7 +144,7 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
     about = run.about
     shows = plain(about.shows or f"{about.source}.")
     blocks = [f"## {plain(run.experiment)}: {plain(about.title)}", shows, picture(run), _in_words(sentences)]
-    blocks += _folded("stated, guessed, varied", _settings(chapter, run, sentences))
+    blocks += _folded("stated, assumed, varied", _settings(chapter, run, sentences))
     if sentences:
         blocks += _folded(f"{sum(len(s.rows) for s in sentences)} rows", _rows(sentences))
     return blocks
@@ -152,8 +155,8 @@ def _in_words(sentences: Sequence[Sentence]) -> str:
     words = {
         "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
         "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),
-        "no": ("Does not hold", "Otherwise in this implementation", "Violated as printed", "Not observed"),
-        "open": ("Open", "Open, of times", "Open", "Open"),
+        "no": ("Does not hold", "Not so in this implementation", "Violated as printed", "Not observed"),
+        "open": ("Open", "Open (times)", "Open", "Open"),
         "cannot be judged": ("Cannot be judged",) * 4,
         "cannot fail": ("Cannot fail here",) * 4,
     }
@@ -162,7 +165,7 @@ def _in_words(sentences: Sequence[Sentence]) -> str:
         for standing in STANDINGS:
             if found := [plain(s.says) for s in sentences if s.kind == kind and s.standing == standing]:
                 lines.append(f"**{words[standing][column]}:** {'; '.join(found)}.")
-    return "  \n".join(lines) or "It states nothing."
+    return "  \n".join(lines) or "This experiment has no claims."
 
 
 def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
@@ -173,7 +176,7 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
     rows = [
         ("stated", f"{about.source}: {about.horizon:,} rounds"),
         ("run", f"preset {run.preset} ({meaning}), {run.rounds:,} rounds, seeds {run.seed_range}"),
-        ("guessed or rebuilt", "; ".join(guesses) or "nothing that a verdict rests on"),
+        ("assumed or reconstructed", "; ".join(guesses) or "nothing on which a verdict depends"),
         ("varied", "; ".join(dict.fromkeys(other.difference_from(run) for other in others)) or "nothing"),
     ]
     notes = _bullets([plain(note) for note in about.notes])
@@ -196,7 +199,7 @@ def _row(head: Run, row: Row) -> tuple[str, ...]:
     verdict, claim = row.verdict, row.verdict.claim
     others: dict[str, dict[str, None]] = {}
     for run, other in row.others:
-        others.setdefault(other.word, {})[run.difference_from(head) or "the same once more"] = None
+        others.setdefault(other.word, {})[run.difference_from(head) or "repeated run"] = None
     numbers = [numbers_of(verdict)]
     numbers += [claim.remark] if claim.remark and verdict.decision != "holds" else []
     numbers += [why] if (why := claim.cannot_fail or claim.cannot_be_judged) else []
@@ -232,8 +235,8 @@ def _provenance(runs: Sequence[Run]) -> str:
     return plain(f"Commit{'s' * (len(commits) > 1)} {', '.join(commits)}; seeds {ranges}. {shown}")
 
 
-def _errata(errata: Sequence[Erratum]) -> str:
-    return _table(_ERRATA, ((*map(cell, e[:4]), f"`{cell(e.command)}`") for e in errata))
+def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:
+    return _table(header, ((*map(cell, e[:4]), f"`{cell(e.command)}`") for e in errata))
 
 
 def _folded(summary: str, body: str) -> list[str]:

@@ -12,12 +12,12 @@ from jaxbandits.reproduction.ledger.runs import Run, p_of, with_borrowed
 Standing = Literal["yes", "in part", "no", "open", "cannot be judged", "cannot fail"]
 STANDINGS: tuple[Standing, ...] = ("yes", "in part", "no", "cannot be judged", "open", "cannot fail")
 HOW_COUNTED = (
-    "One sentence of a paper is one entry; its rivals and panels are its rows. It stands at *yes* if every row holds, "
-    "at *no* if a row fails and none holds, *in part* if some fail and some hold, *open* otherwise. A failing row has "
-    "its p times the number of rows of the sentence, a sentence that holds the largest p of its rows, and Holm's "
-    "procedure at 5 % decides over all sentences of the paper (our own observations among themselves): what it does "
-    "not decide is open. *Cannot be judged*: the paper does not say enough to test it. *Cannot fail*: no run could "
-    "violate it at the constants used."
+    "One sentence of a paper is one entry, with one row for each baseline and panel. Its verdict is *yes* if every "
+    "row holds, *no* if a row fails and none holds, *in part* if some fail and some hold, and *open* otherwise. The "
+    "p-value of a failing row is multiplied by the number of rows of the sentence; that of a sentence that holds is "
+    "the largest of its rows. Holm's procedure at 5 % decides over all sentences of the paper (our own observations "
+    "separately), and sentences that it does not decide are open. *Cannot be judged*: the paper does not say enough "
+    "to test it. *Cannot fail*: no run could violate it at the constants used."
 )
 
 

@@ -259,12 +259,13 @@ NOTES = (
     "the sum over a batch of entries.",
     "tau is 2.27 times the norm of a full matrix of ratings, the share that the paper's 10^4 is of all MovieLens-100k.",
     "g is scaled to the Lipschitz constant of f for the TVC learners; violation is in the units of g.",
-    "Two multipliers a learner take the paper's values, 1e-5 to 1e5 by tens, in each panel and over all rounds, for "
-    "real data on the data themselves (jaxbandits tune coco): every other one on one seed, then the neighbours of the "
-    "best three, then the best three on 4 seeds, which judge nothing. The least score counts: loss over that of the "
-    "decision 0, plus violation over that of a matrix with ratings everywhere, times 0.1 for the figure's constraints "
-    "(times 1 some learners would do best to stay at 0) and 1 for the budget. The table, "
-    "algorithms/coco/multipliers.py, says on what each choice rests, and which are at an edge of the range.",
+    "Each learner has two multipliers, which take the paper's values, 1e-5 to 1e5 by factors of 10, in each panel and "
+    "over all rounds, for real data on the data themselves (jaxbandits tune coco): every other value on one seed, "
+    "then the neighbours of the best three, then the best three on 4 seeds, not used for any verdict. The smallest "
+    "score is chosen: the loss over that of the decision 0, plus the violation over that of a matrix with ratings "
+    "everywhere, times 0.1 for the figure's constraints (times 1, some learners would do best to stay at 0) and 1 for "
+    "the budget. The table, algorithms/coco/multipliers.py, has the evidence for each choice and marks choices at an "
+    "edge of the range.",
     "Regret, in small, is against the best point of the ball, under the budget against the best that keeps it. With "
     "this tau some point of the ball fits every observed entry, and one within the budget does up to 0.2 % of the loss "
     "of the decision 0: regret is the loss, up to that. So it is on the data, where it is not drawn: the ball holds "

@@ -29,7 +29,7 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
     ),
     notes=(
         setting.UNSTATED,
-        "With fresh arms likelihood methods keep every round, and a round costs them O(t), as in the paper's timings.",
+        "With new arms in every round, likelihood methods keep the full history at O(t) per round, as in the paper.",
         "Methods that fit a likelihood run on the first 64 seeds, OFUGLB and OFULog-r on 32; comparisons are paired on "
         "those.",
         setting.WORST_KAPPA,

@@ -47,7 +47,7 @@ FIG3 = setting.FIGURES.experiment(
     notes=(
         setting.FOUND,
         setting.FOUND_DELTA,
-        "OFUGLB keeps every round, and a round costs it O(t). It runs on the first 16 seeds.",
+        "OFUGLB keeps the full history, and its cost per round is O(t). It runs on the first 16 seeds.",
     ),
     slow={"OFUGLB": 16},
     figures=(Cost("S"), Curves(not_drawn=("uniform",), logarithmic=True)),

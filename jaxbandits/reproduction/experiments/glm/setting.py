@@ -55,12 +55,12 @@ TUNED = {
     "tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own",
 }
 TUNING = (
-    "Presets practical and tuned multiply radii, 36 points a learner: one radius by 1e-4 to 1, or two by six "
-    "multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog), by races on seeds that judge nothing: 64, and 32 "
-    "(in the table 16, of RS-GLinCB 32) after a third of the rounds for learners that fit a likelihood. Practical: "
-    "once, on fixed arms with S = 3 and 5 (glm/fig1-fixed), whatever is played elsewhere (jaxbandits tune glm); tuned: "
-    "in each panel. After a third of the rounds greed looks better than it is: GLM-UCB and OFULog-r took multipliers "
-    "at or near the lower end of the grid."
+    "Presets practical and tuned multiply radii, with 36 points for each learner: one radius by 1e-4 to 1, or two by "
+    "six multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog). The points are compared by races on 64 seeds "
+    "not used for any verdict, or on 32 (16 for the table, 32 for RS-GLinCB) after a third of the rounds for learners "
+    "that fit a likelihood. Practical is tuned once, on fixed arms with S = 3 and 5 (glm/fig1-fixed), for all figures "
+    "(jaxbandits tune glm); tuned in each panel. After a third of the rounds greedy play looks better than it is: "
+    "GLM-UCB and OFULog-r took multipliers at or near the lower end of the grid."
 )
 FOUND = (
     "The paper states neither d, K nor the arms. The instance here is that of the experiments of RS-GLinCB's authors, "

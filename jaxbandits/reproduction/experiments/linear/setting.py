@@ -48,12 +48,13 @@ RADII = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 THRESHOLDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(RADII[0], RADII[-1], len(RADII) * len(THRESHOLDS)).tolist())
 TUNING = (
-    "Tuned alike, 66 points a learner: radii from 1e-5 to 1 times thresholds from 0.003 to 1 where it clips or "
-    "truncates (Hvt-UCB, HEAVY-OFUL, CRTM), else radii alone; by races on 64 seeds that judge nothing, HEAVY-OFUL on "
-    "32 after a sixth of the rounds (in the table on 16). Preset practical: once, on both panels of Figure 1, whatever "
-    "is played elsewhere (jaxbandits tune linear); preset tuned: in each panel. Not tuned but set: least squares and "
-    "lambda = d for CRTM and CRMM, medians of 11, c0 = c1 = 1 of HEAVY-OFUL. With the theorems' constants (preset "
-    "theory) the figures look different: the paper's cannot have produced them."
+    "All learners are tuned by the same protocol on 66 points: radii from 1e-5 to 1 times thresholds from 0.003 to 1 "
+    "for learners that clip or truncate (Hvt-UCB, HEAVY-OFUL, CRTM), else radii only. The points are compared by "
+    "races on 64 seeds not used for any verdict; HEAVY-OFUL on 32 seeds after a sixth of the rounds (16 seeds for the "
+    "table). The preset practical is tuned once, on both panels of Figure 1, for all figures (jaxbandits tune "
+    "linear); the preset tuned in each panel. Fixed by hand: least squares and lambda = d for CRTM and CRMM, medians "
+    "of 11, c0 = c1 = 1 of HEAVY-OFUL. With the theorems' constants (preset theory) the figures look different, so "
+    "the paper cannot have used the theorems' constants."
 )
 TWO_NORMALISATIONS = (
     "The text 'rescaled to satisfy L = 1' has two readings; panels 'max' divide all arms by the largest norm, panels "
@@ -67,7 +68,7 @@ EXTRA_SIGMA = Interpretation(
     {"Hvt-UCB": {"extra_sigma": True}},
 )
 SLOW = {"HEAVY-OFUL": 256}  # seeds of the learner whose cost grows with t: all others run 512
-FEWER = "HEAVY-OFUL runs on the first 256 seeds only: a round costs it O(t). Comparisons with it are paired on those."
+FEWER = "HEAVY-OFUL runs on the first 256 seeds only: its cost per round is O(t). Comparisons with it use those seeds."
 WIDTH = 32  # trials side by side, so that HEAVY-OFUL's seeds keep several cores busy
 
 
