@@ -25,7 +25,7 @@ def load(path: str | os.PathLike[str]) -> None:
         raise InputError(f"no such plugin: {path} (a Python file, *.py)")
     name = file.stem
     if not name.isidentifier():
-        raise InputError(f"plugin {path}: {name!r} is no name of a Python module; rename the file")
+        raise InputError(f"plugin {path}: {name!r} is not a valid Python module name; rename the file")
     known = sys.modules.get(name)
     found = importlib.util.find_spec(name) if known is None else known.__spec__
     place = None if found is None or found.origin is None else Path(found.origin).resolve()

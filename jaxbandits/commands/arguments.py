@@ -41,7 +41,7 @@ def with_plugins() -> argparse.ArgumentParser:
     own = argparse.ArgumentParser(add_help=False)
     own.add_argument(
         "--plugin", action="append", default=[], metavar="FILE",
-        help="a Python file that registers your own algorithms, environments, experiments (may be repeated)",
+        help="a Python file that registers algorithms, environments or experiments (may be repeated)",
     )  # fmt: skip
     return own
 

@@ -1,4 +1,4 @@
-"""`cite`: the papers behind a name, and which name is meant."""
+"""`cite`: references of algorithms, environments and experiments; resolution of short names."""
 
 import argparse
 import inspect
@@ -8,8 +8,8 @@ from typing import Any
 
 def add(commands: Any) -> None:
     """Add the parser of `cite`."""
-    cite = commands.add_parser("cite", help="the papers behind an algorithm, environment or experiment")
-    cite.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB")
+    cite = commands.add_parser("cite", help="print the references of an algorithm, environment or experiment")
+    cite.add_argument("name", help="a name such as linear/hvt_ucb, or a class such as HvtUCB")
     cite.set_defaults(run=_cite)
 
 
@@ -64,7 +64,7 @@ def full_names(name: str, known: Any) -> list[str]:
         found = [full for full, cls in of_class.items() if cls and same(cls, name)]
         found = found or [full for full in known if same(full.partition("/")[2], name)]
         if len(found) > 1:
-            raise InputError(f"{name} is the name of {' and '.join(found)}: name one of them")
+            raise InputError(f"{name} is ambiguous: it is the name of {' and '.join(found)}")
         if found:
             return found
     raise unknown_name("name", name, [*known, *filter(None, of_class.values())])

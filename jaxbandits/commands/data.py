@@ -1,4 +1,4 @@
-"""`data`: published data sets on this machine, and fetching them."""
+"""`data`: list and download published data sets."""
 
 import argparse
 from pathlib import Path
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the parsers of `data list` and `data fetch`."""
-    data = commands.add_parser("data", help="list or fetch the published data sets that experiments run on")
+    data = commands.add_parser("data", help="list or download the published data sets of the experiments")
     actions = data.add_subparsers(metavar="action", required=True)
-    listing = actions.add_parser("list", help="list data sets: where they are, their terms, who uses them")
+    listing = actions.add_parser("list", help="list the data sets: location, terms of use, experiments that use them")
     listing.set_defaults(run=_list)
-    fetch = actions.add_parser("fetch", help="download a data set and check it")
-    fetch.add_argument("name", help="such as adult (see `jaxbandits data list`)")
+    fetch = actions.add_parser("fetch", help="download a data set and verify its checksum")
+    fetch.add_argument("name", help="a name such as adult (see `jaxbandits data list`)")
     fetch.set_defaults(run=_fetch)
 
 
@@ -26,19 +26,19 @@ def _list(arguments: argparse.Namespace) -> int:
 
     for name, data_set in published.DATA_SETS.items():
         path = published.find(name)
-        missing = f"  not here: jaxbandits data fetch {name}"
+        missing = f"  not downloaded: jaxbandits data fetch {name}"
         if data_set.by_hand:
-            missing = f"  not here, and not fetched: {published.by_hand(name)}"
+            missing = f"  not downloaded, to be fetched by hand: {published.by_hand(name)}"
         taking = [x for x in EXPERIMENTS.values() if x.from_file is not None]
         users = [x.name for x in taking if name in map(str.lower, x.stand_ins.values())]
         print(
             f"{name}: {data_set.title}",
             f"  terms: {data_set.terms}",
             f"  used by: {', '.join(users) or 'no experiment'}",
-            f"  here: {path}" if path else missing,
+            f"  path: {path}" if path else missing,
             sep="\n",
         )
-    print(f"directory: {published.directory()} (JAXBANDITS_DATA names another)")
+    print(f"directory: {published.directory()} (set JAXBANDITS_DATA to use another)")
     return 0
 
 
@@ -67,5 +67,8 @@ def data_on_this_machine(experiment: "Experiment") -> tuple[Path | None, str]:
         return None, ""
     path = published.find(name)
     if path is not None:
-        return path, f"{experiment.name}: on {path}"
-    return None, f"{experiment.name}: plays a stand-in for {name}; jaxbandits data fetch {name} gets the data"
+        return path, f"{experiment.name}: uses {path}"
+    return (
+        None,
+        f"{experiment.name}: uses a synthetic stand-in for {name}; jaxbandits data fetch {name} downloads the data",
+    )

@@ -15,21 +15,23 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add the parsers of `list`, `show` and `check`."""
     own = with_plugins()
-    listing = commands.add_parser("list", parents=[own], help="what there is")
+    listing = commands.add_parser("list", parents=[own], help="list algorithms, environments and experiments")
     listing.add_argument(
         "what", nargs="?", help="algorithms, environments, experiments, or a family such as linear (default: all)"
     )
     listing.set_defaults(run=_list)
 
     show = commands.add_parser(
-        "show", parents=[own], help="documentation, fields and ranges of an algorithm, environment or experiment"
+        "show",
+        parents=[own],
+        help="print the documentation, fields and ranges of an algorithm, environment or experiment",
     )
-    show.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB, or a family, linear")
+    show.add_argument("name", help="a name such as linear/hvt_ucb, a class such as HvtUCB, or a family such as linear")
     show.set_defaults(run=_show)
 
-    check = commands.add_parser("check", parents=[own], help="does an algorithm keep the contract, and if not, why")
-    check.add_argument("name", help="of a registered algorithm, such as mine/lin_ts")
-    check.add_argument("--quick", action="store_true", help="look at its traces only: seconds")
+    check = commands.add_parser("check", parents=[own], help="run the contract tests on an algorithm")
+    check.add_argument("name", help="name of a registered algorithm, such as mine/lin_ts")
+    check.add_argument("--quick", action="store_true", help="check the traced code only (a few seconds)")
     check.set_defaults(run=_check)
 
 
@@ -114,7 +116,7 @@ def _show_experiment(e: "Experiment") -> None:
     print("algorithms:", *(f"  {label}" for label in labels), sep="\n")
     if e.stand_ins:
         names = ", ".join(dict.fromkeys(e.stand_ins.values()))
-        own = ", or your own copy with --data" if e.from_file is not None else ""
+        own = "; --data takes your copy of the data" if e.from_file is not None else ""
         print(f"data: a stand-in for {names}{own}")
     print(
         "claims:",
@@ -155,7 +157,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise unknown_name("algorithm", arguments.name, ALGORITHMS)
     entry = ALGORITHMS[arguments.name]
     if not entry.environments:
-        raise InputError(f"the entry of {arguments.name} names no environments to check it on")
+        raise InputError(f"the registry entry of {arguments.name} names no environment for the check")
     for name in entry.environments:
         if name not in ENVIRONMENTS:
             raise unknown_name("environment", name, ENVIRONMENTS)

@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the parser of `report`."""
-    report = commands.add_parser("report", help="the ledger of finished runs: which sentences of the papers hold")
+    report = commands.add_parser("report", help="write the ledger of finished runs: which claims of the papers hold")
     report.add_argument(
-        "runs", type=path, help="where `reproduce` wrote, such as results/all, or a FILE that --ledger wrote"
+        "runs",
+        type=path,
+        help="a directory written by `reproduce`, such as results/all, or a CSV file written by --ledger",
     )
     report.add_argument("-o", "--out", type=path, help="the HTML file (default: RUNS/ledger.html)")
-    report.add_argument("--ledger", type=path, metavar="FILE", help="also the numbers of all runs, as CSV")
+    report.add_argument("--ledger", type=path, metavar="FILE", help="also write the numbers of all runs as CSV")
     report.add_argument(
-        "--pages", type=path, metavar="DIR", help="also as Markdown: DIR/ledger.md, DIR/papers with their figures"
+        "--pages", type=path, metavar="DIR", help="also write Markdown: DIR/ledger.md, and DIR/papers with the figures"
     )
     report.add_argument(
-        "--rejudge", action="store_true", help="judge the stored results by the statistics of this version"
+        "--rejudge", action="store_true", help="re-evaluate the claims from the stored results with this version"
     )
     report.set_defaults(run=_report)
 
@@ -60,16 +62,14 @@ def write(
     from jaxbandits.reproduction.papers import PAPERS
 
     if out is None and ledger is None and pages is None:
-        raise InputError(f"{runs} is a file: say what to write, --out, --pages or --ledger")
+        raise InputError(f"{runs} is a file, so at least one of --out, --pages and --ledger is needed")
     found = runs_lib.read(runs, EXPERIMENTS)
     found = [rejudged(run) for run in found] if rejudge else found
     parts = chapters(found, PAPERS)
     written = [] if out is None else [html.write(parts, out)]
     if ledger is not None:
         if strangers := [run.experiment for run in found if run.experiment not in EXPERIMENTS]:
-            raise InputError(
-                f"--ledger takes registered experiments, and {strangers[0]} is none: --plugin names its file"
-            )
+            raise InputError(f"--ledger needs registered experiments, and {strangers[0]} is not registered")
         adjusted = {sentence.id: sentence.standing for part in parts for sentence in part.sentences}
         written.append(runs_lib.write(found, adjusted, ledger))
     if pages is not None:

@@ -29,52 +29,58 @@ def add(commands: Any) -> None:
     """Add the parser of `reproduce`."""
     about = settings()
     reproduce = commands.add_parser(
-        "reproduce", parents=[with_plugins()], help="run a paper's experiment: table, claims with verdicts, figure"
+        "reproduce",
+        parents=[with_plugins()],
+        help="rerun a paper's experiment: tables, verdicts on its claims, figures",
     )
     reproduce.add_argument(
-        "experiment", help="name, such as linear/fig1 (see `jaxbandits list experiments`), or linear/all, or all"
+        "experiment",
+        help="a name such as linear/fig1 (see `jaxbandits list experiments`), a family such as linear/all, or all",
     )
     reproduce.add_argument("--seeds", type=whole, help="trials per algorithm (default: the experiment's)")
     reproduce.add_argument("--horizon", type=whole, help="rounds per trial (default: the paper's)")
-    reproduce.add_argument("--preset", help="constants to use (default: the experiment's first preset)")
+    reproduce.add_argument("--preset", help="constants of the learners (default: the experiment's first preset)")
     reproduce.add_argument(
-        "--interpretation", help="another reading of the paper, where an experiment has one (see `show`)"
+        "--interpretation", help="an alternative reading of the paper, if the experiment has one (see `show`)"
     )
     reproduce.add_argument("--seed", type=whole, default=0, help=f"{about['seed']} (default: 0)")
     reproduce.add_argument("--out", type=path, help="directory for figures and data (default: results/<experiment>)")
     reproduce.add_argument(
-        "--exclude", action="append", default=[], metavar="LABEL", help="leave an algorithm out (may be repeated)"
+        "--exclude", action="append", default=[], metavar="LABEL", help="exclude this algorithm (may be repeated)"
     )
     reproduce.add_argument(
-        "--include", action="append", default=[], metavar="LABEL", help="run this algorithm (may be repeated)"
+        "--include",
+        action="append",
+        default=[],
+        metavar="LABEL",
+        help="run only the algorithms named in this way (may be repeated)",
     )
-    reproduce.add_argument("--no-timing", action="store_true", help="do not measure times per round")
+    reproduce.add_argument("--no-timing", action="store_true", help="do not measure the time per round")
     reproduce.add_argument(
         "--first-seed",
         type=whole,
         default=0,
-        help=f"{about['first_seed']}; `merge` joins result files (default: 0)",
+        help=f"{about['first_seed']}; `merge` joins the result files (default: 0)",
     )
-    reproduce.add_argument("--float64", action="store_true", help="double precision (half the speed)")
-    reproduce.add_argument("--data", type=Path, help="the user's own copy of the data set, where an experiment has one")
+    reproduce.add_argument("--float64", action="store_true", help="compute in float64 (about half the speed)")
+    reproduce.add_argument("--data", type=Path, help="your copy of the data set, if the experiment uses one")
     reproduce.add_argument("--workers", type=whole, help=about["workers"])
     reproduce.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    reproduce.add_argument(
-        "--overwrite", action="store_true", help="replace what --out holds, an interrupted or a finished run"
-    )
+    reproduce.add_argument("--overwrite", action="store_true", help="replace the interrupted or finished run in --out")
     reproduce.add_argument("--identity", metavar="NAME", help=about["identity"])
-    reproduce.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
+    reproduce.add_argument("--quiet", action="store_true", help="do not show a progress bar")
     reproduce.add_argument(
         "--budget",
-        help="quick, standard or full, in place of --seeds, --horizon, --preset, --interpretation and --seed",
+        help="quick, standard or full; sets --seeds, --horizon, --preset, --interpretation and --seed",
     )
     reproduce.add_argument(
         "--processes",
         type=whole,
         metavar="N",
-        help=f"with --budget: experiments side by side (default: 1; quick: one per core, {_MOST_PROCESSES} at most)",
+        help="with --budget: number of experiments in parallel (default: 1; quick: "
+        f"one per core, at most {_MOST_PROCESSES})",
     )
     reproduce.set_defaults(run=_reproduce, compile="full")
 
@@ -91,7 +97,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     experiments = chosen(EXPERIMENTS, arguments.experiment)
     if arguments.data is not None:
         if len(experiments) > 1:
-            raise InputError("--data goes with one experiment, not with several")
+            raise InputError("--data goes with one experiment only")
         experiments = [experiments[0].with_data(arguments.data)]
     for experiment in experiments:
         experiment.with_interpretation(arguments.interpretation).preset(
@@ -99,7 +105,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         )  # before anything is computed for nothing
     out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
     if arguments.budget is None and arguments.processes is not None:
-        raise InputError("--processes goes with --budget; one experiment has --workers")
+        raise InputError("--processes goes with --budget; a single experiment uses --workers")
     if arguments.budget is not None:
         return _reproduce_budget(experiments, out, arguments)
     if len(experiments) == 1:
@@ -166,7 +172,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             _discard(panels, checkpoint)
             (out / MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
-            print(f"{out} holds this run already, finished; --overwrite computes it again", file=sys.stderr)
+            print(f"{out} holds this run already (finished); --overwrite recomputes it", file=sys.stderr)
             print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")
             return report
         try:
@@ -196,7 +202,7 @@ def _host_code(experiment: "Experiment", arguments: argparse.Namespace) -> list[
     from jaxbandits.reproduction import BUILT_IN
 
     of_user = [*map(str, arguments.plugin), *([] if experiment.name in BUILT_IN else [experiment.name])]
-    return [f"{', '.join(of_user)} is code of yours"] if of_user else []
+    return [f"{', '.join(of_user)} is your own code"] if of_user else []
 
 
 def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments: argparse.Namespace) -> int:
@@ -211,7 +217,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
 
     given = [name for name, unset in _BY_BUDGET.items() if getattr(arguments, name) != unset]
     if given:
-        raise InputError(f"--budget sets --{', --'.join(_BY_BUDGET)}: leave --{given[0]} out")
+        raise InputError(f"--budget sets --{', --'.join(_BY_BUDGET)}: omit --{given[0]}")
     usual = min(available_cores(), _MOST_PROCESSES) if arguments.budget == "quick" else 1
     processes = usual if arguments.processes is None else ranges.integer("--processes", arguments.processes)
     planned = [
@@ -220,7 +226,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
         for part in parts(experiment, arguments.budget, arguments.float64)
     ]
     if not planned:
-        raise InputError(f"{experiments[0].name} is about times, which the budget {arguments.budget} does not take")
+        raise InputError(f"{experiments[0].name} measures times, which the budget {arguments.budget} does not include")
     failed, begin = [], time.perf_counter()
     outcomes: Iterable[_Outcome] = (_run_part(experiment, part, out, arguments) for experiment, part in planned)
     with contextlib.ExitStack() as stack:
@@ -291,7 +297,7 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
     An interrupt reaches this process alone, and the runs resume.
 
     Raises:
-      InputError: when one of them is killed, for want of memory for example.
+      InputError: when one of them is killed, for example for lack of memory.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -308,7 +314,7 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
         yield pool.submit
     except BrokenProcessPool:
         raise InputError(
-            "a process was killed, for want of memory perhaps: the same command resumes, --processes 1 needs least"
+            "a process was killed, perhaps for lack of memory: rerun to resume, with --processes 1 if needed"
         ) from None
     finally:
         for process in multiprocessing.active_children():

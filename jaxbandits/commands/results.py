@@ -13,38 +13,48 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add the parsers of `plot`, `info` and `analyse`."""
     plot = commands.add_parser(
-        "plot", parents=[with_plugins()], help="draw a result file, or one panel of an experiment that was reproduced"
+        "plot", parents=[with_plugins()], help="plot a result file, or one panel of a reproduced experiment"
     )
-    plot.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save, or reproduce's directory")
-    plot.add_argument("--panel", metavar="NAME", help="which panel of the directory")
     plot.add_argument(
-        "--paper", action="store_true", help="as a paper prints it: the width of a column, no title, small type"
+        "file", type=Path, help="an .npz file written by reproduce or Result.save, or a directory written by reproduce"
     )
-    plot.add_argument("--metric", help="default: the first, or the experiment's")
-    plot.add_argument("--x", metavar="METRIC", help="abscissa: any scalar metric (default: round, or the experiment's)")
-    plot.add_argument("--include", action="append", metavar="LABEL", help="draw this label (may be repeated)")
+    plot.add_argument("--panel", metavar="NAME", help="panel to plot, if FILE is a directory")
+    plot.add_argument("--paper", action="store_true", help="publication layout: one-column width, no title, small font")
+    plot.add_argument("--metric", help="metric to plot (default: the first, or the experiment's)")
+    plot.add_argument("--x", metavar="METRIC", help="x-axis: any scalar metric (default: round, or the experiment's)")
+    plot.add_argument(
+        "--include", action="append", metavar="LABEL", help="plot only the labels named in this way (may be repeated)"
+    )
     plot.add_argument(
         "--band",
         choices=("mean", "quantile"),
         default="mean",
-        help="t-interval of the mean, or median with 10 to 90 %%",
+        help="mean with its t-interval, or median with the 10 and 90 %% quantiles",
     )
-    plot.add_argument("--out", type=Path, help="file stem (default: beside FILE)")
+    plot.add_argument("--out", type=Path, help="path of the figures without suffix (default: that of FILE)")
     plot.set_defaults(run=_plot)
 
-    info = commands.add_parser("info", help="what a result file holds: labels, sizes, seeds, versions, settings")
-    info.add_argument("file", type=Path, help="an .npz written by reproduce or Result.save")
+    info = commands.add_parser(
+        "info", help="print the contents of a result file: labels, sizes, seeds, versions, settings"
+    )
+    info.add_argument("file", type=Path, help="an .npz file written by reproduce or Result.save")
     info.set_defaults(run=_info)
 
     analyse = commands.add_parser(
-        "analyse", help="tables of a result file or a sweep: best points, paired differences, growth"
+        "analyse", help="print statistics of a result file or sweep: best points, paired differences, growth"
     )
-    analyse.add_argument("path", type=Path, help="an .npz written by reproduce or Result.save, or a sweep's directory")
-    analyse.add_argument("--metric", help="default: the first")
     analyse.add_argument(
-        "--threshold", type=float, help="also the first recorded round at which the metric is at most this"
+        "path", type=Path, help="an .npz file written by reproduce or Result.save, or the directory of a sweep"
     )
-    analyse.add_argument("--level", type=float, default=0.95, help="simultaneous coverage (default: 0.95)")
+    analyse.add_argument("--metric", help="metric to analyse (default: the first)")
+    analyse.add_argument(
+        "--threshold",
+        type=float,
+        help="also print hitting times: the first record point at which the metric is at most this",
+    )
+    analyse.add_argument(
+        "--level", type=float, default=0.95, help="level of the simultaneous intervals (default: 0.95)"
+    )
     analyse.set_defaults(run=_analyse)
 
 
@@ -58,7 +68,7 @@ def _plot(arguments: argparse.Namespace) -> int:
     if file.is_dir():
         file, result, drawn = panels.of_directory(file, arguments.panel, EXPERIMENTS)
     elif arguments.panel is not None:
-        raise InputError("--panel goes with the directory of an experiment, not with a file")
+        raise InputError("--panel goes with the directory of an experiment, not with a result file")
     else:
         result = Result.load(file)
     given = {"metric": arguments.metric, "x": arguments.x, "algorithms": arguments.include}
@@ -91,5 +101,5 @@ def _load(path: Path) -> "Result":
     from jaxbandits.results.result import Result
 
     if path.is_dir():
-        raise InputError(f"{path} is a directory: name a result file in it, or ask `jaxbandits status` about a sweep")
+        raise InputError(f"{path} is a directory: name a result file in it, or use `jaxbandits status` for a sweep")
     return Result.load(path)

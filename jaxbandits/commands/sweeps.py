@@ -15,43 +15,52 @@ def add(commands: Any) -> None:
     """Add the parsers of `sweep`, `submit`, `merge`, `status` and `export`."""
     about = settings()
     sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run a sweep file; the same command resumes")
-    sweep.add_argument("file", type=Path, help="TOML: algorithms, environments, horizon, seeds (see docs/sweeps.md)")
+    sweep.add_argument(
+        "file", type=Path, help="a TOML file with algorithms, environments, horizon and seeds (see docs/sweeps.md)"
+    )
     sweep.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="override a value of the file, such as horizon=500 or env.dim=5,10 (may be repeated)",
+        help="replace a value of the file, such as horizon=500 or env.dim=5,10 (may be repeated)",
     )  # fmt: skip
     sweep.add_argument("--out", type=path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
     sweep.add_argument("--dry-run", action="store_true", help="check the file and print the expected cost")
-    sweep.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="every N-th part, from the I-th on")
+    sweep.add_argument(
+        "--shard", type=shard, default=(1, 1), metavar="I/N", help="compute every N-th part, starting with the I-th"
+    )
     sweep.add_argument("--fail-fast", action="store_true", help="stop at the first part that fails")
-    sweep.add_argument("--retry-failed", action="store_true", help="compute parts again that failed before")
+    sweep.add_argument("--retry-failed", action="store_true", help="recompute parts that failed in an earlier run")
     sweep.add_argument("--workers", type=whole, help=about["workers"])
     sweep.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    sweep.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
+    sweep.add_argument("--quiet", action="store_true", help="do not show a progress bar")
     sweep.set_defaults(run=_sweep)
 
     submit = commands.add_parser(
-        "submit", parents=[with_plugins()], help="run a sweep file as jobs of a cluster; the same command resumes"
+        "submit", parents=[with_plugins()], help="run a sweep file as jobs on a cluster; the same command resumes"
     )
     submit.add_argument("file", type=Path, help="the sweep file")
-    submit.add_argument("--cluster", required=True, metavar="slurm|local", help="local: processes on this machine")
+    submit.add_argument(
+        "--cluster",
+        required=True,
+        metavar="slurm|local",
+        help="type of cluster; local starts processes on this machine",
+    )
     submit.add_argument(
         "--jobs", type=whole, default=1, help="number of jobs; job i of n runs `--shard i/n` (default: 1)"
     )
+    submit.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="see sweep")
     submit.add_argument(
-        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as for sweep"
+        "--out", type=path, help="directory of the sweep, accessible from all nodes (default: see sweep)"
     )
-    submit.add_argument("--out", type=path, help="directory of the sweep, seen by all nodes (default: as for sweep)")
     submit.add_argument(
-        "--minutes", type=whole, default=60, help="time limit of a job, which is queued again after it (default: 60)"
+        "--minutes", type=whole, default=60, help="time limit of a job, after which it is queued again (default: 60)"
     )
-    submit.add_argument("--cpus", type=whole, help="cores and threads of a job (default: the cluster's)")
-    submit.add_argument("--gpus", type=whole, help="GPUs of a job (default: the cluster's)")
-    submit.add_argument("--memory-gb", type=number, help="memory of a job (default: the cluster's)")
+    submit.add_argument("--cpus", type=whole, help="CPU cores per job (default: the cluster's)")
+    submit.add_argument("--gpus", type=whole, help="GPUs per job (default: the cluster's)")
+    submit.add_argument("--memory-gb", type=number, help="memory per job in GB (default: the cluster's)")
     submit.add_argument("--partition", help="partition of the cluster (default: the cluster's)")
-    submit.add_argument("--retry-failed", action="store_true", help="compute parts again that failed before")
+    submit.add_argument("--retry-failed", action="store_true", help="recompute parts that failed in an earlier run")
     submit.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
@@ -69,11 +78,13 @@ def add(commands: Any) -> None:
     status.set_defaults(run=_status)
 
     export = commands.add_parser(
-        "export", help="write a result file, or the finished parts of a sweep, for other tools"
+        "export", help="convert a result file, or the finished parts of a sweep, to CSV, Parquet or NetCDF"
     )
-    export.add_argument("path", type=Path, help="directory of the sweep, or an .npz")
-    export.add_argument("--out", type=Path, help="the file: .csv, .parquet or .nc (NetCDF) (default: PATH.csv)")
-    export.add_argument("--final", action="store_true", help="the last record point only")
+    export.add_argument("path", type=Path, help="the directory of a sweep, or an .npz file")
+    export.add_argument(
+        "--out", type=Path, help="the file to write, ending in .csv, .parquet or .nc (NetCDF) (default: PATH.csv)"
+    )
+    export.add_argument("--final", action="store_true", help="export the last record point only")
     export.set_defaults(run=_export)
 
 
@@ -147,7 +158,7 @@ def _merge(arguments: argparse.Namespace) -> int:
 
     kinds = {path.is_dir() for path in arguments.paths}
     if len(kinds) > 1:
-        raise InputError("merge takes directories of a sweep, or files of results, not both")
+        raise InputError("merge takes directories of a sweep or result files, not both")
     if kinds == {False}:
         print("wrote", merge([Result.load(path) for path in arguments.paths]).save(arguments.out), sep="\n  ")
         return 0

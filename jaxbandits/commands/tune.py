@@ -1,4 +1,4 @@
-"""`tune`: the written tables of multipliers."""
+"""`tune`: the tables of tuned multipliers."""
 
 import argparse
 import sys
@@ -15,26 +15,27 @@ def add(commands: Any) -> None:
     """Add the parser of `tune`."""
     about = settings()
     tune = commands.add_parser(
-        "tune", help="race the multipliers of a family's presets and print their table; the same command resumes"
+        "tune",
+        help="tune the multipliers of a family's presets by races and print their table; the same command resumes",
     )
     tune.add_argument("family", help="coco, dro, glm, linear or oco")
     tune.add_argument(
         "--include", action="append", default=[], metavar="NAME",
-        help="tune this learner of the table, or all that begin with NAME/ (may be repeated; others stay as they are)",
+        help="tune this learner, or all whose names begin with NAME/ (may be repeated; the others are unchanged)",
     )  # fmt: skip
-    tune.add_argument("--data", type=Path, help="tune the learners for the user's own copy of a data set")
-    tune.add_argument("--seeds", type=whole, help="other seeds than declared, to try something out")
-    tune.add_argument("--horizon", type=whole, help="other rounds than declared, to try something out")
+    tune.add_argument("--data", type=Path, help="tune the learners on your copy of a data set")
+    tune.add_argument("--seeds", type=whole, help="override the number of seeds (the table is then printed, not saved)")
     tune.add_argument(
-        "--write", action="store_true", help="write the table that the presets read, with the new choices"
+        "--horizon", type=whole, help="override the number of rounds (the table is then printed, not saved)"
     )
-    tune.add_argument("--dry-run", action="store_true", help="deprecated: without effect")
+    tune.add_argument("--write", action="store_true", help="write the new choices to the table that the presets read")
+    tune.add_argument("--dry-run", action="store_true", help="deprecated, has no effect")
     tune.add_argument("--out", type=path, help="directory of the checkpoints (default: results/tune-FAMILY)")
     tune.add_argument("--workers", type=whole, help=about["workers"])
     tune.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    tune.add_argument("--quiet", action="store_true", help=f"without {about['progress']}")
+    tune.add_argument("--quiet", action="store_true", help="do not show a progress bar")
     tune.set_defaults(run=_tune)
 
 
@@ -51,7 +52,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     if arguments.family not in TABLES:
         raise unknown_name("table of", arguments.family, TABLES)
     if arguments.write and not (arguments.horizon is None and arguments.seeds is None):
-        raise InputError("--write takes the declared rounds and seeds: leave --horizon and --seeds out")
+        raise InputError("--write needs the declared rounds and seeds: omit --horizon and --seeds")
     if arguments.dry_run:
         print("--dry-run is deprecated and has no effect: the table is written with --write only", file=sys.stderr)
     table = TABLES[arguments.family]
@@ -66,7 +67,7 @@ def _tune(arguments: argparse.Namespace) -> int:
                 workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet,
             )  # fmt: skip
             values = ", ".join(f"{field} = {value:.4g}" for field, value in choice.multipliers.items())
-            share = f"{100 * choice.rounds / choice.grid_rounds:.0f} % of the rounds of the grid"
+            share = f"{100 * choice.rounds / choice.grid_rounds:.0f} % of the rounds of the full grid"
             print(f"[{i}/{len(learners)}] {name}: {values}; {choice.evidence}; {share}", file=sys.stderr)
         text = table.text(chosen)
         if arguments.write:
@@ -77,7 +78,7 @@ def _tune(arguments: argparse.Namespace) -> int:
         for directory in checkpoints.values():
             _discard(directory)
     played, whole_grids = (sum(getattr(x, name) for x in chosen.values()) for name in ("rounds", "grid_rounds"))
-    print(f"{played:,} rounds, {100 * played / whole_grids:.0f} % of those of the grids", file=sys.stderr)
+    print(f"{played:,} rounds, {100 * played / whole_grids:.0f} % of the full grids", file=sys.stderr)
     return 0
 
 
@@ -88,7 +89,7 @@ def _learners(table: "MultiplierTable", arguments: argparse.Namespace) -> "dict[
     learners = dict(table.learners)
     if arguments.data is not None:
         if table.from_file is None:
-            raise InputError(f"{arguments.family} takes no data file: leave --data out")
+            raise InputError(f"{arguments.family} takes no data file: omit --data")
         learners = dict(table.from_file(arguments.data))
     for name in arguments.include:
         if not any(known == name or known.startswith(f"{name}/") for known in learners):

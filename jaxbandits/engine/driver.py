@@ -168,7 +168,9 @@ class _Run:
                 if self.store and self.store.resumes:
                     self.bar.print_note(f"resuming from {self.store.directory}")
                 n = len(self.plan.jobs)
-                self.bar.begin_stage(f"compiling {n} program{'s' * (n > 1)}, or reading from the cache")
+                self.bar.begin_stage(
+                    f"compiling {n} program{'s' * (n > 1)} (or loading {'them' if n > 1 else 'it'} from the cache)"
+                )
                 for job in self.plan.jobs:  # in this thread, as if the user traced them
                     trace_job(job, self.devices[0], self.traces)
                 # Several jobs at a time, each with the context variables of this thread: tracing runs code of the user.

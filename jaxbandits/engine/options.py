@@ -25,23 +25,23 @@ class Options:
 
     Attributes:
       meters: extra `Meter`s, a list.
-      seed: base seed, 0 to 2^32 - 1; every random draw of the run follows from it.
-      first_seed: global index of the first trial: more trials later, or elsewhere, continue where these end.
+      seed: base seed, 0 to 2^32 - 1, from which all random numbers of the run follow.
+      first_seed: index of the first seed, to extend or shard a run.
       width: trials in a batch, side by side in one program: 1 or a multiple of 16; by default from the bytes of a round
         of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond). On CPUs only 1 gives other last bits than the rest.
-      compile: `"full"`, or `"fast"`: rounds are compiled without optimisation, in some two fifths of the time, and play
-        at 1/8 to 1/48 of the speed, which pays below about a million rounds of a learner; last bits differ.
+      compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. They
+        run at 1/8 to 1/48 of the speed, which suits fewer than about a million rounds. Last bits differ.
       devices: JAX devices; all of the default backend by default.
-      workers: threads; one per core by default, one per device where there are several or an accelerator.
+      workers: number of threads; by default one per core, or one per device with several devices or an accelerator.
       seconds_per_call: duration of a call of compiled code: the progress bar moves and an interrupt is answered after
         each call.
-      checkpoint: a directory: killed at any instant, the same call resumes bit for bit.
+      checkpoint: directory for checkpoints; after an interruption the same call resumes bit for bit.
       save_every: seconds between checkpoints of trials that are not finished.
       identity: a name of your choice, such as a version, for code that no digest covers: callbacks to Python, and
-        `derive` or `in_hindsight` of your environment. Without it a run with such code is neither resumed nor merged;
-        with it you vouch that equal names mean equal code.
+        `derive` or `in_hindsight` of your environment. Without it, runs with this code are neither resumed nor merged;
+        equal names must mean equal code.
       progress: show a progress bar on standard error.
-      title: text of the bar in front of the labels that it runs.
+      title: text of the progress bar in front of the running labels.
     """
 
     meters: Sequence[Meter] = ()

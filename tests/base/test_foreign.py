@@ -50,5 +50,5 @@ def test_a_method_that_was_replaced_in_a_class_of_the_package_is_foreign(monkeyp
 
 def test_what_is_not_identified_is_named_with_the_remedy():
     assert unidentified({}) == unidentified({"host code": []}) == unidentified({"identity": "v1"}) == ""
-    text = unidentified({"host code": ["A uses a callback to Python", "E.derive is code of yours"]})
-    assert text.startswith("A uses a callback to Python, E.derive is code of yours; ") and "identity=" in text
+    text = unidentified({"host code": ["A uses a callback to Python", "E.derive is your own code"]})
+    assert text.startswith("A uses a callback to Python, E.derive is your own code; ") and "identity=" in text

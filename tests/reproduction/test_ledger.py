@@ -447,13 +447,13 @@ def test_budgets():
 def test_a_budget_says_how_much(tmp_path, capsys):
     command = ["reproduce", "oco/e6", "--budget", "quick", "--seeds", "3", "--out", str(tmp_path)]
     assert cli.main(command) == 2
-    assert "leave --seeds out" in capsys.readouterr().err
+    assert "omit --seeds" in capsys.readouterr().err
     for command, told in (
         (["reproduce", "linear/fig1", "--interpretation", "exact-mu"], "did you mean 'exact-nu'"),
         (["reproduce", "oco/e6", "--interpretation", "exact-nu"], "oco/e6 has one interpretation only"),
         (
             ["reproduce", "linear/fig1", "--interpretation", "exact-nu", "--budget", "full"],
-            "leave --interpretation out",
+            "omit --interpretation",
         ),
     ):
         assert cli.main([*command, "--out", str(tmp_path)]) == 2

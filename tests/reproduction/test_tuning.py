@@ -274,7 +274,7 @@ def test_the_command_writes_what_it_tuned(toy, capsys):
     assert evidence["b"] == "by hand" and "(edge): 3 points, 32 seeds, 40 rounds" in evidence["a/first"]
     assert "presets `practical`" in toy.read_text() and "jaxbandits tune toys" in toy.read_text()
     said = capsys.readouterr()
-    assert "[1/1] a/first: rate = 0.5; mean loss" in said.err and "50 % of the rounds of the grid" in said.err
+    assert "[1/1] a/first: rate = 0.5; mean loss" in said.err and "50 % of the rounds of the full grid" in said.err
     assert str(toy) in said.out
     assert not [path for path in (toy.parents[1] / "results").rglob("*") if path.is_file() and path.name != ".lock"]
     assert cli.main(["tune", "toys", "--data", "some-file", "--quiet", "--write"]) == 0
@@ -329,9 +329,9 @@ def test_a_killed_tuning_resumes(toy, monkeypatch, capsys):
     [
         (("tune", "lineal"), "did you mean 'linear'"),
         (("tune", "linear", "--include", "hvt"), "hvt_ucb"),
-        (("tune", "linear", "--data", "file"), "linear takes no data file: leave --data out"),
+        (("tune", "linear", "--data", "file"), "linear takes no data file: omit --data"),
         (("tune", "linear", "--seeds", "0"), "seeds must be a whole number"),
-        (("tune", "linear", "--horizon", "9", "--write"), "leave --horizon and --seeds out"),
+        (("tune", "linear", "--horizon", "9", "--write"), "omit --horizon and --seeds"),
     ],
 )
 def test_a_mistake_is_one_line(arguments, message, tmp_path, monkeypatch, capsys):
@@ -350,5 +350,5 @@ def test_a_piece_of_the_tuning_gives_the_table_again(tmp_path):
     exec(done.stdout, found)  # the module that would be written
     assert found["MULTIPLIERS"] == linear_module.MULTIPLIERS
     assert found["EVIDENCE"]["crmm"].endswith(": 66 points, 64 seeds, 18,000 rounds")
-    share = re.search(r"rounds, (\d+) % of those of the grids", done.stderr)
+    share = re.search(r"rounds, (\d+) % of the full grids", done.stderr)
     assert share is not None and int(share[1]) < 50

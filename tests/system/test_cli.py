@@ -95,11 +95,12 @@ def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
 
     monkeypatch.setitem(ALGORITHMS, "mine/oful", ALGORITHMS["linear/oful"])
     assert main(["show", "OFUL"]) == 2
-    assert "OFUL is the name of linear/oful and mine/oful: name one of them" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "OFUL" in said and "linear/oful" in said and "mine/oful" in said and said.count("\n") == 1
 
 
 def test_show_says_whether_data_are_taken(capsys):
-    for name, said in (("dro/fig2", "data: a stand-in for Adult, or your own copy with --data\n"),
+    for name, said in (("dro/fig2", "data: a stand-in for Adult; --data takes your copy of the data\n"),
                        ("coco/fig2", "data: a stand-in for FilmTrust\n")):  # fmt: skip
         assert main(["show", name]) == 0
         assert said in capsys.readouterr().out
@@ -180,7 +181,7 @@ EVERYBODY = [
         (["reproduce", "linear/fig1", "--include", "ofull"], "did you mean 'OFUL'"),
         (["reproduce", "linear/fig1", "--first-seed", "-1"], "first_seed must be a whole number in [0, 2147483647]"),
         (["cite", "HvtUCP"], "did you mean 'HvtUCB'"),
-        (["show", "fig1"], "fig1 is the name of linear/fig1 and glm/fig1 and coco/fig1 and dro/fig1: name one"),
+        (["show", "fig1"], "linear/fig1 and glm/fig1 and coco/fig1 and dro/fig1"),
         (["info", "no-such.npz"], "no such file"),
         (["info", "."], "is a directory"),
         (["plot", "a.npz", "--panel", "max"], "--panel goes with the directory"),

@@ -48,7 +48,7 @@ def test_a_plugin_runs_once_and_sees_its_neighbours(written):
             r"plugin .*, line 2: name must have the form 'family/name', got 'oful'$",
         ),
         ("", "numpy.py", r"there is another module named 'numpy'; rename the file"),
-        ("", "with-dash.py", "'with-dash' is no name of a Python module; rename the file"),
+        ("", "with-dash.py", "'with-dash' is not a valid Python module name; rename the file"),
         ("", "text.txt", r"no such plugin: .*text.txt \(a Python file"),
     ],
 )

@@ -41,7 +41,7 @@ class CatoniState(NamedTuple):
 
 @pytree
 class CatoniUCB(IndexPolicy):
-    """UCB for rewards with a variance and no more, by an estimate that few large rewards cannot move.
+    """UCB for rewards with finite variance only, by an estimate that few large rewards cannot move.
 
     Guarantee:
       Independent rewards with variance at most v, gaps $D_i$: expected regret is of the order

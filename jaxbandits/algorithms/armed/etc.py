@@ -1,6 +1,6 @@
 """Explore, then commit (Robbins 1952; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 1).
 
-    play   every arm m times in turn, then argmax_i m_i for ever
+    play   every arm m times in turn, then argmax_i m_i forever
 
 with the means $m_i$ of the first m K rounds. Notation: m exploration. $O(K)$ a round.
 """

@@ -24,7 +24,7 @@ _FORCED = 1e15  # above t w* - T
 
 @pytree
 class TrackAndStop(Identification):
-    """Identification of the best arm with as few plays as any learner needs, to first order for small delta.
+    """Asymptotically optimal fixed-confidence best-arm identification (as delta -> 0).
 
     Guarantee:
       Rewards 0 and 1, a unique best arm, `theory`: the recommended arm is the best one with probability at least
