@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Your first bandit
 #
-# A bandit algorithm tries several options, sees what they pay, and has to decide whether to try more or to take the
-# best so far. Three classical answers on five coins, compared over a thousand trials each.
+# A bandit algorithm repeatedly chooses one of several options, observes its reward, and has to balance exploration and
+# exploitation. This notebook compares three classical algorithms on five Bernoulli arms, over a thousand trials each.
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -38,10 +38,10 @@ if importlib.util.find_spec("jaxbandits") is None:
 FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer seeds and rounds
 
 # %% [markdown]
-# ## Five coins
+# ## Five Bernoulli arms
 #
-# Arm $k$ pays 1 with probability $\mu_k$, else 0. In every round the learner chooses one arm and sees what it pays, and
-# nothing of the others. It does not know the $\mu_k$: here the first arm is the best one.
+# Arm $k$ pays 1 with probability $\mu_k$, else 0. In every round the learner chooses one arm and observes its reward,
+# but not those of the other arms. The $\mu_k$ are unknown to the learner. Here the first arm is the best one.
 
 # %%
 from jaxbandits import armed, compare
@@ -57,19 +57,22 @@ result = compare(learners, coins, horizon=T, seeds=SEEDS)
 result
 
 # %% [markdown]
-# * **UCB1** plays the arm whose mean *could* be the largest: the mean so far plus the width of a confidence interval.
-# * **Thompson sampling** draws a guess of every $\mu_k$ from what it believes about it (a beta distribution), and plays
-#   the arm with the largest guess.
-# * **eps-greedy** plays the arm with the largest mean so far, and with a probability that falls as $1/t$ any arm.
+# * **UCB1** plays the arm with the largest upper confidence bound: the empirical mean plus the width of a confidence
+#   interval.
+# * **Thompson sampling** draws a sample of every $\mu_k$ from its posterior (a beta distribution), and plays the arm
+#   with the largest sample.
+# * **eps-greedy** plays a random arm with a probability that decreases as $1/t$, and otherwise the arm with the largest
+#   empirical mean.
 #
-# ## What regret is
+# ## Regret
 #
-# The table is about **regret**: how much less the arms played pay on average than the best arm would have paid,
+# The table shows the **regret**, the difference between the expected rewards of the best arm and of the played arms,
 #
 # $$R_T = \sum_{t=1}^{T} \big( \max_k \mu_k - \mu_{A_t} \big),$$
 #
-# with $A_t$ the arm of round $t$. It counts means, not coins: luck is no merit. A learner that plays at random pays the
-# mean gap in every round, so its regret is a straight line. One that finds the best arm has a curve that flattens.
+# where $A_t$ is the arm of round $t$. It uses the means instead of the rewards, so that luck does not matter. The
+# regret of random play grows by the mean gap in every round, which is a straight line. The curve of a learner that
+# finds the best arm flattens.
 
 # %%
 mean_gap = 0.6 - coins.means.mean()
@@ -78,9 +81,9 @@ print(f"at random: {T * mean_gap:.0f} after {T:,} rounds")
 # %% [markdown]
 # ## A figure
 #
-# Means over the seeds with 95 % intervals. In the long run the regret of no learner that solves all such problems grows
-# more slowly than $C \log t$, where the constant $C$ follows from how hard the arms are to tell apart (Lai & Robbins,
-# 1985). The dashed line is about slopes: after 5,000 rounds a curve may still lie below it.
+# The curves are means over the seeds with 95 % intervals. Asymptotically, no consistent learner has a regret that grows
+# more slowly than $C \log t$, where the constant $C$ depends on how hard the arms are to distinguish (Lai & Robbins,
+# 1985). The dashed line is an asymptotic slope: after 5,000 rounds a curve may still lie below it.
 
 # %%
 import matplotlib.pyplot as plt
@@ -96,8 +99,8 @@ ax.legend()
 # %% [markdown]
 # ## How many trials?
 #
-# One trial is an anecdote. For one seed all learners play the same coins with the same random numbers, so that
-# differences are taken in pairs. Here are ten trials, and then all of them:
+# One trial says little. For each seed all learners play the same arms with the same random numbers, so that differences
+# are paired. Here are the differences for ten trials, and then for all of them:
 
 # %%
 few = compare(learners, coins, horizon=T, seeds=10, progress=False)
@@ -105,9 +108,9 @@ print(few.pairs("regret"))
 print(result.pairs("regret"))
 
 # %% [markdown]
-# An interval that has 0 inside says: not decided. Intervals shrink as $1/\sqrt{n}$, so four times as many trials make
-# them half as long. Trials are cheap here, because all of them run side by side in one compiled program; a thousand
-# cost little more than ten. Instead of a guessed number of trials, `until="decided"` adds trials until every pair is
+# If an interval contains 0, the comparison is undecided. Intervals shrink as $1/\sqrt{n}$, so four times as many trials
+# make them half as long. Trials are cheap, because all of them run side by side in one compiled program: a thousand
+# cost little more than ten. Instead of choosing a number of trials, `until="decided"` adds trials until every pair is
 # decided, with a correction for repeated tests.
 
 # %%
@@ -115,9 +118,9 @@ decided = compare(learners, coins, horizon=T, seeds=SEEDS, until="decided", prog
 decided
 
 # %% [markdown]
-# ## What a learner must know
+# ## Hyperparameters
 #
-# eps-greedy has a parameter, the rate of exploration, on which its regret depends; UCB1 and Thompson sampling have none
+# The regret of eps-greedy depends on a hyperparameter, the rate of exploration. UCB1 and Thompson sampling have none
 # that must be set. Here is eps-greedy with other rates:
 
 # %%
@@ -127,7 +130,7 @@ compare(rates, coins, horizon=T, seeds=SEEDS, progress=False).table("regret")
 # %% [markdown]
 # ## Where to go from here
 #
-# * Change `coins`: arms that are closer are harder. `armed.KLUCB`, `armed.MOSS`, `armed.TsallisINF` and others take the
-#   place of any learner above; `jaxbandits list armed` names all of them.
-# * `02_quickstart`: arms with features, verdicts on claims, sweeps over hyperparameters, and files.
-# * `jaxbandits reproduce classics/kl-fig1 --seeds 1000` draws the figure of a paper about exactly this problem.
+# * Change `coins`: arms with smaller gaps are harder. Try other learners, such as `armed.KLUCB`, `armed.MOSS` or
+#   `armed.TsallisINF`; `jaxbandits list armed` lists all of them.
+# * `02_quickstart` covers arms with features, verdicts on claims, sweeps over hyperparameters, and files.
+# * `jaxbandits reproduce classics/kl-fig1 --seeds 1000` reruns the figure of a paper on this problem.

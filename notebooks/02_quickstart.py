@@ -16,8 +16,8 @@
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -49,8 +49,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # $$R_T = \sum_{t=1}^{T} \Big( \max_k \langle x_k, \theta_* \rangle - \langle X_t, \theta_* \rangle \Big).$$
 #
-# Here the noise is Student's $t$ with 2.1 degrees of freedom: its variance is finite, its third moment is not, and a
-# single reward may be off by a hundred.
+# Here the noise has Student's $t$ distribution with 2.1 degrees of freedom. Its variance is finite, its third moment is
+# not, and a single reward may deviate by a hundred.
 
 # %%
 from jaxbandits import OFUL, HeavyTailed, HvtUCB, compare, noise
@@ -68,16 +68,16 @@ learners = {
 #
 # ## A thousand trials
 #
-# Every trial draws its own arms, its own $\theta_*$ and its own noise. Both learners have the same instance and the
-# same noise for the same seed: the comparison is *paired*.
+# Every trial draws new arms, a new $\theta_*$ and new noise. For the same seed both learners have the same instance and
+# the same noise, so the comparison is *paired*.
 
 # %%
 result = compare(learners, env, horizon=T, seeds=SEEDS)
 result
 
 # %% [markdown]
-# The table has the mean regret with a 95 % interval, and quantiles over the seeds, since the mean alone describes heavy
-# tails badly. All numbers are available as arrays, too.
+# The table shows the mean regret with a 95 % interval, and quantiles over the seeds, since the mean alone is a poor
+# description of heavy tails. All numbers are also available as arrays.
 
 # %%
 regret = result.get("regret", "OFUL")  # [hyperparameter point, seed, record point]
@@ -86,7 +86,7 @@ print(regret.shape, "the worst of all seeds ends at", round(float(regret[0, :, -
 # %% [markdown]
 # ## A figure
 #
-# On the left means with intervals, on the right medians with the middle 80 % of all seeds.
+# The left panel shows means with intervals, the right one medians with the middle 80 % of all seeds.
 
 # %%
 import matplotlib.pyplot as plt
@@ -98,8 +98,8 @@ for ax, band in zip(axes, ("mean", "quantile"), strict=True):
 # %% [markdown]
 # ## A verdict
 #
-# Is the difference significant? Both learners ran on the same instances, so we take the difference seed by seed: the
-# difficulty of an instance cancels, and the interval shows whether the sign is certain.
+# Is the difference significant? Both learners ran on the same instances, so we compute the difference for each seed.
+# The difficulty of an instance cancels, and the interval shows whether the sign is certain.
 
 # %%
 difference = result.paired_difference("Hvt-UCB", "OFUL", "regret")
@@ -107,8 +107,8 @@ print(difference)
 
 # %% [markdown]
 # A *claim* is a sentence with a statistic and a threshold. Its verdict is computed: the claim holds if the whole
-# interval is on the right side, it does not hold if the whole interval is on the wrong side, and otherwise it is not
-# decided. The figures of papers are judged in this way (`jaxbandits reproduce linear/fig1`).
+# interval is on the right side of the threshold, does not hold if it is on the wrong side, and is open otherwise. The
+# claims about the figures of papers are tested in this way (`jaxbandits reproduce linear/fig1`).
 
 # %%
 from jaxbandits.reproduction.engine import Measured, judge
@@ -121,8 +121,8 @@ print(f"{claim.text}: {verdict.decision.upper()}, {verdict.reason}")
 # %% [markdown]
 # ## A sweep
 #
-# Hyperparameters are inputs of the compiled program: nine points times 250 seeds run in the same one. The best point is
-# chosen on one half of the seeds and judged on the other, so that the choice does not bias the estimate.
+# Hyperparameters are inputs of the compiled program, so nine points and 250 seeds share one program. The best point is
+# chosen on one half of the seeds and evaluated on the other, so that the choice does not bias the estimate.
 
 # %%
 from jaxbandits import sweep
@@ -152,10 +152,10 @@ print(again.table("regret"))
 # %% [markdown]
 # ## Where to go from here
 #
-# * `03_heavy_tails` to `07_group_dro`: the five families of problems, one notebook each;
-# * `08_sweeps`: experiments that take hours and resume after a kill;
-# * `09_your_own_algorithm`: an algorithm of your own, compared with the others;
-# * `10_speed`: why the simulator is fast.
+# * `03_heavy_tails` to `07_group_dro` introduce five families of problems, one notebook each.
+# * `08_sweeps` is about experiments that take hours and resume after an interruption.
+# * `09_your_own_algorithm` adds a new algorithm and compares it with the others.
+# * `10_speed` explains why the simulator is fast.
 #
-# On the command line, `jaxbandits list` shows every algorithm, environment and experiment, and `jaxbandits show HvtUCB`
-# the fields of one.
+# On the command line, `jaxbandits list` lists algorithms, environments and experiments, and `jaxbandits show HvtUCB`
+# prints the fields of one.

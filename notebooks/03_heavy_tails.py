@@ -17,8 +17,8 @@
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -46,7 +46,7 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # $$\Pr(|\eta| > z) \sim z^{-\nu_0} .$$
 #
-# In a double logarithmic plot this is a slope. In a run of 2000 rounds one reward outweighs all others.
+# In a log-log plot this is a straight line. In a run of 2000 rounds, one reward outweighs all others.
 
 # %%
 import matplotlib.pyplot as plt
@@ -68,13 +68,13 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## Least squares and Huber's loss
 #
-# OFUL estimates $\theta_*$ by least squares. A residual $z$ has the loss $z^2 / 2$ and the gradient $z$: a reward that
-# is off by 500 has the gradient of 500 ordinary ones. Huber's loss is quadratic up to a threshold $\tau$ and linear
-# beyond,
+# OFUL estimates $\theta_*$ by least squares. A residual $z$ has the loss $z^2 / 2$ and the gradient $z$, so that a
+# reward that deviates by 500 has the gradient of 500 ordinary ones. Huber's loss is quadratic up to a threshold $\tau$
+# and linear beyond,
 #
 # $$\ell_\tau(z) = \begin{cases} z^2 / 2 & |z| \le \tau, \\ \tau |z| - \tau^2 / 2 & |z| > \tau, \end{cases}$$
 #
-# so that no gradient exceeds $\tau$. Hvt-UCB takes one step of mirror descent on that loss a round,
+# so that no gradient exceeds $\tau$. Hvt-UCB takes one step of mirror descent on that loss per round,
 #
 # $$\hat\theta_{t+1} = \arg\min_{\theta} \; \langle \nabla \ell_t(\hat\theta_t), \theta \rangle
 #   + \tfrac12 \| \theta - \hat\theta_t \|_{V_t}^2 ,$$
@@ -92,9 +92,9 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## Five learners, two noises
 #
-# All learners receive the same bound on the moment of the noise. CRTM truncates rewards, CRMM takes a median of means
-# of eleven pulls of the same arm; `Uniform` does not learn and is the reference. The constants are those of the preset
-# `practical`; with those of the theorems (`theory`) no learner learns much within 2000 rounds.
+# All learners receive the same bound on the moment of the noise. CRTM truncates rewards, and CRMM uses a median of
+# means over eleven pulls of the same arm. `Uniform` does not learn and serves as the reference. The constants are those
+# of the preset `practical`; with those of the theorems (`theory`) no learner learns much within 2000 rounds.
 
 # %%
 from jaxbandits import HeavyTailed, compare, noise
@@ -127,12 +127,13 @@ for name, result in results.items():
     print("Hvt-UCB less OFUL, seed by seed:", result.paired_difference("Hvt-UCB", "OFUL"), end="\n\n")
 
 # %% [markdown]
-# With heavy tails robustness pays. With Gaussian noise it has a price: see the sign of the last line.
+# With heavy tails, robustness reduces the regret. With Gaussian noise it can increase it: see the sign of the last
+# line.
 #
 # ## The tail of the regret
 #
-# A mean of hundreds of seeds can hide rare large regrets. The figure shows the share of seeds whose regret ends above
-# $z$.
+# A mean over hundreds of seeds can hide rare large regrets. The figure shows the share of seeds with a final regret
+# above $z$.
 
 # %%
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
@@ -146,8 +147,8 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## From heavy to light
 #
-# The degrees of freedom are a field of the environment, and a field can be swept: five noises, one compiled program for
-# each learner.
+# The degrees of freedom are a field of the environment, and fields can be swept. All five noises share one compiled
+# program for each learner.
 
 # %%
 from jaxbandits import Grid
@@ -163,8 +164,8 @@ ax.axhline(0.0, color="black", linewidth=0.8)
 _ = ax.set(xlabel="degrees of freedom", ylabel="regret of Hvt-UCB less OFUL's")
 
 # %% [markdown]
-# Below zero, Hvt-UCB is better. The constants of both learners were tuned at 2.1 degrees: the figure shows robustness,
-# not the best regret of either learner.
+# Below zero, Hvt-UCB is better. The constants of both learners were tuned at 2.1 degrees of freedom, so the figure
+# shows robustness and not the best regret of either learner.
 #
 # ## The effect of the constants
 #
@@ -183,6 +184,6 @@ ax.set(xlabel="beta_scale: width of the interval, 1 is the theorem's", ylabel="r
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
-# The curve has a minimum: with narrower intervals the learner may never correct a bad start, with wider ones it
-# explores throughout. A comparison in which only one learner is tuned measures the tuning, not the learners. The whole
-# experiment, with the paper's horizon of 18,000 rounds: `jaxbandits reproduce linear/fig1`.
+# The curve has a minimum: with narrower intervals the learner may never correct a bad start, and with wider ones it
+# explores throughout. A comparison in which only one learner is tuned measures the tuning, not the learners. The
+# command `jaxbandits reproduce linear/fig1` runs the whole experiment with the paper's horizon of 18,000 rounds.

@@ -11,14 +11,14 @@
 # %% [markdown]
 # # Logistic and Poisson bandits
 #
-# A click is 0 or 1, a number of sales is 0, 1, 2, ... A generalised linear bandit has such rewards. This notebook
+# A click is 0 or 1, and a number of sales is 0, 1, 2, ... Generalised linear bandits model these rewards. This notebook
 # follows Zhang, Xu, Zhao & Sugiyama, *Generalized Linear Bandits: Almost Optimal Regret with One-Pass Update*
 # (NeurIPS 2025).
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -51,7 +51,7 @@ jax.config.update("jax_enable_x64", True)  # likelihoods need double precision
 # $$\mathbb{E}[r \mid x] = \mu(\langle x, \theta_* \rangle), \qquad
 #   \mu(z) = \frac{1}{1 + e^{-z}} \;\text{(logistic)}, \qquad \mu(z) = e^{z} \;\text{(Poisson)}.$$
 #
-# A logistic link is flat at both ends: rewards hardly depend on the arm there and carry little information. Its
+# A logistic link is flat at both ends, where rewards hardly depend on the arm and carry little information. Its
 # flatness on the ball of radius $S$ is
 #
 # $$\kappa = \frac{1}{\min_{|z| \le S} \mu'(z)} ,$$
@@ -76,9 +76,8 @@ for size in (3.0, 5.0, 7.0, 9.0):
 # Early algorithms (GLM-UCB) have a regret of order $\kappa \sqrt{T}$, which is thousands of times too large at $S = 9$.
 # Newer ones have $\sqrt{T / \kappa_*}$, where $\kappa_*$ is the flatness at the *best* arm: the flatter, the better.
 #
-# Two methods attain that rate. One fits the likelihood of all rewards in every round: it is exact, and its cost grows
-# with
-# $t$. The other, GLB-OMD, takes one step a round from its last iterate,
+# Two methods attain that rate. One fits the likelihood of all rewards in every round; it is exact, and its cost per
+# round grows with $t$. The other, GLB-OMD, takes one step per round from its last iterate,
 #
 # $$\theta_{t+1} = \arg\min_{\|\theta\| \le S} \;
 #   \langle \nabla \ell_t(\theta_t), \theta \rangle + \tfrac{1}{2 \eta} \|\theta - \theta_t\|^2_{\tilde H_t} ,$$
@@ -87,8 +86,8 @@ for size in (3.0, 5.0, 7.0, 9.0):
 #
 # ## Logistic bandits
 #
-# OFUGLB fits the likelihood; with arms that never change it needs only the counts of each arm. It is slow, so it gets
-# fewer seeds: `seeds` may be a mapping. Comparisons use the common seeds.
+# OFUGLB fits the likelihood; with fixed arms it needs only the counts of each arm. It is slow, so it runs on fewer
+# seeds: `seeds` may be a mapping. Comparisons use the common seeds.
 
 # %%
 from jaxbandits import compare
@@ -128,28 +127,27 @@ for size, result in results.items():
     print("GLB-OMD less OFUGLB, seed by seed:", result.paired_difference("GLB-OMD", "OFUGLB"), end="\n\n")
 
 # %% [markdown]
-# Two columns matter. *Regret*: that of GLOC depends on $\kappa$, which shows at $S = 7$; GLB-OMD lies between GLOC and
-# OFUGLB, which fits the likelihood of all rewards. *ns/round*: OFUGLB takes hundreds of times as long. ECOLog is
-# one-pass, too, but for the logistic link only.
+# Two columns matter. The *regret* of GLOC depends on $\kappa$, which is visible at $S = 7$; GLB-OMD lies between GLOC
+# and OFUGLB, which fits the likelihood of all rewards. In *ns/round*, OFUGLB takes hundreds of times as long. ECOLog is
+# also one-pass, but only for the logistic link.
 #
 # ## The confidence set
 #
-# All of them rest on a set that should hold $\theta_*$ in all rounds with probability $1 - \delta$. The metric
-# `estimation_error` is $\|\theta_t - \theta_*\|$. `jaxbandits reproduce glm/regions` draws the sets themselves, and
-# `jaxbandits reproduce glm/coverage` counts how often they hold $\theta_*$.
+# All of them are based on a confidence set that contains $\theta_*$ in all rounds with probability $1 - \delta$. The
+# metric `estimation_error` is $\|\theta_t - \theta_*\|$. `jaxbandits reproduce glm/regions` draws the sets, and
+# `jaxbandits reproduce glm/coverage` measures how often they contain $\theta_*$.
 
 # %%
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 _ = results[3.0].plot("estimation_error", algorithms=["GLB-OMD", "OFUGLB", "ECOLog"], ax=ax)
 
 # %% [markdown]
-# A learner that plays well stops playing bad arms and learns nothing more about them: an estimate that stops improving
-# is no failure.
+# A good learner stops playing bad arms and obtains no more information about them. An estimate that stops improving is
+# therefore not a failure.
 #
 # ## Poisson bandits
 #
-# Counts have no upper bound and a variance that grows with the mean. The same algorithm takes another link, and nothing
-# else changes.
+# Counts have no upper bound, and their variance grows with the mean. Only the link of the algorithm changes.
 
 # %%
 env = GeneralizedLinear.fixed(link=links.Poisson(), norm_bound=3.0)
@@ -170,5 +168,5 @@ print(poisson.table("regret"))
 print("data radius less theorem's, seed by seed:", poisson.paired_difference("GLB-OMD, data radius", "GLB-OMD"))
 
 # %% [markdown]
-# The *data radius* follows from the observed losses and not from the worst case; the theorem allows it. Figures 1 and 2
-# of the paper are `jaxbandits reproduce glm/fig1` and `glm/fig2`.
+# The *data radius* follows from the observed losses instead of the worst case, which the theorem allows. The command
+# `jaxbandits reproduce glm/fig1` reruns Figure 1 of the paper, and `glm/fig2` Figure 2.

@@ -11,14 +11,14 @@
 # %% [markdown]
 # # Parameter-free learning, and an erratum
 #
-# This notebook shows learners that need no bound on the distance of the comparator, and a theorem whose proof has a
-# gap: how simulation reveals it, and two repairs. After Wang, Barik, Zhao & Tan, *Parameter-free Algorithms for the
+# This notebook shows learners that need no bound on the norm of the comparator. It also shows how simulation reveals a
+# gap in the proof of a theorem, and two repairs. It follows Wang, Barik, Zhao & Tan, *Parameter-free Algorithms for the
 # Stochastically Extended Adversarial Model* (NeurIPS 2025).
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -52,17 +52,17 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # $$R_T(u) \le O\Big( \|u\| \, G \sqrt{T \log(1 + \|u\| \, G \, T)} + 1 \Big) \quad \text{for all } u \text{ at once.}$$
 #
-# One such method is coin betting: the learner starts with a wealth of one and bets a share of it on the direction of
-# the next gradient. If the direction persists, wealth, and with it the distance, grows exponentially fast.
+# One of these methods is coin betting: the learner starts with a wealth of one and bets a share of it on the direction
+# of the next gradient. If the direction persists, the wealth and hence the distance grow exponentially.
 #
 # ## Regret against the distance
 #
-# The losses are smooth and have gradients of at most 1 everywhere,
+# The losses are smooth, with gradients of norm at most 1,
 #
 # $$f_t(x) = \sqrt{1 + \|x - \theta_t\|^2} - 1, \qquad \theta_t \approx u ,$$
 #
-# and their minimiser $u$ is put at distances from 1/4 to 64: `center` is a field of the environment, so this is a
-# sweep.
+# and their minimiser $u$ has distances from 1/4 to 64 from the origin. `center` is a field of the environment, so this
+# is a sweep.
 
 # %%
 import matplotlib.pyplot as plt
@@ -91,11 +91,11 @@ ax.set(xlabel=r"distance $\|u\|$ of the minimiser", ylabel="regret at the end")
 _ = ax.legend(frameon=False, fontsize="small")
 
 # %% [markdown]
-# The regret of gradient descent (dashed) is flat up to its radius and jumps beyond it, where it grows in every round. A
-# large radius is safe, and costs regret everywhere. Parameter-free learners (full lines) have no information on $u$,
-# and their regret grows with $\|u\|$ without a jump.
+# The regret of gradient descent (dashed) is flat up to its radius. Beyond it the regret jumps, because it grows
+# linearly in time. A large radius is safe but increases the regret everywhere. Parameter-free learners (solid lines)
+# have no information on $u$, and their regret grows with $\|u\|$ without a jump.
 #
-# The growth exponent of regret is its slope against time in a log-log plot; 1 means that nothing is learned.
+# The growth exponent of regret is its slope over time in a log-log plot. An exponent of 1 means linear regret.
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
@@ -110,13 +110,13 @@ _ = axes[1].legend(frameon=False, fontsize="small", loc="upper left")
 # %% [markdown]
 # ## An erratum
 #
-# CA-OONS does not bet. It runs $N$ learners on balls of radius $2, 4, 8, \dots, 2^N$ and mixes their points
+# CA-OONS does not use betting. It runs $N$ learners on balls of radius $2, 4, 8, \dots, 2^N$ and mixes their points
 # $x_t^1, \dots, x_t^N$ by weights, which depend on the losses of the learners. As printed (equation (5)), the loss of
 # learner $j$ is linearised *at its own point*,
 #
 # $$\ell_t^j = \langle \nabla f_t(x_t^j), \, x_t^j \rangle .$$
 #
-# For linear losses this is right. For other losses each learner has a linear function of its own, and comparing them
+# For linear losses this is correct. For other losses each learner has a different linear function, and their comparison
 # can rank the learners wrongly. An example is one fixed loss with its minimum at 8, without noise:
 
 # %%
@@ -133,10 +133,10 @@ _ = ax.legend(frameon=False)
 
 # %% [markdown]
 # The learners on the balls of radius 2, 4 and 8 converge to 2, 4 and 8 (dots), the best points of their balls. The
-# third one has no loss. By the printed loss, however, it is the worst of the three: its slope is 0, and so is
-# $f'(8) \cdot 8$, while the learner at 4 has $f'(4) \cdot 4 \approx -3.9$. The mixture settles at 4 and pays
-# $f(4) = \sqrt{17} - 1 \approx 3.12$ in every round, although all assumptions of the theorem hold, whose regret hardly
-# grows.
+# third one has zero loss. According to the printed loss, however, it is the worst of the three: its slope is 0, and so
+# is $f'(8) \cdot 8$, while the learner at 4 has $f'(4) \cdot 4 \approx -3.9$. The mixture converges to 4 and has the
+# loss $f(4) = \sqrt{17} - 1 \approx 3.12$ in every round, although all assumptions of the theorem hold, according to
+# which the regret hardly grows.
 #
 # There are two repairs: linearise the loss of every learner at the point that was *played*,
 # $\langle \nabla f_t(x_t), x_t^j \rangle$, which is valid by convexity; or use the values $f_t(x_t^j)$ themselves.
@@ -167,6 +167,6 @@ for name in versions:
     print(f"{name:17s} regret per round in the last half: {rate:.3f}")
 
 # %% [markdown]
-# The large regret at the beginning of the repaired versions is the start-up cost of the theorem's constants; it stops
-# growing afterwards. `jaxbandits reproduce oco/e3` runs the same with noise and with verdicts, and
+# The large regret at the beginning of the repaired versions is due to the theorem's constants; it stops growing
+# afterwards. `jaxbandits reproduce oco/e3` runs this experiment with noise and with verdicts, and
 # `jaxbandits reproduce oco/e2` compares parameter-free learners.

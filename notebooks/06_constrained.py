@@ -12,13 +12,13 @@
 # # Learning under constraints, without projections
 #
 # A recommender system completes a matrix of ratings, one batch at a time, under a constraint that changes from round to
-# round. After Wang, Wan & Zhang, *Revisiting Projection-Free Online Learning with Time-Varying Constraints* (AAAI
-# 2025).
+# round. This notebook follows Wang, Wan & Zhang, *Revisiting Projection-Free Online Learning with Time-Varying
+# Constraints* (AAAI 2025).
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -48,8 +48,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # Here $f_t(X) = \tfrac12 \sum_{(i, j) \in O_t} (X_{ij} - M_{ij})^2$ over a batch $O_t$ of known ratings,
 # $\mathcal{K} = \{ \|X\|_* \le \tau \}$ is the ball of the trace norm (the sum of the singular values), whose points
-# have low rank or nearly so, and $g_t(X) = \langle P_t, X \rangle - b$ is a budget: the predicted ratings may not add
-# up to more than a share of the sum of mean ratings.
+# have approximately low rank, and $g_t(X) = \langle P_t, X \rangle - b$ is a budget: the sum of predicted ratings must
+# not exceed a given share of the sum of mean ratings.
 #
 # ## Why no projections
 #
@@ -141,8 +141,8 @@ _ = axes[0].plot(trials.record_points, trials.get("zero_loss")[0].mean(axis=0), 
 
 # %% [markdown]
 # The dotted line is the loss of a learner that always plays 0, which never violates the budget. On MovieLens all
-# learners stay near 0 for long, and the budget does not bind in one pass. On the stand-in it does: loss and violation
-# are opposed, the weight $\gamma$ of the loss trades one for the other, and a learner is judged by the pair.
+# learners stay near 0 for a long time, and the budget is not active in one pass. On the stand-in it is active: there is
+# a trade-off between loss and violation, which the weight $\gamma$ of the loss controls.
 #
 # ## The trade-off
 #
@@ -165,9 +165,9 @@ for x, y, weight in zip(violation, loss, weights, strict=True):
 _ = ax.set(xlabel="violation", ylabel="loss", title="OFW-TVC over the weight of the loss, stand-in")
 
 # %% [markdown]
-# A small weight reduces the influence of losses, a large one that of constraints. Some weights in between are better
-# than others in both respects.
+# A small weight reduces the influence of the losses, a large one that of the constraints. Among the weights in between,
+# some are better than others in both loss and violation.
 #
-# In the paper's own experiment the constraints are drawn with mean 0: they cannot be learned, and only a smaller $X$
+# In the paper's experiment the constraints are drawn with mean 0. They cannot be learned, and only a smaller $X$
 # violates them less (`constraint="figure"`). `jaxbandits reproduce coco/fig1` runs it with the two other learners of
 # Figure 1, tuned over the paper's grid; `--data u.data` uses the real data.

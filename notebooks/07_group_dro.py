@@ -12,13 +12,13 @@
 # # Group DRO: the worst group, not the average
 #
 # A model with a small average risk can have a large risk on a small group. Group distributionally robust optimisation
-# minimises the largest of the groups' risks. After Zhang, Bai, Zhao, Yang & Zhou, *Stochastic Approximation Approaches
-# to Group Distributionally Robust Optimization and Beyond* (JMLR).
+# minimises the largest of the groups' risks. This notebook follows Zhang, Bai, Zhao, Yang & Zhou, *Stochastic
+# Approximation Approaches to Group Distributionally Robust Optimization and Beyond* (JMLR).
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -50,13 +50,14 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # the groups. Both run mirror descent on fresh samples:
 #
 # * **SMD(m)** draws one sample from every group in a round;
-# * **Online(1)** draws from *one* group, chosen by $q$: the second player is a bandit. A round is $m$ times cheaper.
+# * **Online(1)** draws from *one* group, which is sampled from $q$: the second player is a bandit. A round is $m$ times
+#   cheaper.
 #
 # ## The data
 #
 # Adult has 45,222 people in six groups by race and sex; the label says whether someone earns more than 50,000 dollars a
 # year. Set `JAXBANDITS_DATA` to the folder above `adult/` with `adult.data` and `adult.test` from the UCI repository;
-# without them a synthetic stand-in of the same shape is used, and the titles name it.
+# without them a synthetic stand-in of the same shape is used, and the titles say so.
 
 # %%
 from pathlib import Path
@@ -79,8 +80,8 @@ for name, rows in zip(table.names, table.rows(), strict=True):
 # %% [markdown]
 # ## The learners
 #
-# A third learner, *uniform weights*, is SMD(m) with constant weights: it minimises the mean of the groups' risks. All
-# draw the same number of rows in total, so Online(1) plays more rounds: horizons may differ, too.
+# A third learner, *uniform weights*, is SMD(m) with constant weights, so it minimises the mean of the groups' risks.
+# All learners draw the same total number of rows, so Online(1) plays more rounds; `horizon` may be a mapping.
 
 # %%
 from jaxbandits import compare
@@ -111,12 +112,13 @@ print("SMD(m) less uniform weights, seed by seed:", result.paired_difference("SM
 print("Online(1) less SMD(m), seed by seed:", result.paired_difference("Online(1)", "SMD(m)", "max_risk"))
 
 # %% [markdown]
-# The left panel shows the largest risk of a group, the right one the mean of all groups. `w_scale` and `q_scale`
-# multiply the steps of the theorem, which are those of the worst case; these factors are ours.
+# The left panel shows the largest risk of a group, the right one the mean over all groups. `w_scale` and `q_scale`
+# multiply the step sizes of the theorem, which are chosen for the worst case; the factors are our choice.
 #
 # ## The step of the second player
 #
-# `q_scale` is a number, so it can be swept: at 0 the weights stay uniform, and they move faster the larger it is.
+# `q_scale` is a real number, so it can be swept. At 0 the weights stay uniform, and with larger values they move
+# faster.
 
 # %%
 from jaxbandits import sweep
@@ -131,8 +133,8 @@ for x, y, push in zip(mean, worst, pushes, strict=True):
 _ = ax.set(xlabel="mean risk of the groups", ylabel="largest risk of a group", title=f"{title}: q_scale")
 
 # %% [markdown]
-# Up to a point the largest risk decreases at hardly any cost in the mean risk. Beyond it the mean risk grows without
-# any gain: in a run of this length the larger steps only add variance.
+# Up to a point, the largest risk decreases while the mean risk hardly changes. Beyond it the mean risk grows without a
+# gain: in a run of this length, larger steps only add variance.
 #
 # ## Group by group
 
@@ -159,5 +161,5 @@ for name, mean, spread in zip(table.names, shares.mean(axis=0), shares.std(axis=
     print(f"  {name:13s} {100 * mean:5.1f} % (+- {100 * spread:.1f})")
 
 # %% [markdown]
-# `jaxbandits list dro` lists further algorithms and experiments: groups with little data, one pass over it, outliers,
-# and other targets than the maximum. `jaxbandits reproduce dro/fig5` reproduces a figure of the paper.
+# `jaxbandits list dro` lists further algorithms and experiments: groups with little data, a single pass over the data,
+# outliers, and objectives other than the maximum. `jaxbandits reproduce dro/fig5` reruns a figure of the paper.

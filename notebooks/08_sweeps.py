@@ -11,14 +11,14 @@
 # %% [markdown]
 # # A sweep that resumes after a kill
 #
-# A long sweep must survive interruptions. It is one file that declares the runs, and one directory with the results.
-# After an interruption the same command continues, and the results are the same bit for bit. Here we kill the process
-# ourselves.
+# A long sweep must survive interruptions. It is defined by one file, and its results are in one directory. After an
+# interruption the same command continues, and the results agree bit for bit with those of an uninterrupted run. In this
+# notebook we kill the process ourselves.
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -41,8 +41,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # %% [markdown]
 # ## The file
 #
-# Two learners, swept over their constants, on two noises: one with heavy tails, one with light ones. Fields in braces
-# are swept; all values of a real number share one compiled program.
+# The file declares two learners, which are swept over their constants, and two environments, one with heavy-tailed and
+# one with light-tailed noise. Fields in braces are swept; all values of a real number share one compiled program.
 
 # %%
 import tempfile
@@ -111,8 +111,8 @@ run_command("sweep", "tails.toml", "--dry-run")
 # %% [markdown]
 # ## Two kills
 #
-# We start the sweep, wait until some parts are done, and kill it by `SIGKILL`, which a process cannot catch; then once
-# more.
+# We start the sweep, wait until some parts are done, and kill it with `SIGKILL`, which a process cannot catch. Then we
+# repeat this.
 
 # %%
 import time
@@ -133,7 +133,7 @@ for wanted in (3, 8):
     print(f"killed with {done()} parts done")
 
 # %% [markdown]
-# The status is available at any time, from another terminal too:
+# The status is available at any time, also from another terminal:
 
 # %%
 run_command("status", out)
@@ -145,7 +145,8 @@ run_command("status", out)
 run_command("sweep", "tails.toml", "--quiet")
 
 # %% [markdown]
-# For comparison, an undisturbed run in another directory, and the checksums of all files of results:
+# For comparison, we run the sweep without interruptions in another directory, and compare the checksums of all result
+# files:
 
 # %%
 import hashlib
@@ -159,14 +160,14 @@ run_command("sweep", "tails.toml", "--quiet", "--out", "undisturbed")
 print("bit for bit the same:", checksums(out) == checksums(room / "undisturbed"))
 
 # %% [markdown]
-# Files are written under another name, synced and renamed; a part is done once its record with the checksum exists.
-# Random numbers depend on the seed and the round alone, not on when, where or in which order a trial runs. Several
-# machines can therefore share the work: `--shard 1/4` on the first of four, and so on; `jaxbandits submit` submits the
+# Files are written under a temporary name, synced and renamed; a part is done when its record with the checksum exists.
+# Random numbers depend only on the seed and the round, not on when, where or in which order a trial runs. Several
+# machines can therefore share the work: `--shard 1/4` on the first of four, and so on. `jaxbandits submit` submits the
 # shards to SLURM.
 #
 # ## Results
 #
-# Results are read on request, part by part: a sweep may be larger than the memory.
+# Results are loaded on request, part by part, because a sweep may be larger than the memory.
 
 # %%
 from jaxbandits import load_sweep
@@ -178,7 +179,7 @@ for label, best in final.best("regret").items():
     print(f"{label:11s} {best.estimate} at", {name: f"{value:.3g}" for name, value in best.point.items()})
 
 # %% [markdown]
-# `best` chooses on one half of the seeds and judges on the other.
+# `best` chooses a point on one half of the seeds and evaluates it on the other.
 
 # %%
 import matplotlib.pyplot as plt
@@ -198,7 +199,8 @@ ax.set(xlabel="beta_scale of OFUL", ylabel="regret")
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
-# A changed file is refused in the same directory, and the message names the field that differs:
+# If the file has changed, the command refuses to continue in the same directory, and the message names the field that
+# differs:
 
 # %%
 changed = command("sweep", "tails.toml", "--quiet", "--set", "algorithms.hvt.eps=0.5")
@@ -206,5 +208,5 @@ refused = subprocess.run(changed, capture_output=True, text=True, cwd=room)
 print(refused.stderr)
 
 # %% [markdown]
-# `docs/sweeps.md` documents the file and shows the same from Python in ten lines. `docs/scaling.md` is about a million
-# trials on a cluster.
+# `docs/sweeps.md` documents the file and shows how to run a sweep from Python in ten lines. `docs/scaling.md` is about
+# a million trials on a cluster.

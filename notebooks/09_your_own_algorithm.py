@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Your own algorithm
 #
-# Linear Thompson sampling in less than forty lines: checked by the contract tests of the built-in algorithms, compared
-# with them, swept, and made faster.
+# This notebook implements linear Thompson sampling in less than forty lines, runs the contract tests of the built-in
+# algorithms on it, compares it with other learners, sweeps a hyperparameter, and makes it faster.
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -40,18 +40,20 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # %% [markdown]
 # ## The idea
 #
-# Keep a Gaussian belief about $\theta_*$: mean $\hat\theta_t = V_t^{-1} b_t$ and covariance $v^2 V_t^{-1}$, with
+# The algorithm maintains a Gaussian posterior of $\theta_*$ with mean $\hat\theta_t = V_t^{-1} b_t$ and covariance
+# $v^2 V_t^{-1}$, where
 #
 # $$V_t = \lambda I + \sum_{s < t} X_s X_s^\top, \qquad b_t = \sum_{s < t} r_s X_s .$$
 #
-# Each round draws one $\theta$ from the belief and plays the arm that is best for it. An uncertain arm is sometimes
-# best, and is tried; an arm that is certainly bad hardly ever is.
+# Each round draws one $\theta$ from the posterior and plays the best arm for it. An arm with an uncertain mean is
+# sometimes the best one and is explored; an arm that is certainly bad is hardly ever played.
 #
 # ## Three functions
 #
-# An algorithm is a frozen dataclass with three pure functions: `init` makes the state, `select` decides and leaves the
-# state as it is, `update` returns the next state. Each gets a random key of its own. They are written for *one* trial:
-# a vector is `[d]`, the arms are `[K, d]`. The simulator runs thousands of trials side by side.
+# An algorithm is a frozen dataclass with three pure functions: `init` creates the state, `select` makes a decision
+# without changing the state, and `update` returns the next state. Each receives a separate random key. They are written
+# for *one* trial: a vector has shape `[d]`, and the arms have shape `[K, d]`. The simulator runs thousands of trials
+# side by side.
 
 # %%
 from typing import Any, ClassVar, NamedTuple
@@ -94,15 +96,15 @@ class LinearThompson:
 
 
 # %% [markdown]
-# `static` fields are sizes and names, part of the compiled program. `param` fields are numbers, with their range and
-# meaning: they can be swept, and a value outside the range is refused. `feedback` declares the feedback of the learner:
-# `Reward`, and nothing else, even if the environment has more.
+# `static` fields are sizes and names, which are constants of the compiled program. `param` fields are numbers with a
+# range and a meaning: they can be swept, and values outside the range are rejected. `feedback` declares the feedback of
+# the learner: it receives the reward only, even if the environment computes more.
 #
 # ## The contract tests
 #
-# The contract tests check that shapes stay fixed, that keys are used once, that masked arms are never played, that
-# numbers do not depend on the number of trials, that a run resumes bit for bit, and more. A violation raises an error
-# of one line; the check also prints performance advice.
+# The contract tests check, among other things, that shapes are constant, that no key is used twice, that masked arms
+# are never played, that results do not depend on the number of trials, and that a run resumes bit for bit. A violation
+# raises a one-line error. The check also prints performance advice.
 
 # %%
 from jaxbandits import HeavyTailed, check_algorithm, noise
@@ -112,7 +114,7 @@ check_algorithm(LinearThompson(dim=3), env)
 print("the contract holds")
 
 # %% [markdown]
-# An example of an error: an `update` that gives the state another shape.
+# The following `update` changes the shape of the state, which is an error:
 
 
 # %%
@@ -129,7 +131,7 @@ except AssertionError as error:
 # %% [markdown]
 # ## A comparison
 #
-# The learner runs like any other.
+# The learner runs like the built-in ones.
 
 # %%
 import matplotlib.pyplot as plt
@@ -151,8 +153,8 @@ print(result.table("regret"))
 print("Thompson less OFUL (theory):", result.paired_difference("Thompson", "OFUL"))
 
 # %% [markdown]
-# The scale of the draws is $v \approx \sigma \sqrt{9 d \log (t / \delta)}$ in the theorem. A sweep over a `param` field
-# shares one program.
+# In the theorem, the scale of the draws is $v \approx \sigma \sqrt{9 d \log (t / \delta)}$. All values of a sweep over
+# a `param` field share one program.
 
 # %%
 from jaxbandits import sweep
@@ -163,13 +165,12 @@ print(swept.table("regret"))
 # %% [markdown]
 # ## A faster form
 #
-# The column `ns/round` of the table of all learners shows that Thompson sampling is slower than OFUL: it factors a
-# matrix in every round. Besides the draws of `numerics.rng`, which are cheaper than those of `jax.random`, two ideas
-# help:
+# The column `ns/round` of the comparison shows that Thompson sampling is slower than OFUL, because it factors a matrix
+# in every round. The draws of `numerics.rng` are cheaper than those of `jax.random`, and two further ideas help:
 #
-# * Keep $V_t^{-1}$ and change it by the formula of Sherman and Morrison, $O(d^2)$ instead of $O(d^3)$.
-# * For a draw with covariance $V^{-1}$ no triangular factor is needed. If $V^{-1} = C C^\top$ for *any* $C$, then
-#   $C z$ is such a draw, and Sherman and Morrison have a form for roots: with $y = C^\top x$ and $s = \|y\|^2$,
+# * Store $V_t^{-1}$ and update it by the Sherman-Morrison formula in $O(d^2)$ instead of $O(d^3)$.
+# * A draw with covariance $V^{-1}$ does not need a triangular factor. If $V^{-1} = C C^\top$ for *any* $C$, then $C z$
+#   has this covariance, and there is a Sherman-Morrison formula for $C$: with $y = C^\top x$ and $s = \|y\|^2$,
 #
 # $$C \leftarrow C - \frac{1 - 1 / \sqrt{1 + s}}{s} \; (C y) \, y^\top .$$
 
@@ -185,7 +186,7 @@ class RootState(NamedTuple):
 
 @pytree
 class FastThompson:
-    """The same law of plays."""
+    """Thompson sampling with the same distribution of plays, by a rank-one update of a root of V^{-1}."""
 
     feedback: ClassVar[type] = Reward
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
@@ -215,12 +216,12 @@ print(both.table("regret"))
 print("plain less fast, seed by seed:", both.paired_difference("plain", "fast"))
 
 # %% [markdown]
-# Both draw from the same law, but not the same numbers: their regrets differ by chance alone, and an interval of 95 %
-# misses zero once in twenty times. The column `ns/round` shows the gain.
+# Both draw from the same distribution, but not the same numbers. Their regrets therefore differ only by chance, and a
+# 95 % interval misses zero in one of twenty cases. The column `ns/round` shows the speed-up.
 #
 # ## A registered name
 #
-# A registered algorithm can be written as JSON and read back, and sweep files refer to its name.
+# A registered algorithm can be written as JSON and read back, and sweep files can refer to its name.
 
 # %%
 from jaxbandits import Entry, from_spec, register_algorithm, to_spec
@@ -239,4 +240,5 @@ print(written)
 print(from_spec(written))
 
 # %% [markdown]
-# `docs/protocol.md` specifies what passes between algorithm, environment and loop, and shows an environment.
+# `docs/protocol.md` specifies the functions of algorithms and environments and the types that they exchange, and has an
+# example of an environment.

@@ -11,13 +11,13 @@
 # %% [markdown]
 # # Speed
 #
-# The simulator plays millions of rounds a second on one core. This notebook measures it on the machine it runs on,
-# beside a loop in NumPy, and shows the ideas behind it.
+# The simulator plays millions of rounds per second on one core. This notebook measures its speed on your machine,
+# compares it with a NumPy loop, and explains the main ideas.
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Take the CPU runtime: these cells play hundreds of trials side
-# by side, and a GPU pays from some thousand on (an estimate: docs/gpus.md).
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
 # @title Installation
@@ -40,8 +40,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # %% [markdown]
 # ## A loop in NumPy
 #
-# Linear UCB (OFUL) with the inverse updated by Sherman and Morrison's formula: about as fast as a loop in Python gets.
-# It runs one trial, one round at a time.
+# This is linear UCB (OFUL) with Sherman-Morrison updates of the inverse, about as fast as a Python loop can be. It runs
+# one trial, one round at a time.
 
 # %%
 import time
@@ -78,8 +78,8 @@ print(f"NumPy, one trial at a time: {loop:,.0f} rounds a second")
 # %% [markdown]
 # ## The simulator
 #
-# The same algorithm and the same problem. A round of many trials is one operation on long arrays instead of many
-# operations on short ones; the whole loop over rounds is one compiled program.
+# We run the same algorithm on the same problem. A round of many trials consists of operations on long arrays instead of
+# many operations on short ones, and the whole loop over rounds is one compiled program.
 
 # %%
 from jaxbandits import OFUL, HeavyTailed, noise, simulate
@@ -104,8 +104,8 @@ print(f"1024 trials: {fast:,.0f} rounds a second, {fast / loop:,.0f} times the l
 # %% [markdown]
 # ## How many trials?
 #
-# A processor adds 8 or 16 numbers in the time of one. One trial leaves most of that idle, 64 side by side do not. More
-# trials run in batches of 64, on all cores.
+# A processor adds 8 or 16 numbers in the time of one. A single trial leaves most of this capacity idle, while 64 trials
+# side by side use it. More trials run in batches of 64, on all cores.
 
 # %%
 import matplotlib.pyplot as plt
@@ -119,7 +119,8 @@ ax.set(xlabel="trials", ylabel="rounds a second")
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
-# One trial takes as long as 64. For one short trial NumPy is faster: it finishes before the simulator has compiled.
+# One trial takes as long as 64. For one short trial NumPy is faster, because it finishes before the simulator has
+# compiled.
 #
 # ## The trial axis is last
 #
@@ -127,7 +128,7 @@ _ = ax.legend(frameon=False)
 # $d \times d \times 64$, the same entry of all trials side by side. In the second form every operation is one loop over
 # contiguous numbers, which suits vector instructions. `jax.vmap` makes the first form. The simulator makes the second:
 # it interprets the trace of a round with the trial axis last, and has a rule for products, sums, searches and small
-# factorisations over short axes. A learner therefore needs nothing but plain `jax.numpy`.
+# factorisations over short axes. A learner can therefore be written in plain `jax.numpy`.
 
 # %%
 from typing import Any, ClassVar, NamedTuple
@@ -165,7 +166,7 @@ class Plain:
 
 @pytree
 class Solving(Plain):
-    """The inverse anew in every round, as textbooks have it."""
+    """Inversion of the matrix in every round, as in textbooks."""
 
     def init(self, key):
         return State(jnp.eye(self.dim), jnp.zeros(self.dim))  # here `inverse` holds the matrix itself
@@ -188,8 +189,8 @@ for name, rate in forms.items():
     print(f"{name:35s} {rate:13,.0f} rounds a second, {rate / loop:8.1f} times the loop")
 
 # %% [markdown]
-# The shipped learner carries its inverse in factors, which float32 needs if an arm is played often, and updates scores
-# and widths of arms that never change in $O(K d)$ instead of $O(K d^2)$ a round.
+# The built-in learner stores the inverse as factors, which float32 needs if an arm is played often. It updates scores
+# and widths of fixed arms in $O(K d)$ instead of $O(K d^2)$ per round.
 #
 # The speed also depends on XLA, which comes with JAX. This notebook ran with:
 
@@ -197,8 +198,8 @@ for name, rate in forms.items():
 print("JAX", jax.__version__)
 
 # %% [markdown]
-# `check_algorithm` names the equations of a learner without a rule, which run on one trial at a time, and those that
-# another form does faster:
+# `check_algorithm` lists the equations of a learner without a rule, which run on one trial at a time, and those that
+# have a faster form:
 
 # %%
 from jaxbandits.testing import speed as speed_of
@@ -209,8 +210,7 @@ for algorithm in (Solving(dim=D), Plain(dim=D)):
 # %% [markdown]
 # ## Any function
 #
-# `vmap_last(f)` does the same for any function, in place of `jax.vmap(f, -1, -1)`. `explain` lists the equations
-# without a rule.
+# `vmap_last(f)` replaces `jax.vmap(f, -1, -1)` for any function. `explain` lists the equations without a rule.
 
 
 # %%
@@ -222,10 +222,10 @@ matrices = jnp.ones((D, D, 64))
 print(vmap_last(spectrum)(matrices).shape, explain(spectrum, matrices))
 
 # %% [markdown]
-# ## Sweeps cost nothing extra
+# ## Sweeps
 #
-# A hyperparameter is an input of the program and not a constant in it: another value needs no compilation, and a grid
-# is just more trials.
+# A hyperparameter is an input of the program and not a constant in it. A new value needs no compilation, and a grid
+# only adds trials.
 
 # %%
 from jaxbandits import sweep
@@ -237,11 +237,11 @@ seconds = time.perf_counter() - begin
 print(f"{points} points x 32 seeds: {seconds:.2f} s, {points * 32 * HORIZON / seconds:,.0f} rounds a second")
 
 # %% [markdown]
-# ## In single precision
+# ## Single precision
 #
-# A register holds twice as many numbers of 32 bits; `docs/precision.md` tabulates how far plays are from those in 64
-# bits, learner by learner. A running sum of many small numbers would lose digits, so metrics are summed in blocks, and
-# the host adds the blocks up in 64 bits.
+# A vector register holds twice as many float32 as float64 numbers. `docs/precision.md` tabulates how much plays differ
+# between the two precisions. A running sum of many small numbers would lose digits, so metrics are summed in blocks,
+# and the host adds the blocks in float64.
 #
-# `docs/performance.md` has the rates of every learner beside two NumPy loops on a quiet machine; `make bench` measures
-# them on yours.
+# `docs/rates.md` has the rates of all learners and of two NumPy implementations; `make bench` measures them on your
+# machine.
