@@ -26,6 +26,12 @@ FEWER = (("T = 18_000", "T = 200"), ("seeds=512", "seeds=64"), ("n_arms=50", "n_
          ("coins, 5000, seeds=1000", "coins, 50, seeds=64"))  # fmt: skip
 
 
+def is_cut(page: Path) -> bool:
+    """Return whether `execute` plays more of a page if it is slow."""
+    text = page.read_text(encoding="utf-8")
+    return SLOW.search(text) is not None or any(long in text for long, _ in FEWER)
+
+
 def execute(page: Path, slow: bool) -> None:
     """Run the blocks of a page from top to bottom; a traceback shows the line of the page.
 

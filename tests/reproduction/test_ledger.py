@@ -413,7 +413,7 @@ def test_a_directory_without_runs_or_with_others_is_told(tmp_path):
 def test_a_file_needs_something_to_be_written(tmp_path, capsys):
     (tmp_path / "ledger.csv").write_text("")
     assert cli.main(["report", str(tmp_path / "ledger.csv")]) == 2
-    assert "say what to write" in capsys.readouterr().err
+    assert "--out, --pages and --ledger" in capsys.readouterr().err
 
 
 SLOW = {"without": ("HEAVY-OFUL",), "no_timing": True}

@@ -19,7 +19,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.experiment import chosen
 from jaxbandits.sweeps import file
-from tests.pages import FENCE, FEWER, FILE, PAGES, ROOT, SLOW, blocks, execute
+from tests.pages import FENCE, FEWER, FILE, PAGES, ROOT, blocks, execute, is_cut
 
 SHORT = {"sweep": ("--quiet",), "reproduce": ("--quiet", "--horizon", "100")}  # of commands that run
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
@@ -73,7 +73,7 @@ def test_sweep_files_of_the_pages_are_sweeps(elsewhere):
     assert all(sweep.algorithms for sweep in found.values())
 
 
-@pytest.mark.parametrize("page", [p for p in WITH_PYTHON if SLOW.search(p.read_text())], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [p for p in WITH_PYTHON if is_cut(p)], ids=lambda page: page.name)
 def test_python_blocks_run_with_the_slow_ones(page, elsewhere):
     execute(page, slow=True)
 

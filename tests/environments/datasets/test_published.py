@@ -197,7 +197,7 @@ def test_reproduce_plays_what_is_there(tmp_path, monkeypatch):
     (tmp_path / "covertype").mkdir()
     (tmp_path / "covertype" / "covtype.data.gz").write_bytes(b"")
     path, message = data_on_this_machine(experiment)
-    assert path == tmp_path / "covertype" / "covtype.data.gz" and message == f"glm/covertype: on {path}"
+    assert path == tmp_path / "covertype" / "covtype.data.gz" and message == f"glm/covertype: uses {path}"
     assert data_on_this_machine(EXPERIMENTS["linear/fig1"]) == (None, "")
 
 
