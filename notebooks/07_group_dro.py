@@ -49,7 +49,7 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 # The right-hand side is a game. One player minimises over the model $w$, the other maximises over the weights $q$ of
 # the groups. Both run mirror descent on fresh samples:
 #
-# * **SMD(m)** draws one sample from every group in a round;
+# * **SMD(m)** draws one sample from every group in every round.
 # * **Online(1)** draws from *one* group, which is sampled from $q$: the second player is a bandit. A round is $m$ times
 #   cheaper.
 #

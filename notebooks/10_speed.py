@@ -73,7 +73,7 @@ HORIZON = 200 if FAST else 5_000
 begin = time.perf_counter()
 numpy_trial(np.random.default_rng(0), HORIZON)
 loop = HORIZON / (time.perf_counter() - begin)
-print(f"NumPy, one trial at a time: {loop:,.0f} rounds a second")
+print(f"NumPy, one trial at a time: {loop:,.0f} rounds per second")
 
 # %% [markdown]
 # ## The simulator
@@ -99,7 +99,7 @@ begin = time.perf_counter()
 simulate(learner, env, HORIZON, 1024)
 print(f"the first call, compilation included: {time.perf_counter() - begin:.1f} s")
 fast = speed(learner, 1024)
-print(f"1024 trials: {fast:,.0f} rounds a second, {fast / loop:,.0f} times the loop")
+print(f"1024 trials: {fast:,.0f} rounds per second, {fast / loop:,.0f} times the loop")
 
 # %% [markdown]
 # ## How many trials?
@@ -115,7 +115,7 @@ rates = [speed(learner, n) for n in sizes]
 figure, ax = plt.subplots(figsize=(5.8, 3.6), layout="constrained")
 ax.loglog(sizes, rates, marker="o", label="simulator")
 ax.axhline(loop, color="grey", linestyle=":", label="NumPy loop")
-ax.set(xlabel="trials", ylabel="rounds a second")
+ax.set(xlabel="trials", ylabel="rounds per second")
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
@@ -186,7 +186,7 @@ forms = {
     "the shipped OFUL": fast,
 }
 for name, rate in forms.items():
-    print(f"{name:35s} {rate:13,.0f} rounds a second, {rate / loop:8.1f} times the loop")
+    print(f"{name:35s} {rate:13,.0f} rounds per second, {rate / loop:8.1f} times the loop")
 
 # %% [markdown]
 # The built-in learner stores the inverse as factors, which float32 needs if an arm is played often. It updates scores
@@ -234,7 +234,7 @@ begin = time.perf_counter()
 points = 4 if FAST else 32
 sweep(learner, env, HORIZON, 32, grid={"beta_scale": np.geomspace(0.01, 1.0, points).tolist()})
 seconds = time.perf_counter() - begin
-print(f"{points} points x 32 seeds: {seconds:.2f} s, {points * 32 * HORIZON / seconds:,.0f} rounds a second")
+print(f"{points} points x 32 seeds: {seconds:.2f} s, {points * 32 * HORIZON / seconds:,.0f} rounds per second")
 
 # %% [markdown]
 # ## Single precision

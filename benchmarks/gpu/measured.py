@@ -102,7 +102,7 @@ def estimates(found: dict[str, Any]) -> str:
     else:
         n = len(found["fit"]) - 1
         text = f"The constants, {constants}, were fitted to {n} rates that a {_device(found)['kind']} reached.\n\n"
-    head = ["million rounds a second, estimated"]
+    head = ["million rounds per second, estimated"]
     for key in ("h100", "a100", "t4"):
         head += [f"{key.upper()}, W = {width:,}" for width in _WIDTHS]
     rows = []
@@ -150,7 +150,7 @@ def _rates(found: dict[str, Any]) -> str:
     cores, key = _device(found)["cores"], gpu_of(found)
     counts, costs = counts_of(found), costs_of(found)
     widths = sorted({int(item.rsplit(", ", 1)[1]) for item in rates})
-    head = ["million rounds a second"]
+    head = ["million rounds per second"]
     for width in widths:
         head += [f"W = {width:,}, estimated", "measured"]
     head += [f"in {other}, W = {_WIDTHS[0]:,}", "one CPU core", f"{cores} CPU cores"]
@@ -178,7 +178,7 @@ def _findings(found: dict[str, Any]) -> str:
     missed = [name for name, rate in best.items() if rate < TARGETS.get(name, 0.0)]
     lines = []
     if best:
-        lines.append(f"* Below 100 million rounds a second (Hvt-UCB: 50) at every width, of six: {_names(missed)}.")
+        lines.append(f"* Below 100 million rounds per second (Hvt-UCB: 50) at every width, of six: {_names(missed)}.")
     if best and cpu:
         for n, label in ((1, "one CPU core"), (cores, f"{cores} CPU cores")):
             slower = [name for name, rate in best.items() if rate < cpu.get(f"{name}, {n}", 0.0)]
