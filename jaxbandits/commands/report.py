@@ -129,5 +129,5 @@ def _preview(experiment: "Experiment") -> str:
     from jaxbandits.reproduction.engine.budget import parts
 
     for short in parts(experiment, "quick"):
-        return f"Preview: a short run, T = {short.settings['horizon']:,}; verdicts are of the whole one."
-    return "Preview: a short run."
+        return f"Preview from a short run (T = {short.settings['horizon']:,}); verdicts are from the full run."
+    return "Preview from a short run."

@@ -52,7 +52,7 @@ _LINEAR = Paper(
             "Appendix E.1",
             "Pareto(1.5) and Lomax(1.5) as two experiments",
             "Once centred, as the model asks, both laws are the same.",
-            "Both panels are drawn; claims are judged once.",
+            "Both panels are drawn; claims are tested once.",
             _reproduce("linear/fig3"),
         ),
         Erratum(
@@ -108,7 +108,7 @@ _GLM = Paper(
             "Proof of Theorem 2",
             "mu' at optimistic parameters bounded by C_mu",
             "They may lie outside the ball; for a Poisson link the bound then fails.",
-            "The bound is evaluated as stated and the gap named beside it.",
+            "The bound is evaluated as stated and the gap is stated.",
             _reproduce("glm/bound"),
         ),
         Erratum(
@@ -156,7 +156,7 @@ _COCO = Paper(
             "Theorem 1",
             "its constants",
             "The constraint weighs below 0.003 of the loss at any practical horizon.",
-            "theory as stated, and a balanced preset of ours beside it.",
+            "theory as stated, and in addition a balanced preset of ours.",
             _reproduce("coco/errata"),
             left_open=True,
         ),
@@ -228,7 +228,7 @@ _COCO = Paper(
         ),
         Erratum(
             "Experiments",
-            "one entry (i, j) a round, and a loss summed over all observed entries O",
+            "one entry (i, j) per round, and a loss summed over all observed entries O",
             "With the sum f_t would be the same function in every round.",
             "A round's loss is the sum over a batch of entries.",
             _reproduce("coco/fig1"),
@@ -238,7 +238,7 @@ _COCO = Paper(
             "Proof of Lemma 3, and (1)",
             "x* is the minimiser over K, and g_t(x*) <= 0 in every round",
             "A minimiser over K need not satisfy the constraints.",
-            "Regret against the best point of K that does; the other one is a metric beside it.",
+            "Regret against the best point of K that does; the other one is an additional metric.",
             _reproduce("coco/rates"),
         ),
     ),
@@ -335,7 +335,7 @@ _OCO = Paper(
 _CLASSICS = Paper(
     "classics",
     "Classical bandits",
-    "papers from Garivier & Cappe, COLT 2011, to Zimmert & Seldin, JMLR 2021, and the book of Lattimore & Szepesvari",
+    "Papers from Garivier & Cappe, COLT 2011, to Zimmert & Seldin, JMLR 2021, and the book of Lattimore & Szepesvari",
     easy="KL-UCB's two figures, Figure 6.1 of the book and the notebooks of D-LinUCB state everything that is needed.",
     difficult="50,000 runs of each learner within minutes; plays until a learner stops, without rounds that do not "
     "count.",

@@ -72,7 +72,7 @@ def _rounds(horizons: Mapping[str, int]) -> str:
     """Describe how many rounds the learners of a panel played: one number, or one each."""
     if len(set(horizons.values())) == 1:
         return f"{next(iter(horizons.values())):,} rounds"
-    return "rounds of its own: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
+    return "rounds per learner: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
 
 
 def _reading(experiment: Experiment) -> str:

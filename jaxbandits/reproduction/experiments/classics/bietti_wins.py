@@ -138,7 +138,7 @@ BIETTI_WINS = Study(
                       says="greedy play is a close second to optimism", **_SETS),
     ),
     notes=(
-        "Classification as a bandit: the class that is played pays 1 if it is the label of the row. Regret counts "
+        "Classification as a bandit: the reward is 1 if the played class is the label of the row. Regret counts "
         "mistakes.",
         f"All learners but LinUCB (alpha = 1) have AdaGrad of rate {_RATE:g} as regression oracle, with one linear "
         "model a class; nothing is tuned. The paper has 525 data sets and tunes learners.",

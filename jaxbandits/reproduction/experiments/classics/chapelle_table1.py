@@ -65,9 +65,9 @@ CHAPELLE_TABLE1 = Study(
                 place="Table 1"),
     ),
     notes=(
-        "UCB is that of the paper, Thompson sampling has the prior Beta(1, 1); both start anew on a new item.",
+        "UCB is that of the paper, Thompson sampling has the prior Beta(1, 1); both restart on a new item.",
         "The table prints 24,145 for UCB and 9,105 for Thompson sampling at delay 1.",
     ),
-    guessed="retirement reconstructed: of one item a round",
+    guessed="retirement reconstructed: one item per round",
     figures=(Against("rounds from one batch of feedback to the next"),),
 )

@@ -190,7 +190,8 @@ RUSSAC = Study(
     seeds=512,
     presets=PRESETS,
     notes=(
-        "Settings of the authors' notebooks: d = 2, 50 new arms a round, sigma = 1, lambda = 0.1, delta = 0.01, S = 1; "
+        "Settings of the authors' notebooks: d = 2, 50 new arms per round, sigma = "
+        "1, lambda = 0.1, delta = 0.01, S = 1; "
         "gamma and the window from the variation of theta. LinUCB is D-LinUCB with gamma = 1.",
         "dLinUCB, which detects changes, and LinUCB restarted at the true changes are not in the library.",
         "'as coded' has the recursion of the authors' code for W (see errata).",

@@ -49,7 +49,8 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
             on="stochastic",
             says="Tsallis-INF significantly outperforms {rival} in stochastic environments",
             place="the abstract",
-            remark="'significantly' is read as by a factor of 2, at K = 8, a gap of 1/8 and 10^6 rounds of ours",
+            remark="'significantly' is read as by a factor of 2, at K = 8, a gap of 1/8 "
+            "and 10^6 rounds, which are our choice",
         ),
         *observations("thompson-ahead", mean("Thompson") < mean("Tsallis-INF"), on="stochastic",
                       says="Thompson sampling is ahead of Tsallis-INF in the stochastic environment",

@@ -140,7 +140,7 @@ BANDIT = STUDY.experiment(
         "Regret is against the best point of K that satisfies the constraint, known exactly. The shares of 'balanced' "
         "are of Theorem 3, which is not about it.",
         "A negative mean regret has no exponent: with the theorem's constants BFW-TVC ignores the constraint, and its "
-        "growth is not judged.",
+        "growth is not tested.",
     ),
     figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
 )

@@ -377,11 +377,11 @@ ERRATA = STUDY.experiment(
     derive=_derived,
     claims=_CLAIMS,
     notes=(
-        "A claim 'as printed' that fails is the erratum; the one beside it is the remedy.",
+        "A claim 'as printed' that fails is the erratum; the other one is the remedy.",
         "Units: losses, constraints, G and M are multiplied by 100, and all else follows from the formulas.",
         "Not here: the constraints of the figure cannot be learned (coco/fig1); the figure's losses are not strongly "
         "convex; Theorems 3 and 4 give different constants in statement and proof, which no run can decide.",
-        "Theorem 4's (27) is shown with two-point estimates and constants of ours (K = L = sqrt(T)).",
+        "Theorem 4's (27) is shown with two-point estimates and our own constants (K = L = sqrt(T)).",
     ),
     figures=(Pairs(),),
 )

@@ -62,13 +62,14 @@ FIG1 = setting.FIGURES.experiment(
                                     place="weaker than Figure 1", **_JUDGED)
         ),
         *observations("pays-in-violation", mean("OFW-TVC", of="violation") < mean("SCOFW-TVC", of="violation"),
-                      on=setting.TITLES.keys(), says="SCOFW-TVC pays for its loss with violation", place="Figure 1",
+                      on=setting.TITLES.keys(), says="SCOFW-TVC has less loss and more violation", place="Figure 1",
                       **_JUDGED),
         *observations(
             "cannot-be-learned",
             mean(*setting.FULL, of="violation_share").between(0.207, 0.253),
             on="figure",
-            says="the constraints of the figure cannot be learned: 0.23 ||X_t|| a round are violated, within 10 %",
+            says="the constraints of the figure cannot be learned: the violation is "
+            "0.23 ||X_t|| per round, within 10 %",
             place="E max(<P, X>, 0) = ||X|| / sqrt(6 pi)",
             least=32,
         ),
@@ -76,8 +77,9 @@ FIG1 = setting.FIGURES.experiment(
     notes=(
         "The paper repeats ten times; here 32 orders of the data, since means of fewer decide nothing. On real data "
         "(`--data u.data`) the matrix is the part of MovieLens-100k with the 256 most active users and the 256 most "
-        "rated films, 31,053 ratings, each played once, 32 a round, in 970 rounds. On all 943 x 1,682 entries a round "
-        "takes 18 to 33 ms of CPU: tuning and judging over as many rounds would take some six hours of a core.",
+        "rated films, 31,053 ratings, each played once, 32 per round, in 970 "
+        "rounds. On all 943 x 1,682 entries a round "
+        "takes 18 to 33 ms of CPU: tuning and judging over as many rounds would take about six core-hours.",
         "LPM and OPDP are reconstructions, LPM with the queue of drift-plus-penalty for a multiplier: it adds up all "
         "violation. Damped as the drift argument asks (preset theory), the multiplier has no effect. LPM asks the "
         "oracle at the end of a block, a hundred times at most, and not in every round: see the figures against oracle "

@@ -168,7 +168,8 @@ RATES = STUDY.experiment(
         "of log(final mean) on log(T) over seven horizons, each with its own constants and runs; paired over seeds. "
         "The bounds' own exponents are those of their formulas at the same horizons, logarithms and constants "
         "included. An exponent above a bound's does not contradict a bound that lies orders above what is measured.",
-        "A negative mean regret has no exponent: the learner pays in violation. That of Sinha-Vaze and of OFW-TVC with "
+        "A negative mean regret has no exponent: the learner has violation instead. "
+        "That of Sinha-Vaze and of OFW-TVC with "
         "the theorem's constants is negative at T = 10^6: their claims on regret stay undecided.",
         "Sinha-Vaze projects; the shares of bounds of it and of 'balanced' are of Theorem 1, which is not about them.",
     ),

@@ -34,7 +34,7 @@ RECONSTRUCTED = {  # label to the mark of claims that name it
 }
 UNKNOWN = (
     "what the paper leaves open (horizon, batch, x_1, tuning, the baselines' constants); its constraints cannot be "
-    "learned, so that whoever plays smaller matrices violates less"
+    "learned, so that smaller matrices violate less"
 )
 DATA_SHAPE = (256, 256)  # most active users and most rated films of MovieLens-100k
 DATA_BATCH = 32  # ratings a round there: each once, in some 1,000 rounds
@@ -43,7 +43,8 @@ DATA_BATCH = 32  # ratings a round there: each once, in some 1,000 rounds
 VIOLATION_WEIGHT = {"figure": 0.1, "budget": 1.0}
 DELTA = 0.3  # length of a perturbation, of the inner radius
 PRESETS = {
-    "tuned": "two multipliers a learner, tuned alike by loss and violation, on other seeds (jaxbandits tune coco)",
+    "tuned": "two multipliers per learner, tuned by one protocol by loss and violation, "
+    "on other seeds (jaxbandits tune coco)",
     "theory": "every constant as the papers state it, g normalised; LPM and LBPM damped, without effective multipliers",
 }
 
@@ -255,7 +256,7 @@ def random_vertex(environment: MatrixCompletion) -> np.ndarray:
 NOTES = (
     "Not stated in the paper, hence ours: order, horizon, x_1 (0, and a random vertex that is one for all trials), G "
     "(a bound that holds), the curvature (share of the observed entries that a round sees: f_t itself is not strongly "
-    "convex). The text has one entry (i, j) a round, and a loss that is summed over all of O: here a round's loss is "
+    "convex). The text has one entry (i, j) per round, and a loss that is summed over all of O: here a round's loss is "
     "the sum over a batch of entries.",
     "tau is 2.27 times the norm of a full matrix of ratings, the share that the paper's 10^4 is of all MovieLens-100k.",
     "g is scaled to the Lipschitz constant of f for the TVC learners; violation is in the units of g.",
@@ -272,7 +273,8 @@ NOTES = (
     "a point that loses less than 0.1 % of what 0 does on a pass over MovieLens. Practically nothing but 0 satisfies "
     "all constraints of the figure in small (T > 2 m n): loss less zero_loss is the regret against it.",
     "zero_loss is what the decision X = 0 loses; its violation is 0.",
-    "The constraints of the figure are symmetric and independent of X_t: violation is 0.23 ||X_t|| a round whatever a "
+    "The constraints of the figure are symmetric and independent of X_t: "
+    "violation is 0.23 ||X_t|| per round whatever a "
     "learner does, and only smaller decisions violate less.",
 )
 

@@ -159,7 +159,7 @@ def _claims() -> Iterable[Claim]:
 BOUNDS = setting.THEOREMS.experiment(
     "bounds",
     "Theorems 1-16",
-    title="duality gaps beside the explicit bounds, Example 1",
+    title="duality gaps and the explicit bounds, Example 1",
     horizon=HORIZON,
     seeds=TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2"},

@@ -124,7 +124,7 @@ def _claims() -> Iterable[Claim]:
 BUDGETS = setting.THEOREMS.experiment(
     "budgets",
     "Theorems 9 and 10",
-    title="risks of single groups on unequal budgets, beside their bounds, Example 1",
+    title="risks of single groups on unequal budgets, and their bounds, Example 1",
     horizon=HORIZON,
     seeds=TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2, L = 2, kappa = c = 1"},

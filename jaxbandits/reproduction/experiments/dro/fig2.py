@@ -67,7 +67,7 @@ FIG2 = STUDY.experiment(
     notes=(
         STAND_IN,
         "SMD(1) has the steps of Theorem 1 divided by m [reconstructed]; the order of the two "
-        "methods with one sample a round is one of these step sizes: with equal tuning the gap nearly closes.",
+        "methods with one sample per round is one of these step sizes: with equal tuning the gap nearly closes.",
         "Synthetic samples are drawn when they are asked for; risks of them are exact. On Adult the risk of a group "
         "is its mean over all its rows.",
     ),

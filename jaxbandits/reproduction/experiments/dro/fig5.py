@@ -24,7 +24,7 @@ FIG5 = STUDY.experiment(
         STAND_IN,
         "Every learner runs as long as its budgets last: SMD_r n_1 = 26,656 iterations, SMD(m) n_m = 364, SMPA_m "
         "n_m / 2 = 182, of two rounds each.",
-        "In every trial 364 rows of each group, drawn anew, measure the risks; the others are visited once, in an "
+        "In every trial 364 rows of each group, newly drawn, measure the risks; the others are visited once, in an "
         "order of the trial's own.",
         "SMD_r draws from group i as often as a coin says: in most trials more often than some group has rows. These "
         "rounds are counted as inadmissible.",

@@ -100,8 +100,9 @@ def _claims() -> Iterable[Claim]:
 FIG8 = setting.STUDY.experiment(
     "fig8",
     "Figure 8",
-    title="fixed steps beyond their horizon beside anytime forms",
-    shows="Figure 8 shows, against the number of iterations and beside anytime forms, (a) the maximum risk of SMD(m) "
+    title="fixed steps beyond their horizon, and anytime variants",
+    shows="Figure 8 shows, against the number of iterations and together with anytime "
+    "variants, (a) the maximum risk of SMD(m) "
     "and Online(1) on Adult, and (b) the mean of the 3 largest risks of ATkRO(m) and ATkRO(k) on the second synthetic "
     "data set. The paper states a preset T = 2000 in (a) and T = 50,000 in (b), marked by dashed lines, after which "
     "these methods go on with their parameters.",
@@ -125,7 +126,7 @@ FIG8 = setting.STUDY.experiment(
         "chosen by their end were not run. Curves are of the averages that the methods return; the paper does not say "
         "which iterate it draws, and last iterates were not run.",
         f"'Levels off' is read as a fall of less than {_LEVEL}, 'falls below' as below the other's end [ours].",
-        "ATkRO(k) has no anytime form with a guarantee: beside it stands ATkRO(1)_a, with one sample a round.",
+        "ATkRO(k) has no anytime variant with a guarantee; ATkRO(1)_a, with one sample per round, is shown instead.",
     ),
     figures=(PanelCurves(mark=1.0 / _BEYOND, pairs=_PAIRS, logarithmic=True),),
 )

@@ -93,7 +93,7 @@ def _claims() -> Iterable[Claim]:
 PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(
     "players",
     "Theorems 3, 4, 6, 7 and 14",
-    title="regrets of the two players beside their bounds, Example 1",
+    title="regrets of the two players and their bounds, Example 1",
     horizon=bounds.HORIZON,
     seeds=bounds.TRIALS,
     presets={"theory": "the step sizes of the theorems for D^2 = 1/2, G = 2"},
@@ -114,7 +114,7 @@ PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(
         "Losses (w - z)^2 on [0, 1], 16 groups, D^2 = 1/2 and G = 2 as in dro/bounds, whose gaps are at most the sum "
         "of both regrets. Regrets are means over the rounds, weighted by the steps in anytime forms (31); they are "
         "exact.",
-        "No regret a round exceeds 1 here, and every bound at T is below 0.4. Bounds with fixed steps hold after T "
+        "No regret per round exceeds 1 here, and every bound at T is below 0.4. Bounds with fixed steps hold after T "
         "rounds.",
         "Section 5.3 says that Theorem 3 holds for the model of ATkRO(k) too.",
     ),

@@ -38,7 +38,7 @@ SEEDS = 32  # the paper: unknown; on fewer no mean decides
 PRESETS = {
     "theory": "the step sizes of the theorems as they are",
     "demonstration": "step sizes of the theorems times factors picked by hand for each method",
-    "tuned": "step sizes of the theorems times factors chosen from one grid for all methods on seeds of their own",
+    "tuned": "step sizes of the theorems times factors chosen from one grid for all methods on separate seeds",
 }
 OURS = (
     "The paper states no step sizes, radius or number of trials: a ball of radius 3 and G = sqrt(d) (Adult: radius 10, "

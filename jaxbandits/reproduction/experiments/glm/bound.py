@@ -35,7 +35,7 @@ def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, An
 BOUND = THEOREMS.experiment(
     "bound",
     "Theorem 2",
-    title="regret beside the explicit bound, generalised linear bandits",
+    title="regret and the explicit bound, generalised linear bandits",
     presets={"theory": "every constant as the paper states it"},
     algorithms=_glb_omd,
     panels=lambda horizon: {

@@ -109,7 +109,7 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
                 on="x0.1", says="GLB-OMD is significantly faster than {label}, 32 trials at once",
                 place="Figure 4; Appendix F.3"),
         *observations("gloc-pays", mean("GLOC") > mean("GLB-OMD"), on=_JUDGED,
-                      says="GLOC, the cheapest, pays for its speed", place="Figure 4, right", least=32),
+                      says="GLOC, the cheapest, has more regret", place="Figure 4, right", least=32),
     ),
     notes=(
         "ECOLog is that of public code (as in glm/fig1), its radius times the factor of the panel.",

@@ -37,7 +37,8 @@ FIG1_FIXED = setting.OTHER_ARMS.experiment(
     "fig1-fixed",
     "Figures 1 and 3 (v2: 1 and 4)",
     title="logistic bandits, one arm set a trial",
-    shows="The figures are those of glm/fig1; here every trial has one arm set of its own, in place of the published "
+    shows="The figures are those of glm/fig1; here every trial has a different "
+    "fixed arm set, in place of the published "
     "instance with new arms in every round.",
     panels=lambda horizon: setting.norms(_NORMS, links.Bernoulli(), fresh=False),
     claims=(

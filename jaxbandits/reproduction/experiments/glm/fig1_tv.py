@@ -11,21 +11,21 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
     "fig1-tv",
     "Figures 1 and 3 (v2: 1 and 4)",
     title="logistic bandits on random instances, fresh arms each round",
-    shows="The figures are those of glm/fig1; here every trial has a random instance of its own, with new arms in "
+    shows="The figures are those of glm/fig1; here every trial has a different random instance, with new arms in "
     "every round as in the published one, for S = 3 and S = 5 only.",
     panels=lambda horizon: setting.norms((3, 5), links.Bernoulli(), fresh=True),
     claims=(
         *logistic_observations(("S3", "S5"), "random instances of the same shape"),
         *claims("cost-grows", time_slope("GLM-UCB", "OFUGLB") > GROWS,
-                says="a round of {label}, which keeps every round, costs more the later it is", **_TABLES),
+                says="the cost per round of {label}, which keeps the full history, grows with t", **_TABLES),
         *claims(
             "cost-flat",
             time_slope("GLOC", "ECOLog", "ada-OFU-ECOLog", "OFUL-MLogB", "GLB-OMD") < FLAT,
-            says="a round of {label} costs no more the later it is",  # logarithms read as constant
+            says="the cost per round of {label} does not grow with t",  # logarithms read as constant
             **_TABLES,
         ),
         *observations("cost-ofulog-r", time_slope("OFULog-r") > GROWS, on="S3",
-                      says="a round of OFULog-r costs more the later it is", place="in no table"),
+                      says="the cost per round of OFULog-r grows with t", place="in no table"),
     ),
     notes=(
         setting.UNSTATED,
@@ -36,7 +36,7 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
         setting.ECOLOG,
         setting.ADA,
         setting.TUNING,
-        "RS-GLinCB's O(log^2 t) a round is amortised over few fits. It is not tested: with the constants of its "
+        "RS-GLinCB's O(log^2 t) per round is amortised over few fits. It is not tested: with the constants of its "
         "theorem nearly all rounds are warm-up, and each of these has a fit, which costs O(t).",
     ),
     slow={**dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), 64), "OFUGLB": 32, "OFULog-r": 32},

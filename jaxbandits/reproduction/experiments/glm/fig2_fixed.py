@@ -14,7 +14,7 @@ FIG2_FIXED = setting.OTHER_ARMS.experiment(
     "fig2-fixed",
     "Figure 2",
     title="Poisson bandits, one arm set a trial",
-    shows="The figure is that of glm/fig2; here every trial has one arm set of its own, in place of the published "
+    shows="The figure is that of glm/fig2; here every trial has a different fixed arm set, in place of the published "
     "instance with new arms in every round.",
     panels=lambda horizon: setting.norms(_NORMS, links.Poisson(), fresh=False),
     claims=(

@@ -33,7 +33,7 @@ def _claims() -> Iterable[Claim]:
 KAPPAS = setting.THEOREMS.experiment(
     "kappas",
     "Section 5",
-    title="the instance of Figures 1 to 3: its kappa beside the one that is stated",
+    title="the instance of Figures 1 to 3: its kappa and the stated one",
     seeds=2,
     presets={"instance": "the published instance; nothing is learnt"},
     algorithms=lambda preset, horizon, panel: {"uniform": Uniform(dim=panel.environment.dim)},

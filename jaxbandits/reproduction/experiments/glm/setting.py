@@ -52,7 +52,7 @@ _MULTIPLIED = (
 TUNED = {
     "practical": "as experiments, but every radius times a multiplier, tuned once on fixed arms "
     f"(jaxbandits tune glm): {'; '.join(_MULTIPLIED)}",
-    "tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own",
+    "tuned": "as practical, but every learner is tuned in each panel, on the same grid and on separate seeds",
 }
 TUNING = (
     "Presets practical and tuned multiply radii, with 36 points for each learner: one radius by 1e-4 to 1, or two by "
@@ -75,12 +75,13 @@ FOUND_KAPPA = (
     "every round is warm-up. It and GLOC are given the kappa of the instance, as in that code."
 )
 UNSTATED = (
-    "The paper states neither d, K, the arms nor delta. Here, beside the instance of Figures 1 to 3: K = 20 arms "
+    "The paper states neither d, K, the arms nor delta. Here, in addition to the "
+    "instance of Figures 1 to 3: K = 20 arms "
     "uniform in the unit ball, delta = 0.05, and d = 2 with one arm set a trial, or d = 5 with a fresh one each round."
 )
 COUNTS = (
     "With fixed arms the likelihood needs only counts and reward sums of K arms: likelihood methods are exact and cost "
-    "O(K) a round instead of O(t)."
+    "O(K) per round instead of O(t)."
 )
 WORST_KAPPA = (
     "RS-GLinCB is given the largest kappa of the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9: it "
@@ -89,7 +90,7 @@ WORST_KAPPA = (
 ECOLOG = (
     "ECOLog is that of public code (the repository of RS-GLinCB's authors), which adds a width in the space of "
     "parameters to the mean reward. 'ECOLog, link score' scores by x'theta, with the radius of the lemmas of its own "
-    "paper; 'ECOLog, data radius' has a smaller one of ours, from Ville's inequality. In the presets practical and "
+    "paper; 'ECOLog, data radius' has a smaller one, ours, from Ville's inequality. In the presets practical and "
     "tuned a multiplier multiplies the latter."
 )
 ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a likelihood; tabulated, not drawn."
@@ -227,7 +228,7 @@ _SHARED: Mapping[str, Any] = {
     "width": 32,
     "float64": True,
 }
-SLOW_NOTE = "Methods that fit a likelihood cost O(t) a round and run on the first 64 seeds; comparisons are paired."
+SLOW_NOTE = "Methods that fit a likelihood cost O(t) per round and run on the first 64 seeds; comparisons are paired."
 FIGURES = Study(
     "glm",
     _PAPER,

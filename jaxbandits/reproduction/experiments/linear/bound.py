@@ -25,7 +25,7 @@ def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, An
 BOUND = THEOREMS.experiment(
     "bound",
     "Theorem 1",
-    title="regret beside the explicit bound",
+    title="regret and the explicit bound",
     meters=(Meter("noise_power", _noise_power),),
     derive=_with_bound,
     record_points="log",

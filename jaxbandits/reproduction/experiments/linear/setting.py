@@ -34,11 +34,11 @@ def scaled(name: str) -> str:
 
 
 PRESETS = {
-    "practical": "tuned once, all learners alike, on Figure 1 (jaxbandits tune linear): "
+    "practical": "tuned once, by one protocol for all learners, on Figure 1 (jaxbandits tune linear): "
     + "; ".join(f"{label} {scaled(name)}" for label, name in _IN_FIGURES.items()),
     "theory": "every constant as the theorems state it",
 }
-TUNED = {"tuned": "as practical, but every learner tuned in each panel, on the same grid and seeds of their own"}
+TUNED = {"tuned": "as practical, but every learner is tuned in each panel, on the same grid and on separate seeds"}
 NORMALISATIONS = {  # readings of "rescaled to satisfy L = 1": panel -> unit_arms, title
     "max": (False, "arms divided by the largest norm"),
     "unit": (True, "every arm of norm 1"),
@@ -189,8 +189,10 @@ def time_claims(figure: str) -> tuple[Claim, ...]:
     return (
         *claims("800-times", time("HEAVY-OFUL") > 800.0 * time("Hvt-UCB"),
                 says="Hvt-UCB is over 800 times as fast as HEAVY-OFUL", **at),
-        *claims("flat", time_slope("Hvt-UCB") < FLAT, says="a round of Hvt-UCB costs no more the later it is", **table),
-        *claims("grows", time_slope("HEAVY-OFUL") > GROWS, says="a round of HEAVY-OFUL costs more the later", **table),
+        *claims("flat", time_slope("Hvt-UCB") < FLAT,
+                says="the cost per round of Hvt-UCB does not grow with t", **table),
+        *claims("grows", time_slope("HEAVY-OFUL") > GROWS,
+                says="the cost per round of HEAVY-OFUL grows with t", **table),
         *claims("advantage", advantage > 0.0, says="the advantage over HEAVY-OFUL grows with T", **at),
         *claims("crmm-fastest", time("OFUL", "CRTM") > time("CRMM"), says="CRMM is the fastest", **at),
         *claims("projection", time("Hvt-UCB").more_than(time("OFUL", "CRTM", "CRMM"), at_most=10.0),

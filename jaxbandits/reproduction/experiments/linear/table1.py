@@ -35,9 +35,9 @@ TABLE1 = setting.FIGURES.experiment(
     panels=lambda horizon: {"max": Panel(TITLES["max"], environment(noise=noise.StudentT(df=2.1), eps=0.99))},
     claims=(  # a log factor reads as constant at these horizons
         *claims("flat", time_slope("MENU", "CRMM", "CRTM", "Hvt-UCB") < FLAT,
-                says="a round of {label} costs no more the later it is", **_TABLE),
+                says="the cost per round of {label} does not grow with t", **_TABLE),
         *claims("grows", time_slope("TOFU", "HEAVY-OFUL") > GROWS,
-                says="a round of {label} costs more the later it is", **_TABLE),
+                says="the cost per round of {label} grows with t", **_TABLE),
     ),
     notes=(
         "TOFU runs on the first 64 seeds likewise. MENU and TOFU have no curve in the paper.",

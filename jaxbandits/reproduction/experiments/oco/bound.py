@@ -100,7 +100,7 @@ def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, An
 BOUND = THEOREMS.experiment(
     "bound",
     "Theorem 3.1; Appendix B.1",
-    title="regret of OONS beside the explicit bound, linear losses on the unit ball of R^5",
+    title="regret of OONS and the explicit bound, linear losses on the unit ball of R^5",
     horizon=2**17,
     seeds=512,  # 2 * 0.98^n is below 0.05 over the tests of a paper from 450 on
     algorithms=_learner,

@@ -64,7 +64,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 BOUNDED = STUDY.experiment(
     "bounded",
     "Theorems 4.1 and 4.5",
-    title="CA-OONS and CLA-OONS on balls of radius R, beside learners that know D = 2R",
+    title="CA-OONS and CLA-OONS on balls of radius R, and learners with D = 2R given",
     horizon=2**14,
     seeds=128,
     algorithms=_learners,

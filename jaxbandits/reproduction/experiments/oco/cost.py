@@ -41,7 +41,7 @@ COST = STUDY.experiment(
     timed=Timed(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
     claims=(
         *observations("gradients-cheap", time("CA-OONS, N = 14") < 2.0 * time("CA-OONS, N = 14, one gradient"),
-                      on="d-2", says="N + 1 gradients a round cost little"),
+                      on="d-2", says="N + 1 gradients per round cost little"),
         *observations("n-times-oons", time("CA-OONS, N = 14") < 14.0 * time("OONS"), on="d-12",
                       says="CA-OONS costs at most N times OONS"),
         *observations("grows-as-n-squared", time("CA-OONS, N = 14") < (14.0 / 3.0) ** 2 * time("CA-OONS, N = 3"),
@@ -49,7 +49,8 @@ COST = STUDY.experiment(
     ),
     notes=(
         "64 trials side by side; drawing the losses and evaluating their gradients (pseudo-Huber) is included.",
-        "CA-OONS asks for N + 1 gradients a round, at every base learner's point and at the play; 'one gradient' asks "
+        "CA-OONS asks for N + 1 gradients per round, at every base learner's point "
+        "and at the play; 'one gradient' asks "
         "for the last alone. O(N d^3 + N K) a round with K <= 3N/2: not linear in N for large N.",
     ),
     figures=(Cost("d"),),

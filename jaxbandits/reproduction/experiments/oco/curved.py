@@ -48,7 +48,7 @@ _PANELS = tuple(environments(4096))
 CURVED = STUDY.experiment(
     "curved",
     "Theorem 3.2",
-    title="regret beside D (sqrt(sigma^2) + sqrt(Sigma^2)), curved losses on the unit ball of R^5",
+    title="regret and D (sqrt(sigma^2) + sqrt(Sigma^2)), curved losses on the unit ball of R^5",
     horizon=2**14,
     seeds=128,
     algorithms=_learners,
@@ -75,7 +75,7 @@ CURVED = STUDY.experiment(
         "against the minimiser of the mean).",
         "Rates are of bounds, for large T: after 2^18 rounds growth is beside its law in oco/growth.",
         "Curvature that no learner is given makes regret smaller than the bound for linear losses: the theorem holds a "
-        "fortiori. It is judged with 1 for its hidden constant.",
+        "fortiori. It is tested with 1 for its hidden constant.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),

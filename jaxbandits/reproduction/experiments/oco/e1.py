@@ -68,7 +68,7 @@ _E1_MOVING = ("flips-8", "flips-64", "drift", "piecewise")
 E1 = STUDY.experiment(
     "e1",
     "Theorem 3.2",
-    title="regret beside D (sqrt(sigma^2) + sqrt(Sigma^2)), linear losses on the unit ball of R^5",
+    title="regret and D (sqrt(sigma^2) + sqrt(Sigma^2)), linear losses on the unit ball of R^5",
     horizon=2**17,
     algorithms=_bounded_learners,
     panels=lambda horizon: panels_beside_bounds(_e1_environments(horizon), horizon, _E1_MOVING),
@@ -93,7 +93,7 @@ E1 = STUDY.experiment(
     notes=(
         "Regret is against the best fixed point of the ball in hindsight. Where the mean moves (adversary with "
         "P > 1, drift, segments) a learner that follows it beats every fixed point: negative regret is correct there.",
-        "Theorem 3.2 is judged with 1 for its hidden constant, since it states none: it hides constants, logarithms, "
+        "Theorem 3.2 is tested with 1 for its hidden constant, since it states none: it hides constants, logarithms, "
         "the rank r <= d and an additive term; at s = 0 only the last is left.",
         "Learners that need G are given the least one of each panel: m + s, which is 1, 0.4, 0.2 and 0.1 in the i.i.d. "
         "rows, 1 for the adversaries and random order, 0.4 in the other rows.",

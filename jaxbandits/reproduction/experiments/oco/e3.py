@@ -41,7 +41,7 @@ E3 = STUDY.experiment(
                   says="regret stops growing, since all assumptions hold and the theorem says polylog T for sigma = 0",
                   place="(5) and Theorem 4.1 (without a square on b_t, middle step guessed)"),
         *observations("stays-at-4", rate("as printed").between(0.99 * _STUCK, 1.01 * _STUCK), on="still",
-                      says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 a round, to 1 %"),
+                      says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 per round, to 1 %"),
         *observations("stays-with-noise", rate("as printed") > 3.0, on="noisy", says="the same with noise"),
         *observations("repaired", rate("played gradients", "values", "played gradients, one a round") < 0.1,
                       on=_PANELS.keys(), says="repaired, regret stops growing"),

@@ -72,11 +72,11 @@ GROWTH = STUDY.experiment(
     notes=(
         "The problems of oco/curved and oco/origin, 8 to 16 times as long. The laws have logarithms: log(1 + T eta_1) "
         "of Theorem 3.1 with its eta_1 = 1/256, whose exponent over the last decade is that of the claims. A root "
-        "without logarithm has 1/2, a constant loss a round 1.",
+        "without logarithm has 1/2, a constant loss per round 1.",
         "The law rules where step sizes follow V_t, from (64 z)^2 on: after 2^14 rounds of flips, after half of these "
         "rounds with little noise (iid-0.5), and never with CLA-OONS, whose ball grows as sqrt(T), so that the cap 1 "
         "/ (64 D_t z_t) stays below 1 / sqrt(V_t). Its root of T has a constant of 128 and more, and exceeds T up to "
-        "T of some 10^7: what is seen there is not yet the growth of its law.",
+        "T of about 10^7: what is seen there is not yet the growth of its law.",
         "The theorems bound regret from above: an exponent above that of the law would not contradict them.",
     ),
     figures=(Curves(logarithmic=True),),

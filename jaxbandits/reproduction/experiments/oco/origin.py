@@ -63,7 +63,8 @@ ORIGIN = STUDY.experiment(
             place="Theorem 4.5",
         ),
         *observations("small-radii", mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"), on=_PANELS,
-                      says="radii 1, 1/2, ... beside the paper's 2, 4, ... cut the regret against the origin"),
+                      says="radii 1, 1/2, ... in addition to the paper's 2, 4, ... "
+                      "reduce the regret against the origin"),
         *observations("keeps-wealth", share("KT betting", of="regret", at_most=1.001 * _BET) > always(200),
                       on=_PANELS,
                       says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
@@ -72,10 +73,10 @@ ORIGIN = STUDY.experiment(
     notes=(
         "At u = 0 the statement of Theorem 4.1, (8), is O~(0), a bound of 0 whatever its constants; its proof has "
         "max(||u||, D_1) with D_1 = 2 in place "
-        "of ||u||, hence the root of the variances. Both readings are judged.",
+        "of ||u||, hence the root of the variances. Both interpretations are tested.",
         "Rates are of bounds, for large T: until V_t reaches 16384 G^2 (CLA-OONS, whose cap falls as its ball grows: "
         "later) step sizes stay at their cap. oco/growth has 2^18 rounds.",
-        "A learner whose hints are always wrong (flips) loses a constant a round until then.",
+        "A learner whose hints are always wrong (flips) has a constant loss per round until then.",
     ),
     interpretations={"values": VALUES},
     figures=(Curves(logarithmic=True),),

@@ -48,7 +48,7 @@ def _learner(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 TERMS = STUDY.experiment(
     "terms",
     "Theorem 4.5",
-    title="regret of CLA-OONS beside all terms of its bound, pseudo-Huber losses on R^2",
+    title="regret of CLA-OONS and all terms of its bound, pseudo-Huber losses on R^2",
     horizon=HORIZON,
     seeds=64,
     presets={"theory": "every constant as the paper states it"},
@@ -79,7 +79,7 @@ TERMS = STUDY.experiment(
         "The terms: ||u||^2 (sqrt(sigma^2) + sqrt(Sigma^2)), G^2 ||u||^2, ||u||^4, G ||u||^3 and G^2 sqrt(sigma + "
         "frak-G). At G = 1 the second last rules for ||u|| up to 16 and ||u||^4 beyond; over G the last, G^2.5.",
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss; losses multiplied by G have gradients up to "
-        "G. The bound hides constants and logarithms: 1 for them is a reading of ours.",
+        "G. The bound hides constants and logarithms: 1 for them is our reading.",
     ),
     figures=(Against("||u||, or G"), Curves(logarithmic=True)),
 )
