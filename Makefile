@@ -44,9 +44,9 @@ test-only:
 test-slow: setup-test ## the tests that take long
 	@$(call pytest,slow)
 
-durations: override TEST_ARGS += --write-durations
-durations: setup-test ## measure the tests into tests/durations.json, which says what `test` runs (TESTS: some)
-	@$(call pytest,)
+durations: override TEST_ARGS += --durations=50 --durations-min=1
+durations: setup-test ## run the quick tests and list those that take longest (TESTS: some): which should be slow?
+	@$(call pytest,not slow)
 
 lint: setup-dev ## style: ruff check, ruff format --check
 	$(BIN)/ruff check .

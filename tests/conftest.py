@@ -1,4 +1,4 @@
-"""Fixtures and hooks of all tests: precision, keys and generators, hypothesis without a clock, slow tests.
+"""Fixtures and hooks of all tests: precision, keys and generators, hypothesis without a clock, slow cases.
 
 `pytest` runs everything but `tests/float32` in 64 bits, `pytest tests/float32` the rest in 32 bits: the switch belongs
 to the process, so one process has one precision, and tests of the other one are deselected. `JAX_ENABLE_X64` overrides.
@@ -6,12 +6,23 @@ to the process, so one process has one precision, and tests of the other one are
 Most functions that tests compile run a few times each: they are compiled fast rather than well, which saves 40 % of
 the suite; passes that make loops faster are left out as well. Tests of the programs that users get (simulation,
 float32) are compiled as for users if pytest is given those directories alone, as `make test` does.
+
+`make test` runs the quick tests, `make test-slow` the slow ones. A test is slow if it takes more than a second or two,
+and the test itself says so, by one of these marks:
+
+* `slow`: the test with all its cases, or in `pytest.param(..., marks=pytest.mark.slow)` that case;
+* `slow_after_first`: the first case is quick, further cases are slow;
+* `quick_cases(pattern, ...)`: the cases with these ids are quick, all others are slow;
+* `slow_cases(pattern, ...)`: the cases with these ids are slow, all others are quick.
+
+The id of a case is what pytest prints between brackets; `*` in a pattern stands for any text. A pattern without a case
+is an error, so that no renamed case drops out of `make test`.
 """
 
 import collections
 import gc
-import json
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,10 +37,7 @@ import pytest
 
 FLOAT32 = Path(__file__).parent / "float32"
 AS_SHIPPED = (FLOAT32, *(FLOAT32.parent / room for room in ("engine", "programs", "simulation")))
-DURATIONS = FLOAT32.parent / "durations.json"  # CPU seconds from 1 on, by file and test; null: slow, not measured
-QUICK_SECONDS = 1.5  # up to which `make test` runs a test
-USUAL_SECONDS, UNMEASURED_SECONDS = 0.1, 30.0  # of a test that DURATIONS lacks, and of a null
-PAIRED = ("tests/testing/test_contract.py", "tests/engine/test_split.py")  # whose tests end in the name of a check
+PAIRED = ("tests/testing/test_contract.py", "tests/engine/test_split.py")  # whose ids end in the name of a check
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_disable_hlo_passes="
     "while-loop-constant-sinking,while-loop-invariant-code-motion,while-loop-simplifier,while-loop-concat-code-motion"
@@ -37,15 +45,6 @@ FAST_COMPILE = (
 
 hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("jaxbandits")
-
-_SECONDS, _START = pytest.StashKey[float](), pytest.StashKey[float]()
-UNKNOWN_TESTS = pytest.StashKey[dict[str, list[str]]]()  # of the whole run: names in DURATIONS without a test
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of `make durations`."""
-    parser.addoption("--write-durations", action="store_true", help="write the CPU seconds of each test to a table")
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose precision and optimisation before any test module is imported."""
@@ -98,23 +97,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
     if other:
         config.hook.pytest_deselected(items=other)
-    whole = not any("::" in arg for arg in config.args)
-    config.stash[UNKNOWN_TESTS] = _mark_slow_tests(items) if whole else {}
-
-
-@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
-def pytest_sort_items(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the groups that take longest first, so that parallel processes end together."""
-    if hasattr(config, "workerinput"):
-        seconds = collections.Counter()
-        for item in items:
-            seconds[_group(item.nodeid)] += item.stash[_SECONDS]
-        items.sort(key=lambda item: -seconds[_group(item.nodeid)])
+    _mark_slow_cases(items)
+    if not any("::" in arg for arg in config.args):  # every case is there
+        _check_patterns(items)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run each group in one process, in the order of collection.
+    """Run each group in one process, the groups with the most tests first, so that the processes end together.
 
     Pytest-xdist 3.8 ignores its marks of groups with pytest 9.2, and every process compiles everything.
     """
@@ -124,7 +114,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             return _group(nodeid)
 
-    config.option.loadscopereorder = False  # by the number of tests
     return GroupScheduling(config, log)
 
 
@@ -134,61 +123,36 @@ def _group(nodeid: str) -> str:
     return nodeid.rpartition("-")[0] if file in PAIRED and "-" in nodeid else file
 
 
-def _mark_slow_tests(items: list[pytest.Item]) -> dict[str, list[str]]:
-    """Mark the tests that `make test` leaves out, by the table of measured seconds; a test that it lacks is quick.
-
-    Returns:
-      By file, the tests in the table that are none of `items`, of files that have some.
-    """
-    table = json.loads(DURATIONS.read_text(encoding="utf-8"))
+def _mark_slow_cases(items: list[pytest.Item]) -> None:
+    """Mark the cases that a test declares slow."""
     for item in items:
-        file, _, name = item.nodeid.partition("::")
-        seconds = table.get(file, {}).pop(name, USUAL_SECONDS)
-        item.stash[_SECONDS] = UNMEASURED_SECONDS if seconds is None else seconds
-        if item.stash[_SECONDS] > QUICK_SECONDS:
+        case = getattr(item, "callspec", None)
+        quick, slow = item.get_closest_marker("quick_cases"), item.get_closest_marker("slow_cases")
+        is_further = item.get_closest_marker("slow_after_first") and case and any(case.indices.values())
+        if is_further or (quick and not _matches(item, quick.args)) or (slow and _matches(item, slow.args)):
             item.add_marker(pytest.mark.slow)
-    files = {item.nodeid.partition("::")[0] for item in items}
-    return {file: list(names) for file, names in table.items() if names and file in files}
 
 
-def _cpu_seconds() -> float:
-    return sum(os.times()[:4])  # of this process and of those it waited for
+def _matches(item: pytest.Item, patterns: tuple[str, ...]) -> bool:
+    """Return whether the id of a case matches one of the patterns."""
+    case = item.callspec.id
+    return any(re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), case) for pattern in patterns)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Start the clock of a test."""
-    item.stash[_START] = _cpu_seconds()
+def _check_patterns(items: list[pytest.Item]) -> None:
+    """Check that every pattern of a test matches one of its cases.
 
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Pass the seconds of a test that passed to the process that writes the table."""
-    if call.when == "call" and call.excinfo is None:
-        item.user_properties.append((item.nodeid, _cpu_seconds() - item.stash[_START]))
-
-
-_measured: dict[str, float] = {}
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Collect the seconds of a test."""
-    if report.when == "call":
-        _measured.update(report.user_properties)
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Update the table with the measured seconds."""
-    if not session.config.getoption("write_durations") or hasattr(session.config, "workerinput"):
-        return
-    table = json.loads(DURATIONS.read_text(encoding="utf-8"))
-    for test, seconds in _measured.items():
-        file, _, name = test.partition("::")
-        table.setdefault(file, {}).pop(name, None)
-        if seconds >= 1.0:
-            table[file][name] = round(seconds, 1)
-    table = {file: tests for file, tests in table.items() if tests}
-    DURATIONS.write_text(json.dumps(table, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    Raises:
+      pytest.UsageError: a pattern matches none.
+    """
+    cases = collections.defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    for test, its_cases in cases.items():
+        for mark in (m for name in ("quick_cases", "slow_cases") for m in its_cases[0].iter_markers(name)):
+            for pattern in mark.args:
+                if not any(_matches(case, (pattern,)) for case in its_cases):
+                    raise pytest.UsageError(f"{test}: no case matches {pattern!r} of {mark.name}")
 
 
 @pytest.fixture(autouse=True)

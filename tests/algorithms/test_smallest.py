@@ -47,6 +47,7 @@ def _cases():
             yield pytest.param(algorithm, environment, id=f"{algorithm}-{environment}")
 
 
+@pytest.mark.quick_cases("armed/thompson_beta-*", "armed/ucb1-*", "linear/oful-*", "oco/ogd-*", "coco/ofw-*")
 @pytest.mark.parametrize(("algorithm", "environment"), list(_cases()))
 def test_one_round_of_the_smallest_problem(algorithm, environment):
     learner = smallest(algorithm, ALGORITHMS[algorithm].example)

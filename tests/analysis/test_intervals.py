@@ -98,6 +98,7 @@ def test_equal_data_have_equal_intervals_and_levels_are_nested(rng):
         mean_interval(values, level=95)
 
 
+@pytest.mark.slow
 def test_many_values_are_resampled_in_blocks(rng):
     """5000 values: blocks of three; the interval is about Student's, whose shape the skewness has all but left."""
     values = rng.lognormal(size=5000)
@@ -146,6 +147,7 @@ def share_covered(interval, draw, truth, n, repeats=1000):
     return np.mean([one.low < truth < one.high for one in found])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [64, 256])
 @pytest.mark.parametrize("law", LAWS)
 def test_means_are_covered(law, n):
@@ -156,6 +158,7 @@ def test_means_are_covered(law, n):
         assert share_covered(t_interval, *LAWS[law], n) < 0.87
 
 
+@pytest.mark.slow
 def test_the_library_s_own_regret_is_covered():
     """Figure 1 in small: 2048 trials are the population, of which n = 64 are drawn. Skewness about 4; t covers 0.9.
 

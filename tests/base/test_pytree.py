@@ -41,6 +41,7 @@ def test_structures_of_two_classes_differ():
     assert jax.tree.structure(links.Bernoulli()) != jax.tree.structure(links.Poisson())
 
 
+@pytest.mark.slow
 def test_two_links_do_not_share_a_program():
     """Only the class of the link tells the two jobs apart: rewards above 1 exist under one of them alone."""
     regret = {}

@@ -136,6 +136,7 @@ def _identical(new, old):
         assert new == old
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(VALUES)
 def test_any_nest_of_values_comes_back(value):
@@ -299,6 +300,7 @@ def test_no_other_class_passes_for_a_registered_one():
                 assert catalogue.Names().get(name, obj) is obj
 
 
+@pytest.mark.slow
 def test_writing_a_name_imports_nothing():
     script = """
 import sys

@@ -146,6 +146,7 @@ def test_programs_and_pages_that_the_run_names_exist():
         assert learner in precision.LEARNERS[domain] and f"| {learner} | {domain} |" in page
 
 
+@pytest.mark.slow
 def test_the_run_in_miniature(tmp_path):
     """On the CPU, with programs as for a GPU."""
     arguments = ["--forced", "--minutes", "4", "--widths", "64", "--programs", "ucb1 K=10", "--out", str(tmp_path)]

@@ -137,12 +137,14 @@ def _both(case, rng, rounds=ROUNDS):
     return np.array(numpy_regrets), np.asarray(_bandit_regrets(as_arrays(build(case)[0]), *together))
 
 
+@pytest.mark.quick_cases("oful d=2 K=50")
 @pytest.mark.parametrize("case", [c for c in BANDITS if c.algorithm != "menu"], ids=lambda case: case.name)
 def test_bandits(case, rng):
     ours, library = _both(case, rng)
     np.testing.assert_allclose(ours, library, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_menu(rng):
     """Where all estimates lie nearly on a line, several may be equally central up to rounding.
 
@@ -166,6 +168,7 @@ def test_index_policies(case, seeds, rng):
     np.testing.assert_allclose(ours, library, rtol=1e-9)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "case", [c for c in ARMED if c.algorithm not in ("ucb1", "kl_ucb")], ids=lambda case: case.name
 )
@@ -173,6 +176,7 @@ def test_policies_that_draw(case, rng):
     _agree(case, numpy_armed.regret(case.algorithm, case.n_arms, ROUNDS, rng, 400))
 
 
+@pytest.mark.slow
 def test_contextual(rng):
     _agree(CONTEXTUAL, numpy_regret(CONTEXTUAL, ROUNDS, rng, 400))
 
@@ -184,6 +188,7 @@ def _agree(case, ours):
     assert abs(ours.mean() - library.mean()) < 5.0 * error
 
 
+@pytest.mark.quick_cases("ogd d=10")
 @pytest.mark.parametrize("case", ONLINE, ids=lambda case: case.name)
 def test_online(case, rng):
     seed = int(rng.integers(2**32))
@@ -196,6 +201,7 @@ def test_online(case, rng):
     np.testing.assert_allclose([one, many], [library[0], np.mean(library[1:])], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_constrained(rng):
     """Enough rounds for violations to double the level, so that every run starts anew at least once."""
     rounds, seed = 3 * ROUNDS, int(rng.integers(2**32))
@@ -208,6 +214,7 @@ def test_constrained(rng):
         np.testing.assert_allclose(regret, np.mean(losses + best), rtol=1e-9)
 
 
+@pytest.mark.quick_cases("smd d=10 m=10")
 @pytest.mark.parametrize("case", GROUPED, ids=lambda case: case.name)
 def test_grouped(case, rng, monkeypatch):
     """Several blocks of draws, a ball small enough to be left, and steps long enough for every group to matter."""

@@ -69,6 +69,7 @@ def test_bernstein_intervals_hold_their_level(name, n):
         assert share >= LEVEL - STANDARD_ERRORS * np.sqrt(LEVEL * (1 - LEVEL) / len(found)), (method, share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n"), [("even", 200), ("p in .1, .5", 1000), ("three arms", 1000), ("rare reward", 3000), ("clicks", 1000)]
 )

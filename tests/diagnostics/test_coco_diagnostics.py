@@ -20,6 +20,7 @@ def run(algorithm, *wanted):
     )["learner"].values  # fmt: skip
 
 
+@pytest.mark.slow
 def test_certificates_of_a_run():
     learner = SCOFWTVC.theory(dim=2, horizon=60, curvature=0.5, lipschitz=2.0, domain=L1Ball())
     values = run(learner, ("gap", "last"), ("oracle_calls", "sum"), ("weight", "max"))

@@ -56,6 +56,7 @@ def areas(region):
     return plane.area(plane.boundary(region)), plane.area(plane.boundary(plane.within_ball(region, S)))
 
 
+@pytest.mark.slow
 def test_recorded_areas(trace):
     """Whole region and its part in the ball (area 28.27): far smaller than GLM-UCB, but not comparable to OFUGLB."""
     _, xs, rs, _ = trace
@@ -129,6 +130,7 @@ def test_glm_ucb_is_the_ellipse_behind_its_bonus(trace):
     np.testing.assert_allclose(plane.boundary(glm_ucb(xs, rs)), plane.boundary(expected), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_estimate_on_the_sphere():
     """Rewards all 1 on one side: the likelihood grows without end, the constrained estimate is the pole."""
     xs = np.tile([[0.6, 0.8], [0.8, 0.6]], (20, 1))

@@ -18,6 +18,7 @@ def points(shape, rng, n=20):
             yield scale * rng.standard_normal(shape)
 
 
+@pytest.mark.quick_cases("shape1", "shape3")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_project_is_the_nearest_point(shape, rng):
     ball = L2Ball(radius=1.7)
@@ -33,6 +34,7 @@ def test_project_is_the_nearest_point(shape, rng):
                 assert ((point - projected) * (u - projected)).sum() <= 1e-12 * max(1.0, length)
 
 
+@pytest.mark.quick_cases("shape0", "shape2")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_project_is_idempotent_and_exact_inside(shape, rng):
     ball = L2Ball(radius=1.7)
@@ -44,6 +46,7 @@ def test_project_is_idempotent_and_exact_inside(shape, rng):
                 np.testing.assert_array_equal(once, point)
 
 
+@pytest.mark.quick_cases("shape0", "shape2")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_lmo_minimises_the_linear_function(shape, rng):
     ball = L2Ball(radius=1.7)
@@ -55,6 +58,7 @@ def test_lmo_minimises_the_linear_function(shape, rng):
             np.testing.assert_allclose((direction * vertex).sum(), -1.7 * length, rtol=1e-14)
 
 
+@pytest.mark.quick_cases("0.001-float64", "1.0-float64", "1000.0-float64")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("radius", [1e-3, 1.0, 1e3])
 def test_zero_and_tiny_stay_finite_and_inside(radius, dtype):

@@ -32,6 +32,7 @@ def random_feasible(rng, shape, radius):
 
 
 class TestOracle:
+    @pytest.mark.quick_cases("(1, 1)", "(4, 3)")
     @pytest.mark.parametrize("shape", SHAPES, ids=str)
     def test_value_is_the_dual_norm(self, shape):
         rng = np.random.default_rng(shape)
@@ -40,6 +41,7 @@ class TestOracle:
             v = np.asarray(lmo(NuclearBall(radius=radius), c))
             assert np.sum(c * v) == pytest.approx(-radius * np.linalg.svd(c, compute_uv=False)[0], rel=1e-13)
 
+    @pytest.mark.quick_cases("(1, 1)", "(4, 3)")
     @pytest.mark.parametrize("shape", SHAPES, ids=str)
     def test_answer_is_rank_one_on_the_boundary(self, shape):
         c = np.random.default_rng(shape).normal(size=shape)
@@ -79,6 +81,7 @@ class TestOracle:
 class TestKrylovSpace:
     """Above `exact_below`: compared by value, since close singular values leave the pair open."""
 
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize("shape", [(66, 70), (90, 65)], ids=str)
     def test_low_rank_is_exact(self, shape):
         rng = np.random.default_rng(shape)
@@ -88,6 +91,7 @@ class TestKrylovSpace:
         assert nuclear(v) == pytest.approx(1.0, rel=1e-12)
         assert guess.residual < 1e-9
 
+    @pytest.mark.slow
     def test_dense_noise_is_nearly_optimal_and_improves(self):
         """The hardest case: no gap at the top of the spectrum."""
         c = np.random.default_rng(2).uniform(-1, 1, size=(140, 100))
@@ -97,6 +101,7 @@ class TestKrylovSpace:
         assert ratios[0] < 0.9 < ratios[1]
         assert ratios[3] == pytest.approx(1.0, rel=1e-12)
 
+    @pytest.mark.slow
     def test_warm_starts_follow_a_drifting_direction(self):
         """The value, the residual that comes with it, and the independent check, beside the SVD."""
         rng, shape = np.random.default_rng(5), (100, 140)
@@ -113,6 +118,7 @@ class TestKrylovSpace:
         asked = jax.jit(top_singular_value, static_argnums=2)(jnp.asarray(c), jax.random.key(0), 50)
         assert 0.999 * singular[0] < asked <= singular[0] * (1 + 1e-13)
 
+    @pytest.mark.quick_cases("(1, 1)", "(4, 3)")
     @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 3), (3, 7)], ids=str)
     def test_small_spaces_are_exact_at_every_scale(self, shape):
         """With as many vectors as there are columns the Krylov space is everything, whatever is left of it."""
@@ -138,6 +144,7 @@ class TestKrylovSpace:
         np.testing.assert_array_equal(v, np.zeros((70, 65)))
         assert np.linalg.norm(after.right) == pytest.approx(1.0) and after.residual == 0.0
 
+    @pytest.mark.slow
     def test_vmap_is_the_loop(self):
         c = np.random.default_rng(3).normal(size=(3, 70, 66))
         together = jax.jit(jax.vmap(lambda m: NuclearBall().lmo(m)[0]))(c)
@@ -146,6 +153,7 @@ class TestKrylovSpace:
 
 
 class TestProjection:
+    @pytest.mark.quick_cases("*-(4, 3)", "0.3-(1, 1)")
     @pytest.mark.parametrize("shape", SHAPES, ids=str)
     @pytest.mark.parametrize("radius", [0.3, 2.0, 1e3])
     def test_optimality(self, shape, radius):

@@ -33,6 +33,7 @@ def flat(x):
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(x)])
 
 
+@pytest.mark.slow_cases("(3,)", "((2, 3), 4, (1, 2, 2))")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_operations_are_those_of_the_flat_vector(shape, rng):
     x, y = draw(rng, shape), draw(rng, shape)
@@ -75,6 +76,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.quick_cases("<lambda>0", "<lambda>1", "<lambda>2")
 @pytest.mark.parametrize("make", [*LEARNERS, *OTHERS])
 def test_learners_play_points_of_any_form(make, rng):
     """The parameters of a model, played as they are or as one vector: the same plays."""

@@ -109,6 +109,7 @@ class TestOracle:
 
 
 class TestProjection:
+    @pytest.mark.quick_cases("*-4", "l1-1")
     @pytest.mark.parametrize("dim", [1, 4, 60])
     @pytest.mark.parametrize("name", WITH_PROJECTION)
     def test_nearest_point(self, name, dim, rng):
@@ -123,6 +124,7 @@ class TestProjection:
                 assert (y - p) @ (z - p) <= 1e-13 * dim * max(1.0, scale) ** 2
                 np.testing.assert_allclose(p, theirs.project(y), atol=1e-13 * dim * max(1.0, scale))
 
+    @pytest.mark.slow
     def test_same_as_optax(self, rng):
         theirs = jax.jit(
             lambda y: (
@@ -206,6 +208,7 @@ class TestMeasures:
 
 
 class TestSpectrahedron:
+    @pytest.mark.quick_cases("2")
     @pytest.mark.parametrize("side", [1, 2, 6])
     def test_against_the_reference(self, side, rng):
         ours, theirs = as_arrays(Spectrahedron(radius=1.7)), reference.Spectrahedron(side, 1.7)
@@ -228,6 +231,7 @@ class TestSpectrahedron:
         assert ours.outer_radius((3, 3)) == 1.7
         assert {"center", "inner_radius"}.isdisjoint(protocol.offers(ours))
 
+    @pytest.mark.slow
     def test_lanczos(self, rng):
         """Above 64: feasible, as good as the best within 1 %, and better from the previous vector."""
         ours = as_arrays(Spectrahedron(radius=2.0, iterations=12))
@@ -254,6 +258,7 @@ class TestSpectrahedron:
         assert abs(np.sum(positive * np.asarray(lmo(ours, positive)))) <= 1e-13
 
 
+@pytest.mark.quick_cases("l1", "box")
 @pytest.mark.parametrize("name", NAMES)
 def test_trials_last_is_the_loop(name, rng):
     ours, _ = sets(4)[name]
@@ -264,6 +269,7 @@ def test_trials_last_is_the_loop(name, rng):
             np.testing.assert_allclose(together[:, k], operation(ours, c[k]), atol=1e-13)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "make",
     [

@@ -58,6 +58,7 @@ def _compiled(kind, function, *arguments):
     return lowered.compile({"xla_backend_optimization_level": 0})  # of machine code: half the time
 
 
+@pytest.mark.slow
 def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
     """Hvt-UCB whose estimates leave the ball: the projection is 48 masked steps instead of a few."""
     environment = ENVIRONMENTS["linear/heavy_tailed"].example
@@ -78,6 +79,7 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
         np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-12)  # 40 rounds of some 100 roundings each
 
 
+@pytest.mark.quick_cases("dro/smd", "coco/lpm", "oco/msmwc", "linear/menu", "linear/hvt_ucb")
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in AT_ALL_DATA])
 def test_every_loop_of_a_round_has_a_known_length(name):
     """Read off the trace: a loop whose bounds are Python's is a `scan`, any other a `while`."""
@@ -118,6 +120,7 @@ def _loop_steps(value):
     return steps
 
 
+@pytest.mark.slow
 def test_steps_of_a_round_on_a_target_without_open_loops():
     steps = {}
     for name in set(ALGORITHMS) - set(AT_ALL_DATA):
@@ -128,6 +131,7 @@ def test_steps_of_a_round_on_a_target_without_open_loops():
     assert {name: n for name, n in steps.items() if n} == STEPS
 
 
+@pytest.mark.quick_cases("linear/oful")
 @pytest.mark.parametrize("name", [*ALGORITHMS])
 def test_numbers_of_programs_for_gpus_with_graphs(name):
     """They have other barriers and concatenations than those for CPUs, and the same numbers to rounding.
@@ -189,6 +193,7 @@ def test_counts_need_no_more_steps_than_are_made():
     np.testing.assert_array_equal(np.isinf(fixed), np.isinf(pairs[1]))
 
 
+@pytest.mark.slow
 def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tmp_path):
     stops = [1, 2, 66, 128, 300, 333]
 

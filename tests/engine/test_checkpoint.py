@@ -45,6 +45,7 @@ def _launch(directory: Path, out: Path) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-c", _SCRIPT, str(directory), str(out)], env=environment)
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_sigkill_and_resume_end_bit_for_bit_as_the_uninterrupted_run(tmp_path):
     settings = {**RUN, "workers": 1}
@@ -141,6 +142,7 @@ def test_an_edited_package_does_not_resume_the_old_run(tmp_path, monkeypatch):
         simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, **RUN)
 
 
+@pytest.mark.slow
 def test_an_edited_estimator_does_not_resume_its_learner(tmp_path, monkeypatch):
     """Hvt-UCB computes with `hvt_estimator.py`, which is not the module of its class."""
     copied, checkpoint = tmp_path / "jaxbandits", tmp_path / "checkpoint"
@@ -235,6 +237,7 @@ def test_a_changed_run_is_refused_and_the_field_is_named(tmp_path):
     assert before == after
 
 
+@pytest.mark.slow
 def test_labels_that_look_like_numbered_jobs_are_guarded_too(tmp_path):
     def run(rate):
         learners = {"m 1": Shrink(rate=rate), "m": Grid(Slow(), {"work": [1, 2]})}

@@ -44,6 +44,7 @@ def test_the_rate_of_a_program_outlives_a_run(monkeypatch):
     assert first[0] == 1 and first[1] <= 8 and seen[0] > first[1]  # 8 unless the machine is busy
 
 
+@pytest.mark.slow
 def test_calls_take_about_the_time_they_should(monkeypatch):
     called = []
     original = driver.play_call

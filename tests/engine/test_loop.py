@@ -14,6 +14,7 @@ QUIET = {"progress": False, "width": 32}
 TABLE = np.arange(12.0).reshape(4, 3)
 
 
+@pytest.mark.slow
 def test_every_consumer_of_randomness_has_a_stream_of_its_own_and_every_round_new_draws():
     meter = Meter("draws", draws_of, "last", axes=("consumer",))
     run = compare({"a": Draws(), "b": Draws(unused=1.0)}, Drawn(), 9, 40, record_points=9, meters=[meter], **QUIET)
@@ -39,6 +40,7 @@ def test_all_algorithms_meet_the_same_instances_and_noise():
     assert abs(noise["a"].std() / np.sqrt(20.0) - 1.0) < 5.0 / np.sqrt(800.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 32])
 def test_results_do_not_depend_on_how_rounds_are_cut_into_calls(monkeypatch, width):
     meters = [Meter("largest", lambda r: r.feedback.reward, "max"), Meter("newest_round", lambda r: r.t, "last")]

@@ -166,6 +166,7 @@ def test_the_trial_axis_is_last():
     assert many.carry_shape.totals.recent[Metric("sum", "risk")].shape == (3, 32)
 
 
+@pytest.mark.slow
 def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypatch):
     cache = LRUCache(6)
     monkeypatch.setattr(compilation, "_functions", cache)

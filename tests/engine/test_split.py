@@ -23,6 +23,11 @@ def _cases():
                 yield pytest.param(algorithm, environment, check, id=name)
 
 
+@pytest.mark.quick_cases(
+    "armed/ucb1-*", "armed/thompson_beta-*-every_traced_field_can_be_swept",
+    "linear/oful-*-decisions_are_admissible", "linear/oful-*-every_traced_field_can_be_swept",
+    "oco/ogd-*-decisions_are_admissible", "oco/ogd-*-every_traced_field_can_be_swept",
+)  # fmt: skip
 @pytest.mark.parametrize(("algorithm", "environment", "check"), list(_cases()))
 def test_simulated(algorithm, environment, check):
     check(ALGORITHMS[algorithm].example, ENVIRONMENTS[environment].example)

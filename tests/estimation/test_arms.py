@@ -77,6 +77,7 @@ def test_random_scores_with_ties_nans_and_masks(rng):
         assert choose(scores) == expected_index(scores, [True] * n_arms)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("n_arms", [30, 131])
 def test_batched_trials_agree_with_a_loop(n_arms, rng):
     """Under vmap, with a quadratic score; in NumPy's words, in the library's, and for the arms of an ellipsoid."""

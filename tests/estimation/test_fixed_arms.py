@@ -50,6 +50,7 @@ def plays(algorithm, environment, seeds=8):
     return jax.jit(jax.vmap(trial))(jnp.arange(seeds, dtype=jnp.int32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dim", "available"), [(10, 6), (2, None), (2, 6), (10, None)])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_plays_are_the_same_in_float64(learner, dim, available):
@@ -77,6 +78,7 @@ def test_the_mask_may_be_new_in_every_round():
     assert type(jax.tree.map(jnp.zeros_like, obs)) is FixedArmObs  # survives what JAX does with pytrees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_drift_is_within_the_bound(learner):
     environment = HeavyTailed(dim=10, n_arms=20, noise=StudentT(df=2.1))
@@ -110,6 +112,7 @@ class LeastPlayed:
         return state._replace(plays=state.plays + (jnp.arange(obs.arms.shape[0]) == decision.index))
 
 
+@pytest.mark.slow
 def test_a_learner_prepares_for_what_it_sees_in_round_zero():
     algorithm, environment = as_arrays((LeastPlayed(), GeneralizedLinear.tv(dim=3)))
 

@@ -25,6 +25,7 @@ def test_rows_keep_shape_and_type():
     np.testing.assert_array_equal(after["k"], [0, 0, 5, 0, 0, 0, 0])
 
 
+@pytest.mark.quick_cases("1-1", "7-3", "20-8", "7-128")
 @pytest.mark.parametrize("block", [1, 3, 8, 20, 128])
 @pytest.mark.parametrize("capacity", [1, 7, 20])
 def test_sum_equals_the_sum_of_the_slice(capacity, block, rng):

@@ -81,6 +81,7 @@ def solve(link, X, plays, totals, slack, radius, lam):
 CASES = [("bernoulli", 3, 7.0), ("poisson", 2, 3.0), ("bernoulli", 14, 5.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "d", "S", "ball"),
     [(*CASES[0], True), *((*case, True) for case in CASES[1:]), (*CASES[2], False)],
@@ -110,6 +111,7 @@ def test_fresh_likelihoods(name, d, S, ball, rng):
         np.testing.assert_allclose(warm, np.broadcast_to(values, warm.shape), atol=1e-8 * S)
 
 
+@pytest.mark.slow
 def test_maxima_are_those_of_a_general_solver(rng):
     for name, d, S in CASES[:2]:
         X, plays, totals = counts(rng, name, d, S, 60)
@@ -128,6 +130,7 @@ def sphere(a, d):
     return objective
 
 
+@pytest.mark.slow
 def test_two_balls():
     """The level set of 2 |theta|^2 / 2 has radius sqrt(slack), the ball radius 2: the smaller one times ||x||."""
     arms = vec([[1.0, 0.0, 0.0], [0.0, -0.6, 0.8], [0.3, 0.0, 0.4], [0.0, 0.0, 0.0]])
@@ -139,6 +142,7 @@ def test_two_balls():
         assert np.isfinite(found.theta).all()  # a zero arm has no direction
 
 
+@pytest.mark.slow
 def test_both_constraints_bind():
     """Unit ball around 0 and ball of radius 1 around (1, 0): in direction (0, 1) the maximum is their upper corner."""
     centre, reach = vec([1.0, 0.0]), jnp.asarray(0.5)
@@ -180,6 +184,7 @@ def test_minimise_skips_and_stops():
     assert np.isnan(level_set.minimise(nan, start, 1.0)).all()
 
 
+@pytest.mark.slow
 def test_batched_as_alone(rng):
     """Under vmap each trial gets what it gets alone."""
     name, d, S = CASES[1]

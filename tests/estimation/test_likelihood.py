@@ -36,6 +36,7 @@ def recorded(data, X, index, rewards, members=None):
     return jax.jit(lambda data: jax.lax.scan(one, data, rows)[0])(data)
 
 
+@pytest.mark.quick_cases("3-history-bernoulli")
 @pytest.mark.parametrize("name", LINKS)
 @pytest.mark.parametrize(("d", "form"), [(1, "counts"), (3, "counts"), (3, "history"), (14, "counts"), (14, "history")])
 def test_value_gradient_hessian(name, d, form, rng):

@@ -91,6 +91,7 @@ def test_bernoulli_keeps_relative_precision_in_both_tails():
     np.testing.assert_allclose(Bernoulli().log_partition(z), np.logaddexp(0.0, z), rtol=1e-15)
 
 
+@pytest.mark.slow_after_first
 def test_reward_moments(link):
     for z in (-2.0, -0.5) if isinstance(link, Exponential) else (-2.0, 0.0, 1.5, 3.0):
         r, mean, var = draw(link, z), float(link.mean(z)), float(link.dispersion * link.slope(z))
@@ -118,6 +119,7 @@ def test_bernoulli_is_monotone_in_z_for_a_fixed_key():
     assert np.all(np.diff(r, axis=1) >= 0)
 
 
+@pytest.mark.slow_cases("1.0", "10.01", "8103.0")
 @pytest.mark.parametrize("mean", [0.05, 1.0, 9.99, 10.01, 30.0, 148.4, 8103.0])
 def test_poisson_law(mean):
     """Chi-square against the exact masses, on both sides of the change of method (mean 10)."""
@@ -133,11 +135,13 @@ def test_poisson_law(mean):
     assert N * stats.poisson.sf(k.max() - 1, mean) > 1e-5  # no draw that should not occur in so many
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("z", "expected"), [(np.nan, np.nan), (800.0, np.inf), (-800.0, 0.0)])
 def test_poisson_ends_on_impossible_means(z, expected):
     np.testing.assert_array_equal(jax.jit(Poisson().sample)(jax.random.key(0), jnp.asarray(z)), expected)
 
 
+@pytest.mark.slow
 def test_exponential_law_and_constants():
     r = draw(Exponential(), -0.4)
     assert stats.kstest(r, stats.expon(scale=2.5).cdf).pvalue > 1e-4

@@ -26,6 +26,7 @@ def replay(algorithm, xs, rs):
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "S", "ridge", "scale"), [(2, 3.0, 0.6, 4e-3), (3, 7.0, 1.0, 4e-3)])
 def test_follows_the_float64_reference(d, S, ridge, scale):
     draws = np.random.default_rng(d)

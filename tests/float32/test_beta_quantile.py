@@ -3,11 +3,13 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import scipy.stats as st
 
 from jaxbandits.numerics.beta_quantile import upper_quantile
 
 
+@pytest.mark.slow
 def test_upper_quantiles(rng):
     a, b = np.exp(rng.uniform(np.log(0.5), np.log(1e5), size=(2, 2000))).astype(np.float32)
     tail = np.exp(rng.uniform(np.log(1e-7), np.log(0.5), size=2000)).astype(np.float32)

@@ -42,6 +42,7 @@ def float32(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
+@pytest.mark.quick_cases("(5,)")
 @pytest.mark.parametrize("shape", [(1,), (2,), (5,), (20,), (4, 3)], ids=str)
 def test_ofw_tvc_follows_the_reference(shape):
     rng = np.random.default_rng(shape)
@@ -98,6 +99,7 @@ def test_learners_follow_their_references(name, rng):
     assert x.dtype == jnp.float32
 
 
+@pytest.mark.slow
 def test_projections_and_oracles(rng):
     """Six digits of the reference, on sets whose projection is a search."""
     for ours, theirs in (
@@ -114,6 +116,7 @@ def test_projections_and_oracles(rng):
             np.testing.assert_allclose(domain.lmo(jnp.asarray(y, jnp.float32))[0], theirs.lmo(y), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("side", [20, 70])
 def test_spectrahedron_oracle(side, rng):
     c = rng.normal(size=(side, side))
@@ -158,6 +161,7 @@ def test_clamped_exponent_is_finite():
     assert bool(algorithm.diagnostics(jax.tree.map(lambda a: a[-1], states))["clamped"])
 
 
+@pytest.mark.quick_cases("1e-30-(4, 3)", "1e+30-(4, 3)")
 @pytest.mark.parametrize("shape", [(4, 3), (20, 26), (70, 66)], ids=str)
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 def test_nuclear_oracle(shape, scale):
@@ -167,6 +171,7 @@ def test_nuclear_oracle(shape, scale):
     assert np.linalg.svd(v, compute_uv=False).sum() == pytest.approx(3.0, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, (4, 3)], ids=str)
 def test_linear_constraints_comparators(dim):
     vector = isinstance(dim, int)

@@ -67,6 +67,7 @@ def first_order(x):
     }  # fmt: skip
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", bandits(X))
 def test_bandits_follow_the_reference(name):
     us, fs, gs = random_bandit_trace(np.random.default_rng(0), (DIM,), ROUNDS)
@@ -84,6 +85,7 @@ def test_bandits_follow_the_reference(name):
     assert np.abs(decision.play).max() <= 1.0 + 1e-6
 
 
+@pytest.mark.slow_cases("lpm")
 @pytest.mark.parametrize("name", first_order(X))
 def test_first_order_methods_follow_the_reference(name):
     trace = random_trace(np.random.default_rng(1), (DIM,), ROUNDS)
@@ -98,6 +100,7 @@ def test_first_order_methods_follow_the_reference(name):
     assert np.ptp(expected, axis=0).max() > 0.1
 
 
+@pytest.mark.slow
 def test_quadratic_constraints_comparators():
     """After 20000 rounds, against a bisection over the multiplier in NumPy, from the state in float64."""
     environment = as_arrays(QuadraticConstraints(dim=DIM, domain=Box(dim=DIM, low=-0.6, high=0.6)))

@@ -29,6 +29,7 @@ def trace(rng, T, dim, decades):
     return x, (x @ theta + noise).astype(np.float32).astype(float)
 
 
+@pytest.mark.quick_cases("2-ons", "5-ls")
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("dim", [2, 5, 20])
 def test_estimates_follow_the_float64_loop(dim, mode, rng):
@@ -49,6 +50,7 @@ def deviation(theta, want):
     return (np.abs(theta - want).max(axis=1) / np.maximum(largest, 1.0)).max()
 
 
+@pytest.mark.quick_cases("ls-False-4")
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("mode", ["ons", "ls"])

@@ -19,6 +19,7 @@ from tests.algorithms.dro.test_dro_methods import FIXED, GOLDEN_LEARNERS, SMALL
 from tests.reference import dro_methods as methods
 
 
+@pytest.mark.quick_cases("smd_1", "smd_m", "atkro_k", "online_1")
 @pytest.mark.parametrize("name", [name for name in methods.GOLDEN if name != "smpa_m"])
 def test_golden_trace(name):
     x, y, u = (np.float32(part) for part in methods.golden_rows())
@@ -40,6 +41,7 @@ def _is_golden(name, w, q):
     np.testing.assert_allclose(q[:3], golden_q, atol=2e-6)
 
 
+@pytest.mark.quick_cases("5-1", "5-3")
 @pytest.mark.parametrize(("m", "k"), [(5, 1), (5, 3), (12, 5), (20, 3)])
 def test_projections_sum_to_one(m, k, rng):
     log_p = np.float32(rng.normal(size=(2000, m)) * 10.0 ** rng.uniform(-2, 2, (2000, 1)))
@@ -50,6 +52,7 @@ def test_projections_sum_to_one(m, k, rng):
     assert np.all((q >= 0.0) & (q <= np.float32(1.0 / k) * (1 + 2e-7)))
 
 
+@pytest.mark.quick_cases("60-4")
 @pytest.mark.parametrize(("m", "k"), [(5, 3), (12, 12), (60, 4)])
 def test_samples_of_k_are_different_groups(m, k, rng):
     """Weights at the cap and below it, up to rounding; both ends of the uniforms."""
@@ -70,6 +73,7 @@ def test_samples_of_k_are_different_groups(m, k, rng):
         assert all(len(set(row)) == k for row in drawn.tolist())
 
 
+@pytest.mark.quick_cases("20")
 @pytest.mark.parametrize("m", [2, 20])
 def test_tsallis_weights_sum_to_one(m, rng):
     """Estimates as large as 1 / q, which the unbiased ones are."""
@@ -81,6 +85,7 @@ def test_tsallis_weights_sum_to_one(m, rng):
     np.testing.assert_allclose(after.sum(1), 1.0, atol=1e-6)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("m", [4, 20])
 def test_the_largest_words_draw_a_group(m, rng):
     q = np.float32(rng.dirichlet(np.ones(m), size=2000))
@@ -89,6 +94,7 @@ def test_the_largest_words_draw_a_group(m, rng):
     assert np.all((drawn >= 0) & (drawn < m))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [SMD, Online, functools.partial(ATkROk, k=2), Soma],
@@ -131,6 +137,7 @@ def test_known_values_of_h():
     np.testing.assert_allclose(values, [np.log(2.0), 0.8060591833, 1.0677143881, 0.2066209641], rtol=5e-7)
 
 
+@pytest.mark.slow
 def test_two_orthogonal_groups():
     environment = as_arrays(SyntheticGroups(dim=2, n_groups=2, radius=np.inf))
     state = GroupsState(optima=jnp.eye(2), correct=jnp.full(2, 0.9), instance=jnp.zeros(4))

@@ -63,6 +63,7 @@ def test_risks_and_rows_of_a_table(table, key, rng):
     np.testing.assert_array_equal(fine, [True, True, True, False, False])
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("k", [1, 5])
 def test_example_1(k, rng):
     environment = as_arrays(ExampleGroups(top_k=k))

@@ -14,6 +14,7 @@ from tests.reference import contextual, explore
 K, P, Z = 4, 3, 2
 
 
+@pytest.mark.slow
 def test_optimal_proportions(rng):
     solve = jax.jit(optimal_proportions)
     for mu in (*rng.uniform(0.05, 0.95, size=(5, 5)), np.array([0.5, 0.45, 0.43, 0.4])):
@@ -27,6 +28,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", LEARNERS)
 def test_estimates_after_many_rounds(name, rng, key):
     """Of 2000 rounds, most of them of one arm in nearly one direction."""

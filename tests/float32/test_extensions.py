@@ -56,6 +56,7 @@ def test_estimates_of_episodes_follow_the_float64_loop(rng):
             np.testing.assert_allclose(got[k], learner.theta, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(2, 1), (3, 12)])
 def test_identification_follows_the_float64_loop(n, m, rng):
     T, p = 400, n + m
@@ -85,6 +86,7 @@ def test_identification_follows_the_float64_loop(n, m, rng):
         np.testing.assert_allclose(got[t], identification.batch_ridge(Z[: t + 1], X[: t + 1], 1.0), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_runs_end_finite_in_float32():
     env = LinearMDP(n_states=3, n_actions=2, dim=2, steps=2)
     algs = [HvtMDP.practical(dim=2, steps=2, horizon=300, eps=0.99), OFULMDP.practical(dim=2, steps=2, horizon=300)]

@@ -13,6 +13,7 @@ from tests.estimation.scores import largest_drift, largest_error_of_widths
 pytestmark = pytest.mark.float32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [8 * REFRESH, 10**6])
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_drift_stays_within_the_bound(learner, rounds):
@@ -23,6 +24,7 @@ def test_drift_stays_within_the_bound(learner, rounds):
     assert 0.0 < drift["width_sq"] < 0.5 and drift["mean"] < 0.5
 
 
+@pytest.mark.slow
 def test_widths_are_right_from_the_first_round_on_where_rewards_have_no_noise():
     """V^{-1} shrinks within some rounds to rounding errors of what it was."""
     environment = HeavyTailed(dim=5, n_arms=20, noise=Gaussian(spread=0.0))

@@ -29,6 +29,7 @@ def replay(algorithm, xs, rs):
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(rs), dtype=jnp.int32), xs, rs))[1]
 
 
+@pytest.mark.quick_cases("gaussian-2.0-3-theory-300", "bernoulli-3.0-3-data-300")
 @pytest.mark.parametrize(
     ("name", "S", "d", "radius", "rounds"),
     [

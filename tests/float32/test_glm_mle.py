@@ -22,6 +22,7 @@ def instance(name, d, S):
     return X.astype(np.float32).astype(np.float64), R.astype(np.float32).astype(np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "name", "d", "S", "atol"),
     [
@@ -70,6 +71,7 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
             np.testing.assert_allclose(trace["theta"][t], reference.theta(), atol=atol)
 
 
+@pytest.mark.quick_cases("poisson-1.5-4.4816890703380645")
 @pytest.mark.parametrize(
     ("name", "S", "kappa"),
     [("gaussian", 2.0, 1.0), ("bernoulli", 3.0, 2.0 + 2.0 * np.cosh(3.0)), ("poisson", 1.5, np.exp(1.5))],
@@ -92,6 +94,7 @@ def test_rs_glincb_follows_the_float64_reference(name, S, kappa):
     assert reference.refits >= 2
 
 
+@pytest.mark.slow
 def test_rs_glincb_with_the_constants_of_its_theorem():
     """All warm-up at this length: the longest directions are played, and the estimate is that of those rounds."""
     X, R = instance("bernoulli", 2, 3.0)

@@ -68,6 +68,7 @@ def compare(algorithm, learner, xs, rs):
     assert np.abs(inverse[-1] - exact).max() < 1e-4 * np.abs(exact).max()
 
 
+@pytest.mark.quick_cases("gloc-bernoulli", "ecolog-public", "oful-mlogb")
 @pytest.mark.parametrize("name", CASES)
 def test_follows_the_float64_reference(name):
     algorithm, family, S = CASES[name]
@@ -104,6 +105,7 @@ def test_residual_of_gloc_does_not_cancel():
     assert radius == pytest.approx(learner.beta(), rel=1e-4)
 
 
+@pytest.mark.slow_cases("link0")
 @pytest.mark.parametrize("link", [Bernoulli(), Poisson(), Exponential(margin=0.5)])
 def test_links_keep_float32(link):
     z = jnp.asarray([-2.0, -1.0], jnp.float32)
@@ -113,6 +115,7 @@ def test_links_keep_float32(link):
     assert all(bound.dtype == jnp.float32 for bound in link.slope_bounds(z[0], z[1]))
 
 
+@pytest.mark.quick_cases("2")
 @pytest.mark.parametrize("dim", [1, 2, 5, 8])
 def test_uniform_ball_stays_in_the_ball(dim):
     x = np.asarray(jax.jit(rng.uniform_ball, static_argnums=(1, 2))(KEY, 100_000, dim))

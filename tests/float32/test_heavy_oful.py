@@ -35,6 +35,7 @@ def single(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["student", "pareto"])
 @pytest.mark.parametrize("dim", [2, 5, 14])
 def test_estimates_follow_the_float64_solver(dim, law, rng):
@@ -53,6 +54,7 @@ def test_estimates_follow_the_float64_solver(dim, law, rng):
     np.testing.assert_allclose(inverse_factors.to_dense(state.inverse) @ want["H"][-1], np.eye(dim), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
@@ -69,6 +71,7 @@ def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
         np.testing.assert_allclose(theta[t - 1], want, atol=1e-4, err_msg=str(t))
 
 
+@pytest.mark.slow
 def test_a_long_history_with_huge_rewards(rng):
     """4000 samples, some rewards beyond 1e4: passes end (none is left to do), the estimate agrees with float64."""
     n = 4000

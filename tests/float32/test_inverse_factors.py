@@ -36,6 +36,7 @@ def width_squared_by_sherman_morrison(rounds):
     return X @ jax.lax.fori_loop(0, rounds, one, 0.5 * jnp.eye(2)) @ X
 
 
+@pytest.mark.slow
 def test_both_factors_must_be_compensated():
     """10^6 rounds: right to 1e-6 with both, off by 0.3 to 3 % with one or none; Sherman-Morrison by a factor."""
     norm_sq = float(np.sum(X.astype(float) ** 2))
@@ -59,6 +60,7 @@ def width_in_blocks(x, rounds):
     )
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [inverse_factors.WRITTEN_OUT + 3])
 @pytest.mark.parametrize("rounds", [10**4, 10**6])
 def test_blocks_keep_the_width_of_one_arm(dim, rounds):

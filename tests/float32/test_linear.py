@@ -45,6 +45,7 @@ def single(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 5, 20])
 def test_estimates_follow_the_float64_loop(dim, rng):
     arms, _, theta, noise, nu = reference.instance(rng, 200, 1, dim, "student", decades=1.0)
@@ -61,6 +62,7 @@ def test_estimates_follow_the_float64_loop(dim, rng):
     np.testing.assert_allclose(theta, want["theta"], atol=1e-4)
 
 
+@pytest.mark.quick_cases("True-4")
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
@@ -79,6 +81,7 @@ def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
     assert (np.abs(theta - want).max(axis=1) / np.maximum(largest, 1.0)).max() < 1e-4
 
 
+@pytest.mark.quick_cases("1.31-True")
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("moment", [1.31, 0.01, 0.0])
 def test_widths_over_a_long_run(moment, settled, rng):
@@ -139,6 +142,7 @@ def play_one_arm(alg, x, moment, noise, times):
     return getattr(state, "estimate", state), low, weights.total, responses.total
 
 
+@pytest.mark.quick_cases("OFUL-2", "GLB-OMD-2", "Hvt-UCB 0.1-2")
 @pytest.mark.parametrize("dim", [2, 5])
 @pytest.mark.parametrize("learner", ONE_ARM)
 def test_a_million_rounds_of_one_arm(learner, dim):
@@ -161,6 +165,7 @@ def test_a_million_rounds_of_one_arm(learner, dim):
         np.testing.assert_allclose(theta @ x, 0.5, atol=1e-3 + 5e-3 * noise)
 
 
+@pytest.mark.slow
 def test_tails_survive_float32(key):
     """Draws beyond where a float32 uniform ends: levels 1e-5 ... 1e-7, and a Pareto draw above 4e4."""
     levels = np.array([1e-7, 1e-6, 1e-5, 0.01, 0.3])

@@ -11,6 +11,7 @@ from jaxbandits.environments.coco.matrix_completion import MatrixCompletion
 from jaxbandits.types import PointDecision
 
 
+@pytest.mark.slow_cases("1.0")
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 def test_oracle_at_scales_whose_squares_do_not_fit(scale):
     """Value of a low-rank direction, to some roundings of single precision."""
@@ -22,6 +23,7 @@ def test_oracle_at_scales_whose_squares_do_not_fit(scale):
     assert np.linalg.norm(np.asarray(v, float)) == pytest.approx(2.0, rel=1e-5)
 
 
+@pytest.mark.quick_cases("budget")
 @pytest.mark.parametrize("constraint", ["figure", "budget"])
 def test_rounds(constraint):
     environment = as_arrays(MatrixCompletion.stand_in(constraint=constraint))

@@ -31,6 +31,7 @@ def trace(rng, T, dim, law, reps=1):
     return [np.asarray(a, float) for a in single(x, x @ theta + noise[: len(x)])]
 
 
+@pytest.mark.quick_cases("5")
 @pytest.mark.parametrize("dim", [2, 5, 16])
 def test_menu_follows_the_float64_loop(dim, rng):
     """An epoch in which two estimates are central to within rounding may end at either; all others agree."""
@@ -43,6 +44,7 @@ def test_menu_follows_the_float64_loop(dim, rng):
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.quick_cases("5")
 @pytest.mark.parametrize("dim", [2, 5, 16])
 def test_tofu_follows_the_float64_loop(dim, rng):
     """`b_t` is a jump: a sample within rounding of it may fall on the other side, for a few rounds."""
@@ -73,6 +75,7 @@ def test_one_enormous_reward_costs_no_digits_of_the_others(rng):
     assert np.mean(np.abs(tofu - want).max(axis=1) > 1e-4) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", [1, 4])
 @pytest.mark.parametrize("settled", [False, True])
 def test_estimates_over_a_long_run(settled, figure, rng):
@@ -94,6 +97,7 @@ def test_estimates_over_a_long_run(settled, figure, rng):
     np.testing.assert_allclose(theta, learner.theta, atol=1e-4 * size)
 
 
+@pytest.mark.slow
 def test_a_sample_at_the_threshold_of_tofu(rng):
     """Kept in one precision and dropped in the other: theta is off by b ||V^{-1/2} e_1||, in that round alone.
 

@@ -39,6 +39,7 @@ def draw(rng, dim, horizon=2000):
     return grads.astype(np.float32)
 
 
+@pytest.mark.quick_cases("5")
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])
 def test_plays_are_close_to_the_reference(dim, rng):
     grads = draw(rng, dim)
@@ -68,6 +69,7 @@ def test_golden_values():
     np.testing.assert_allclose(play(as_arrays(OONS.theory(dim=2)), grads), expected, rtol=0.0, atol=3e-8)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 20])
 def test_solvers_in_both_forms(dim):
     """The dense form too stays in float32."""
@@ -79,6 +81,7 @@ def test_solvers_in_both_forms(dim):
     np.testing.assert_allclose(x[:2], [0.56220502, 1.91935549], rtol=3e-7)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 20])
 def test_comparator_does_not_drift(dim, key):
     """The compensated sum is the exactly rounded one after 10^5 rounds; the plain sum is not."""
@@ -104,6 +107,7 @@ def test_comparator_does_not_drift(dim, key):
     assert abs(float(plain[0]) - exact[0]) > 20.0 * abs(float(total[0]) - exact[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])
 def test_noise_has_unit_length(dim, key):
     environment = as_arrays(LinearLosses(dim=dim, mean=0.0, noise_scale=1.0))
@@ -118,6 +122,7 @@ def test_noise_has_unit_length(dim, key):
     assert (np.abs(grads.mean(axis=0)) <= 5.0 / np.sqrt(20_000 * dim)).all()
 
 
+@pytest.mark.quick_cases("5")
 @pytest.mark.parametrize("dim", [2, 5, 20])
 def test_tiny_and_huge_gradients_stay_finite_and_inside(dim, rng):
     """Gradients a million times beyond G make the metric of OONS numerically singular but for its guard."""

@@ -53,6 +53,7 @@ def plays_of(algorithm, offsets, curved=False):
     return plays.astype(float)
 
 
+@pytest.mark.quick_cases("dog-2", "pfmd-2", "kt_ball-2", "ftrl_2023-2")
 @pytest.mark.parametrize("dim", [2, 5])
 @pytest.mark.parametrize("name", CASES)
 def test_plays_are_close_to_the_reference(name, dim, rng):
@@ -78,6 +79,7 @@ OPTAX = {
 }
 
 
+@pytest.mark.quick_cases("dog", "dowg", "pfmd", "scale_free", "adagrad_norm")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_tiny_and_huge_gradients_stay_finite(name, rng):
     for size in (0.0, 1e-30, 1e-10, 1e3, 1e6):
@@ -106,6 +108,7 @@ FAR = LEARNERS | {"ogd": OGD(dim=2), "oons": OONS.theory(dim=2), "cla": CLAOONS(
 HOLD = {1e15: {"msmwc", "clipped", "adagrad_norm", "omd", "scale_free", "dog"}, 1e30: {"ogd", "ftrl_2023"}}
 
 
+@pytest.mark.quick_cases("dog", "dowg", "oons", "clipped", "scale_free")
 @pytest.mark.parametrize("name", FAR)
 def test_what_overflows_is_counted_as_failed(name, rng):
     """Gradients of 1e15 to 1e30 where G is 1: the learner keeps moving or its state is NaN; none rests at 0."""
@@ -149,6 +152,7 @@ def after(algorithm, state, grad):
 SUMS = {"oons": "variation", "cla": "load", "adagrad_norm": "energy", "omd": "variation"}
 
 
+@pytest.mark.quick_cases("adagrad_norm")
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_stop_to_grow_near_1e7_rounds(name):
     """Of terms of one size: after 10^7 of them a round still adds its own to within a half, after 4 10^7 nothing."""
@@ -174,6 +178,7 @@ def _sums(name, size):
     return [float(leaf) for leaf in jax.tree.leaves(state) if jnp.ndim(leaf) == 0]
 
 
+@pytest.mark.quick_cases("dowg")
 @pytest.mark.parametrize("name", ["adagrad_norm", "dog", "dowg", "scale_free"])
 def test_gradients_whose_squares_underflow_count_as_zero(name):
     """Below 1e-19 they leave the state as zeros do; three times larger ones do not."""
@@ -185,6 +190,7 @@ def test_gradients_of_any_size_count_where_norms_are_summed():
     np.testing.assert_allclose(sums, FAR["ftrl_2023"].domain.diameter * np.array([3e-37, 3e-20, 3e-3]), rtol=1e-6)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["kt_ball", "pfmd"])
 def test_constant_gradients_on_a_ball(name):
     """20000 rounds: the bets reach their cap, the plays the boundary."""
@@ -204,6 +210,7 @@ def test_exponential_growth_is_capped(name):
     assert plays.min() < (-50.0 if name == "clipped" else -1e10)
 
 
+@pytest.mark.quick_cases("sgd", "dadapt_adamw", "mechanized_sgd")
 @pytest.mark.parametrize("name", OPTAX)
 def test_optax_learners_keep_float32(name, rng):
     """Plays of that type, moving, finite, on losses that fit them."""

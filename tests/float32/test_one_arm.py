@@ -14,18 +14,21 @@ def agree(name, rounds, rng):
     assert off.estimate < 1e-3 or not CASES[name].estimate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_one_arm_for_as_long_as_it_can_be(name, rng):
     """Widths within 1e-4 and estimates within 1e-3, relative, at each of 100 records; no negative variance ever."""
     agree(name, CASES[name].rounds, rng)
 
 
+@pytest.mark.quick_cases("ECOLog", "TOFU")
 @pytest.mark.parametrize("name", CASES)
 def test_one_arm_for_a_short_while(name, rng):
     """The same over 2000 rounds."""
     agree(name, 2000, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRIFTING)
 def test_what_no_reward_shows_drifts(name, rng):
     """Weights 10^9 times the ridge and more: width and x'theta are still right, theta across the arm is rounding."""

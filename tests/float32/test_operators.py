@@ -28,6 +28,7 @@ def test_states_keep_their_types(name):
     contract.state_shape_is_fixed(OFUL(dim=getattr(environment, "dim", 2)), environment)
 
 
+@pytest.mark.slow
 def test_a_walk_stays_in_its_ball():
     environment = with_drift(HeavyTailed(dim=2, n_arms=3, noise=noise.Gaussian()), RandomWalk(length=0.5))
     found = simulate(OFUL(dim=2), environment, 300, 3, record_points=[300], width=1, progress=False)

@@ -52,6 +52,7 @@ def replay_experts(algorithm, losses):
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(losses), dtype=jnp.int32), losses))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("meta_loss", ["played", "value"])
 def test_ca_oons(meta_loss, rng):
     targets = (4.0 * np.eye(2)[0] + 0.5 * rng.standard_normal((300, 2))).astype(np.float32)
@@ -72,6 +73,7 @@ def test_ca_oons(meta_loss, rng):
     np.testing.assert_allclose(np.asarray(state.play.weights).sum(), 1.0, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_benchmark_e3_in_float32():
     """4096 rounds on a curved loss, N = 12: the recorded float64 regret, and certificates at the level of float32."""
     slack = meters.least_slack((1.0,), (-1.0,), (8.0,), (-4096.0,), relative=True)
@@ -105,6 +107,7 @@ def test_benchmark_e3_in_float32():
     assert (np.cumsum(np.asarray(meta_loss, float)) <= np.asarray(meta_budget)).all()
 
 
+@pytest.mark.quick_cases("2")
 @pytest.mark.parametrize("dim", [1, 2, 15])
 def test_cla_oons(dim, rng):
     noise = rng.standard_normal((500, dim))
@@ -130,6 +133,7 @@ def test_cla_oons(dim, rng):
     assert np.asarray(residual).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_weights_over_experts(rng):
     """Scales that span 2^14, as CA-OONS has them for 16384 rounds: no overflow, and sums of one."""
     n = 14

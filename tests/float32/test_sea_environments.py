@@ -93,6 +93,7 @@ def check_bound(grads, lipschitz):
     return norms.max() / lipschitz
 
 
+@pytest.mark.quick_cases("0.7")
 @pytest.mark.parametrize("comparator", [None, 0.7])
 def test_linear_losses(comparator, key, rng):
     m, s, c = 0.3, 0.7, 1.5
@@ -111,6 +112,7 @@ def test_linear_losses(comparator, key, rng):
         check_regret(metrics[name], np.sum(x * gradients, axis=1), compared)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("comparator", [None, -0.4])
 def test_quadratic_losses(comparator, key, rng):
     a, s = 0.9, 0.3
@@ -133,6 +135,7 @@ def test_quadratic_losses(comparator, key, rng):
         check_regret(metrics[name], 0.5 * np.sum((x - targets) ** 2, axis=1) + spread, compared)
 
 
+@pytest.mark.quick_cases("0.2")
 @pytest.mark.parametrize("comparator", [None, 0.2])
 def test_pseudo_huber_losses(comparator, key, rng):
     """The regret of a round is computed as one difference: the tolerance is of its size, not of the losses'."""
@@ -160,6 +163,7 @@ def test_logistic_losses(key, rng):
     check_regret(metrics["regret"], f(x), f(2.0 * np.eye(DIM)[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("comparator", [None, 0.7])
 def test_random_order(comparator, key, rng):
     n = 63  # the last pass is not complete
@@ -187,6 +191,7 @@ def _left_over(pool, drawn):
     return np.array([row for row in pool if tuple(row) not in used])
 
 
+@pytest.mark.quick_cases("shuffled-squared", "given-logistic")
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("order", ["shuffled", "iid", "given"])
 def test_data_stream(loss, order, key, rng):
@@ -206,6 +211,7 @@ def test_data_stream(loss, order, key, rng):
     check_regret(metrics["regret"], f(x), f(u.astype(float)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_cells", [2, 64])
 def test_cell_noise(n_cells, key, rng):
     """Zeros and ones: counts are exact, and a learner is told nothing."""

@@ -22,6 +22,7 @@ def final(record_points, rounds=ROUNDS):
     return {meter.name: result.final(meter.name).item() for meter in METERS}
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("record_points", [1, 100, [3, 1000, ROUNDS]], ids=str)
 def test_sums_between_record_points(record_points):
     """A plain sum is off by 1 % with one record point, and a count would end at 2^24."""
@@ -31,6 +32,7 @@ def test_sums_between_record_points(record_points):
     np.testing.assert_allclose(found["large"], 1e7 + 0.25 * (ROUNDS - 1), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_sums_on_accelerators(monkeypatch):
     """The form of an accelerator, in blocks and single rounds."""
     monkeypatch.setattr(target, "is_accelerator", lambda platform: True)

@@ -27,6 +27,7 @@ def exact(rows):
     return np.array([math.fsum(column) for column in np.asarray(rows, float).T])
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 20])
 def test_float32_sum_is_rounded_once(dim, rng):
     """10^5 terms of nearly one size, whose roundings in a plain sum have one sign for long."""

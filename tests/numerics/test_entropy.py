@@ -55,6 +55,7 @@ def test_minimises_the_printed_objective(rng):
     np.testing.assert_allclose(p, np.exp(best.x - logsumexp(best.x)), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_any_start_finds_the_same_root(rng):
     log_q, loss, rate = problems(rng, count=50)
     p, nu = batched(log_q, loss, rate)
@@ -104,6 +105,7 @@ def test_gives_way_to_a_dominant_coordinate():
     np.testing.assert_allclose(p, [0.0, 1.0, 0.0, 0.0], atol=1e-15)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("size", [2, 1, 40])
 def test_sizes(size, rng):
     log_q, loss, rate = problems(rng, count=1, size=size)

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import scipy.stats as st
 
 from jaxbandits.numerics import rng as draws
@@ -15,6 +16,7 @@ PARAMETERS = np.array(
 )
 
 
+@pytest.mark.slow
 def test_gammas(key):
     for shapes in (SHAPES, SHAPES[:5]):  # an even and an odd number
         drawn = jax.jit(jax.vmap(lambda k: draws.gammas(k, jnp.asarray(shapes))))(jax.random.split(key, DRAWS))  # noqa: B023

@@ -35,6 +35,7 @@ def test_blocks_are_those_of_the_reference(rounds, rng):
     assert tuple(map(int, threefry(*(jnp.uint32(0),) * 3, rounds))) == PUBLISHED[rounds][0]
 
 
+@pytest.mark.slow
 def test_words_have_thirteen_rounds(rng):
     keys = jax.random.split(jax.random.key(3), 5)
     data = np.asarray(jax.random.key_data(keys)).T
@@ -68,6 +69,7 @@ def test_keys_are_those_of_jax():
     np.testing.assert_array_equal([data(key) for key in draws.split(keys[1], 3)], data(jax.random.split(keys[1], 3)))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("rounds", PUBLISHED)
 def test_each_bit_of_key_and_counter_changes_half_of_the_bits(rounds, rng):
     """Each of 96 bits of input flips each of 64 bits of output in half of the blocks: 6,144 frequencies."""
@@ -136,6 +138,7 @@ def sums_of(first, second):
     return sums, tables
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("steps", [2, 2048], ids=["1 million", "1 billion"])
 def test_words_are_uniform_and_independent(steps, key):
     totals, tables = {}, {}

@@ -51,6 +51,7 @@ def problem(dim, rng):
     return xs, weights, y, rows, 2.0 * np.eye(dim) + (xs[0].T * weights[0]) @ xs[0]
 
 
+@pytest.mark.quick_cases("3", "14")
 @pytest.mark.parametrize("dim", DIMS)
 def test_against_numpy(problem):
     xs, weights, y, rows, v = problem
@@ -67,6 +68,7 @@ def test_against_numpy(problem):
     assert np.all(np.asarray(got["quads"]) > 0.0)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", DIMS_SHRUNK)
 def test_shrunk_against_numpy(dim, problem):
     xs, weights, y, _, v = problem
@@ -82,6 +84,7 @@ def test_shrunk_against_numpy(dim, problem):
     np.testing.assert_allclose(shrunk(xs, weights, y)[0], want, rtol=1e-11, atol=1e-11 * np.abs(want).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [7, 6, 8, 12])
 def test_blocks_give_what_is_written_out(dim, problem, monkeypatch):
     """Both forms on the same samples, and the blocks without `vmap`, too."""

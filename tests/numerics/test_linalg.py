@@ -34,6 +34,7 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", DIMS)
 def test_against_numpy(dim, rng):
     """One trial; six; 2 x 3; six on the last axis: the same numbers as NumPy's."""
@@ -56,6 +57,7 @@ def test_against_numpy(dim, rng):
         np.testing.assert_allclose(jnp.moveaxis(last[name], -1, 0), expected, **close)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 13])
 def test_the_matrix_may_be_the_same_for_all_trials(dim, rng):
     m, _ = draw(rng, dim)
@@ -69,6 +71,7 @@ def test_float32_stays_float32():
     assert solved(m, x).dtype == linalg.log_det(linalg.factor(m)).dtype == jnp.float32
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(dim=st.sampled_from((1, 4, 12)), log_condition=st.floats(0.0, 12.0), seed=st.integers(0, 2**32 - 1))
 def test_solve_is_backward_stable(dim, log_condition, seed):
@@ -86,6 +89,7 @@ def gram(rows, weights):
     return (rows.T * weights) @ rows
 
 
+@pytest.mark.slow_cases("1000")
 @pytest.mark.parametrize("n", [linalg.UNROLLED + 1, 64, 1000])
 def test_sums_over_many_rows(rng, n):
     """Long enough for slices of slices, with rows that no slice takes."""

@@ -44,6 +44,7 @@ evaluate = jax.jit(losses.evaluate)
 NAMES = ["linear", "quadratic", "pseudo_huber", "logistic", "squared_error", "scaled"]
 
 
+@pytest.mark.quick_cases("*-1", "*-5")
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_values_and_gradients(name, dim, rng):
@@ -66,6 +67,7 @@ def test_values_and_gradients(name, dim, rng):
         assert (gap <= 0.5 * smoothness * np.sum((points - x) ** 2, axis=1) + 1e-12).all()
 
 
+@pytest.mark.slow_cases("pseudo_huber", "logistic")
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient_is_the_derivative(name, rng):
     loss, *_ = draw(rng, name, 5)

@@ -118,6 +118,7 @@ def test_a_point_on_the_sphere_is_not_pulled_inwards(rng):
 # Optimality and oracle ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", DIMS)
 def test_minimise_is_optimal(dim, rng):
     a, minimisers, radii = draw(rng, dim, max_condition=1e10)
@@ -144,6 +145,7 @@ def check_minimise(matrices, vectors, radii, solutions, eps):
     assert outside >= len(radii) // 4  # not vacuous
 
 
+@pytest.mark.quick_cases("1", "5")
 @pytest.mark.parametrize("dim", DIMS)
 def test_project_is_optimal(dim, rng):
     inverse, y, radii = draw(rng, dim, max_condition=1e10)
@@ -170,6 +172,7 @@ def check_project(inverses, points, radii, solutions, eps):
     assert outside >= len(radii) // 4
 
 
+@pytest.mark.quick_cases("project-5", "minimise-5")
 @pytest.mark.parametrize("dim", [5, 1, 2, 20])
 @pytest.mark.parametrize("name", ["project", "minimise"])
 def test_diagonal_matrices_to_1e12(name, dim, rng):
@@ -181,6 +184,7 @@ def test_diagonal_matrices_to_1e12(name, dim, rng):
         np.testing.assert_allclose(x, oracle(matrix, vector, radius)[0], rtol=0.0, atol=1e-12 * radius)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 1, 5])
 def test_float32(dim, rng):
     """To rounding of the given matrix: condition numbers up to 1e4 (1e10 for the projection, which never inverts)."""
@@ -214,6 +218,7 @@ def test_rescaling_would_be_another_point():
 # Exact special cases --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick_cases("5-float32", "1-float64")
 @pytest.mark.parametrize(
     ("dim", "dtype"), [(5, "float32"), (1, "float64"), (1, "float32"), (5, "float64"), (20, "float64")]
 )
@@ -228,6 +233,7 @@ def test_zero_inside_and_on_the_sphere_are_returned_unchanged(dim, dtype):
         np.testing.assert_array_equal(single("minimise", 4.0 * np.eye(dim), 4.0 * y, 5.0, dtype), y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_multiple_of_the_identity_is_the_euclidean_projection(dim, rng):
     for c in (1e-6, 1.0, 1e6):
@@ -246,6 +252,7 @@ def test_one_dimension_is_a_clip(rng):
     np.testing.assert_allclose(x[:, 0], np.clip(b, -1.0, 1.0), rtol=1e-14)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [5, 2, 20])
 def test_idempotent_and_neighbours_do_not_interfere(dim, rng):
     """A projected point projects to itself, and each problem of a batch has the answer that it has alone."""
@@ -269,6 +276,7 @@ def test_a_nan_in_one_problem_stays_there(rng):
 # The proximal form ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_proximal_step_is_the_same_minimiser(dim, rng):
     a, centers, radii = draw(rng, dim, max_condition=1e4, log_ratio=(-1.0, 0.0))
@@ -283,6 +291,7 @@ def test_proximal_step_is_the_same_minimiser(dim, rng):
     check_minimise(a, np.einsum("nij,nj->ni", a, centers) - slopes, radii, solutions, EPS["float64"])
 
 
+@pytest.mark.slow
 def test_proximal_step_keeps_small_steps_in_float32():
     """Solving for the point instead of the step would lose the step: A (x' + step) is rounded at A x'."""
     a = jnp.asarray([[1e5, 9e4], [9e4, 1e5]], jnp.float32)

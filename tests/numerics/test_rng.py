@@ -72,6 +72,7 @@ def test_inverse_distribution_functions(uniforms, law):
         np.testing.assert_allclose(sample((tail, jnp.asarray(0.3))), exact.isf(tail), rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["student_1.1", "student_2.1", "student_30", "normal"])
 def test_polar_laws_have_their_distribution(uniforms, law):
     """P(X > x) = mean over angles of the tail probability at which the draw passes x, found by bisection."""
@@ -102,6 +103,7 @@ def count_exceedances(sample, thresholds, key):
     return jax.lax.fori_loop(0, STEPS, step, jnp.zeros(thresholds.shape, int))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_frequencies_at_both_tails(law, key):
     """Real draws from real keys: exceedances at levels 1e-7 ... 1/2 on both sides."""
@@ -114,6 +116,7 @@ def test_frequencies_at_both_tails(law, key):
     assert np.minimum(*tail).min() > 1e-7, dict(zip(prob, counts / total / prob, strict=True))
 
 
+@pytest.mark.slow
 def test_tail_index_by_hill(key):
     """Hill's estimate from the 2000 largest of 4 M draws: alpha (1 +- 1/sqrt(2000))."""
     for shape in (1.3, 2.5):
@@ -142,6 +145,7 @@ def test_counters_are_independent(key):
     assert np.abs(correlation - np.eye(4)).max() < 5 / 2**9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_unit_vectors(dim, key):
     """One by one and many from one key: unit length, coordinates of the right law, vectors of one key independent."""
@@ -165,6 +169,7 @@ def test_unit_vectors(dim, key):
     np.testing.assert_array_equal(jax.vmap(lambda k: draws.unit_vectors(k, 1, dim)[0])(keys[:9]).shape, (9, dim))
 
 
+@pytest.mark.quick_cases("6-2", "4-1")
 @pytest.mark.parametrize(("n", "size"), [(6, 2), (9, 8), (5, 5), (4, 1)])
 def test_subsets_are_uniform(n, size, key):
     """Exact size; every pair of elements is chosen together as often as any other."""

@@ -33,6 +33,7 @@ def weights(rng, n, m, k):
     return np.array([reference.project(row, k) for row in log_p])
 
 
+@pytest.mark.quick_cases("2-1", "7-7")
 @pytest.mark.parametrize(("m", "k"), [(2, 1), (6, 3), (7, 7), (12, 5), (60, 4)])
 def test_sets_are_those_of_the_references(m, k, rng):
     q, u = weights(rng, 300, m, k), rng.random((300, m - 1))
@@ -47,6 +48,7 @@ def _with(q, k, u):
     return zip(q, itertools.repeat(k), u, strict=False)
 
 
+@pytest.mark.quick_cases("masses1-3")
 @pytest.mark.parametrize(("masses", "k"), [((5, 3, 2), 1), ((6, 6, 5, 2, 1), 3), ((4, 4, 3, 3, 1, 1), 4), ((3, 3), 2)])
 def test_dep_round_has_exactly_the_marginals_of_k_q(masses, k):
     """The tree of coins, walked with fractions: each set with its exact probability, each coin as our code takes it."""
@@ -86,6 +88,7 @@ def _coins(p):
     yield from walk(list(p), 0, 1, [], fractions.Fraction(1))
 
 
+@pytest.mark.quick_cases("masses1-3")
 @pytest.mark.parametrize(("masses", "k"), [((5, 3, 2), 1), ((6, 6, 5, 2, 1), 3), ((4, 4, 3, 3, 1, 1), 4), ((3, 3), 2)])
 def test_systematic_sampling_has_exactly_the_marginals_of_k_q(masses, k):
     """The middles of a grid on which all ends lie: every index as often as its mass says."""
@@ -98,6 +101,7 @@ def test_systematic_sampling_has_exactly_the_marginals_of_k_q(masses, k):
     np.testing.assert_array_equal(counts * total, np.array(masses) * k * cells)
 
 
+@pytest.mark.quick_cases("6-*", "60-*")
 @pytest.mark.parametrize("sampler", ["dep_round", "systematic"])
 @pytest.mark.parametrize(("m", "k"), [(6, 3), (12, 12), (60, 4)])
 def test_always_k_different_indices(sampler, m, k, rng):

@@ -41,6 +41,7 @@ def oracle(log_p, k):
     return np.minimum(np.exp(np.minimum(a + high, 0.0)), 1.0 / k)
 
 
+@pytest.mark.quick_cases("1-expected0", "3-expected2")
 @pytest.mark.parametrize(
     ("k", "expected"),
     [
@@ -57,6 +58,7 @@ def test_known_projections(k, expected):
     np.testing.assert_allclose(project_sorted(log_p, k)[0], expected, rtol=1e-14)
 
 
+@pytest.mark.quick_cases("2-1", "5-2")
 @pytest.mark.parametrize(("m", "k"), [(2, 1), (5, 2), (5, 4), (5, 5), (12, 3), (20, 1), (20, 3), (30, 7), (64, 40)])
 def test_projection_equals_bisection_over_all_scales(m, k, rng):
     scales = 10.0 ** rng.uniform(-2, 2, (100, 1))
@@ -93,6 +95,7 @@ def test_projection_of_nan_ends(m, k):
     np.testing.assert_allclose(q[2], np.where(np.arange(m) <= k, 1.0 / (k + 1), 0.0), rtol=1e-14)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("kind", [CPU, BLOCKS], ids=["cpu", "cuda"])
 def test_compiled_size_is_linear_in_the_cap(kind):
     """Left alone, XLA computes a chain of k terms from its start in every kernel that reads one of them."""
@@ -108,6 +111,7 @@ def test_compiled_size_is_linear_in_the_cap(kind):
     assert max(written_out, other) <= 2000
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("m", "k"), [(5, 2), (20, 3)])
 def test_projection_is_idempotent_keeps_order_and_ignores_constants(m, k, rng):
     log_p = 3.0 * rng.normal(size=(50, m))
@@ -132,6 +136,7 @@ def test_cap_of_one_over_m_is_uniform_and_cap_of_one_is_normalisation(rng):
     np.testing.assert_allclose(project(log_p, 1), jax.nn.softmax(log_p, axis=1), rtol=1e-13)
 
 
+@pytest.mark.quick_cases("3-5")
 @pytest.mark.parametrize("m", [5, 20])
 @pytest.mark.parametrize("k", [1, 3])
 def test_mirror_step_maximises_gain_less_divergence(m, k, rng):
@@ -155,6 +160,7 @@ def test_indicator_takes_and_places_one_entry(m):
     np.testing.assert_array_equal([unit(i) for i in range(m)], np.eye(m))
 
 
+@pytest.mark.quick_cases("3-4", "3-20")
 @pytest.mark.parametrize("m", [4, 20])
 @pytest.mark.parametrize("d", [3, 30])
 def test_combine_is_a_matrix_product(m, d, rng):
@@ -168,6 +174,7 @@ def test_log_uniform_starts_every_form():
         np.testing.assert_allclose(jnp.exp(simplex.log_uniform(m)), 1.0 / m, rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_where_the_printed_algorithm_8_fails(rng):
     """Its two-sided test finds no split at ties, and then its "weights" sum to m/k; lost digits cost it mass, too."""
     m, ties, lost = 6, 0, 0
@@ -203,6 +210,7 @@ def test_public_group_dro_code_moves_q_like_hedge_on_batch_means(rng):
     assert max(apart) > 0.01
 
 
+@pytest.mark.quick_cases("5")
 @pytest.mark.parametrize("m", [2, 5, 60])
 def test_tsallis_step(m, rng):
     """The NumPy bisection, and the definition: 1 / sqrt(q') - 1 / sqrt(q) - step is the same for every entry."""
@@ -223,6 +231,7 @@ def test_tsallis_step(m, rng):
     assert np.sum(moderate) > 50
 
 
+@pytest.mark.quick_cases("counts1")
 @pytest.mark.parametrize("counts", [(1, 1), (3, 1, 2), (60, 2)])
 def test_blocks(counts, rng):
     q, values = rng.normal(size=len(counts)), rng.normal(size=sum(counts))

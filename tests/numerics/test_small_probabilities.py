@@ -91,6 +91,7 @@ def test_integers_among_those_available(rng):
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.slow
 def test_rare_events_are_as_rare_as_they_should_be(key):
     """2^28 coins of 1e-7 and 1e-8, and draws of an index of 2e-8 behind larger ones."""
     keys, steps = jax.random.split(key, 2**12), 2**16

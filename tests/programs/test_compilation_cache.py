@@ -50,6 +50,7 @@ def test_the_directory_follows_the_settings(tmp_path):
     assert cpu_kind() == cpu_kind()
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_a_second_process_finds_the_programs_of_the_first(tmp_path):
     first, directory, _ = run(JAXBANDITS_CACHE=str(tmp_path))
@@ -58,6 +59,7 @@ def test_a_second_process_finds_the_programs_of_the_first(tmp_path):
     assert run(JAXBANDITS_CACHE=str(tmp_path)) == (0, "None", "")
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_other_settings_are_respected(tmp_path):
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
@@ -88,6 +90,7 @@ def test_an_accelerator_has_the_cache_of_jax(tmp_path, monkeypatch):
         of_jax.reset_cache()
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_an_unwritable_place_is_no_cache(tmp_path):
     (tmp_path / "file").write_text("")

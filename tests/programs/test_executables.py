@@ -229,6 +229,7 @@ def test_programs_are_found_again_and_play_the_same(cache, monkeypatch):
     np.testing.assert_array_equal(first, again)
 
 
+@pytest.mark.slow
 def test_a_program_whose_first_call_fails_is_compiled_and_called_anew(cache, monkeypatch):
     first = run().get("loss")
     calls = []
@@ -298,6 +299,7 @@ def test_rebuilt_instances_are_a_program_like_others(cache, monkeypatch):
     np.testing.assert_allclose(*rebuilt(4.0), rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_another_meter_or_update_is_not_taken_for_it(cache):
     @pytree
     class Slower(Shrink):

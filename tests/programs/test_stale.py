@@ -737,10 +737,6 @@ def losses(learner, **settings):
     return np.diff(result.get("loss").ravel(), prepend=0.0)
 
 
-# Every fourth kind is quick: the other tests show that the digest of a program is another one for all of them.
-SOME_QUICK = [pytest.param(name, marks=pytest.mark.slow if i % 4 else ()) for i, name in enumerate(CHANGES)]
-
-
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_code(change, tmp_path):
     at, width, directory = CHANGES[change](), width_of(change), tmp_path / "checkpoint"
@@ -752,7 +748,12 @@ def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_
         losses(learner, width=width, checkpoint=directory)
 
 
-@pytest.mark.parametrize("change", SOME_QUICK)
+@pytest.mark.quick_cases(
+    "another field", "rule of a batch: environment variable", "method of a class of this package", "print, and a file",
+    "print, and a helper", "global behind a callback: function",
+    "global behind a callback: attribute of a function", "global behind a callback: sparse matrix",
+)  # fmt: skip
+@pytest.mark.parametrize("change", CHANGES)
 def test_an_interrupted_run_does_not_go_on_with_other_code(change, tmp_path, monkeypatch):
     at, directory = CHANGES[change](), tmp_path / "checkpoint"
     _stop_after_a_call(monkeypatch)
@@ -763,7 +764,8 @@ def test_an_interrupted_run_does_not_go_on_with_other_code(change, tmp_path, mon
         losses(at(2.5), width=width_of(change), checkpoint=directory)
 
 
-@pytest.mark.parametrize("change", SOME_QUICK)
+@pytest.mark.quick_cases(*list(CHANGES)[::4])  # the digest of a program differs for all of them: tested above
+@pytest.mark.parametrize("change", CHANGES)
 def test_results_of_other_code_are_not_merged(change):
     at, width = CHANGES[change](), width_of(change)
     first = simulate(at(1.25), Noisy(), 4, 1, **RUN | {"width": width})
@@ -822,6 +824,7 @@ class Draw(Play):
         return PointDecision.at(jax.random.normal(key, (3,))[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_another_setting_is_another_program_and_another_run(setting, tmp_path):
     usual = losses(Draw(), checkpoint=tmp_path / "usual")
@@ -884,6 +887,7 @@ for number, (name, change) in enumerate(stale.CHANGES.items()):
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_plays_what_the_code_says_now(tmp_path):
     environment = os.environ | {"JAXBANDITS_CACHE": str(tmp_path / "cache"), "JAX_ENABLE_X64": "1"}
     environment.pop("JAX_COMPILATION_CACHE_DIR", None)

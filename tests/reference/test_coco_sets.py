@@ -251,6 +251,7 @@ class TestInnerFrankWolfe:
 
 
 class TestRecentring:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("recenter", "limit", "regret"), [(False, 0.3, 135.90), (True, 0.6, 1.80)])
     def test_equation_27_is_pulled_to_the_origin(self, recenter, limit, regret):
         """Erratum 5: f = ||x - a||^2 / 2 with exact gradients; as printed the limit is a / 2."""

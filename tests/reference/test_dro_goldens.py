@@ -159,6 +159,7 @@ class TestExample1:
         change = risks.example_1_risks(0.8) - risks.example_1_risks(0.5)
         np.testing.assert_allclose((change[0], np.mean(change[1:])), (0.09, -0.168), rtol=1e-12)
 
+    @pytest.mark.slow
     def test_solved_from_samples(self, rng):
         """T = 4 10^4, theorem steps, D^2 = 1/2, G = 2. Seeds: .5280 (spread .0013), .8058 (.0006), .8119 (.0009)."""
         horizon, m, k = 40_000, 16, 5

@@ -202,6 +202,7 @@ MINIATURE = (
 YES, NO, OPEN = "holds", "does not hold", "open"
 
 
+@pytest.mark.slow_cases("levels3-expected3")
 @pytest.mark.parametrize(
     ("levels", "expected"),
     [

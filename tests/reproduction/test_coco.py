@@ -17,6 +17,7 @@ from jaxbandits.simulation import simulate
 from tests.results import made
 
 
+@pytest.mark.slow
 def test_figure_1_in_miniature():
     """Two learners, every metric: the counted oracle calls, the shares, and no verdict on so few rounds."""
     fig1 = EXPERIMENTS["coco/fig1"]
@@ -87,6 +88,7 @@ def test_regret_under_the_budget_is_against_the_best_that_keeps_it():
     assert "regret" not in setting.shares(made.trials(values), None, None)
 
 
+@pytest.mark.slow
 def test_the_residual_meter_finds_the_oracle():
     environment = setting.stand_in("figure")
     domain = NuclearBall(radius=float(environment.radius), exact_below=1, iterations=2)

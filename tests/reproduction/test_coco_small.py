@@ -36,6 +36,7 @@ def test_shares_are_of_the_bound_of_the_learner():
     np.testing.assert_allclose(found["regret_share"][..., -1], 6.0 / bound.regret)
 
 
+@pytest.mark.slow
 def test_certificates_hold_and_can_fail():
     """With an oracle that answers half of the vertex the gap certifies too much, and Lemma 4 fails."""
     setting = {"dim": 3, "horizon": 60, "lipschitz": 2.1, "domain": L1Ball()}
@@ -118,6 +119,7 @@ def test_every_case_of_the_errata_has_two_learners_and_its_own_rounds():
         assert told == {panel.rounds}
 
 
+@pytest.mark.slow
 def test_a_panel_with_rounds_of_its_own_is_run_that_long():
     whole = EXPERIMENTS["coco/rates"]
     small = dataclasses.replace(whole, float64=False, panels=lambda horizon: {

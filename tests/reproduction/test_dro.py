@@ -179,6 +179,7 @@ def test_fig8_draws_a_pair_an_axes():
     plt.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_fig1_is_exact_whatever_runs():
     report = run(EXPERIMENTS["dro/fig1"], seeds=2, horizon=60, without=("Online(1)", "ATkRO(k)"), progress=False)
@@ -216,6 +217,7 @@ def test_every_label_runs_its_own_rounds_and_the_best_point():
     assert "shrinks: rate = 0.5 (edge)" in files.text(tuned) and "chosen on 2 other seeds" in files.text(tuned)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_the_choice_is_made_by_the_learners_own_objective_after_a_part_of_the_run(monkeypatch):
     """The first runs choose, after a part of the rounds that a slow label has of its own; the last one judges."""

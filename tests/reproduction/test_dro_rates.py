@@ -47,6 +47,7 @@ def test_vacuous_bounds_say_so():
     assert all(("vacuous" in claim.says) == bool(claim.cannot_fail) for claim in likely)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_bounds_in_small():
     """Fixed steps are measured against the bound at their horizon, anytime ones at every round."""
@@ -62,6 +63,7 @@ def test_bounds_in_small():
     assert all(item.decision == "open" for item in report.judged)  # three seeds
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_rates_in_small():
     report = run(EXPERIMENTS["dro/rates"], seeds=3, horizon=640, without=("SMD(m)_a", "Online(1)_a"), progress=False)

@@ -43,11 +43,13 @@ def check(experiment, directory, **settings):
     return report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAST)
 def test_an_experiment_runs_draws_and_judges(name, tmp_path):
     check(EXPERIMENTS[name], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")  # of slow learners, on few seeds by design
 @pytest.mark.filterwarnings("ignore:.*as printed.* inadmissible decisions")  # shown to be so
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in FAST])

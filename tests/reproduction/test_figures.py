@@ -39,6 +39,12 @@ def _looks(ax):
     return [f"{line.get_color()} {line.get_linestyle()} {line.get_marker()}" for line in lines]
 
 
+@pytest.mark.quick_cases(
+    "linear/fig1", "linear/coverage", "linear/bound", "linear/exponent", "linear/sub-gaussian", "linear/scale",
+    "linear/sensitivity", "glm/fig1", "glm/covertype", "glm/coverage", "glm/bound", "glm/kappas", "glm/rates", "oco/e1",
+    "oco/constants", "oco/bound", "oco/terms", "oco/growth", "oco/cost", "coco/rates", "coco/bandit", "coco/tradeoff",
+    "coco/errata", "coco/cost", "dro/fig1", "dro/fig4", "dro/rates", "dro/bounds", "dro/players", "dro/budgets",
+)  # fmt: skip
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_declared_figure_is_drawn(name):
     report = made.report(EXPERIMENTS[name])
@@ -159,6 +165,7 @@ def test_a_metric_that_all_share_is_drawn_once_in_grey():
         assert line.get_color() == "#888888" and set(by_label(ax)) == {"a", "b", "X = 0"}
 
 
+@pytest.mark.quick_cases("drawing0", "drawing2")
 @pytest.mark.parametrize(
     "drawing", [Curves(not_drawn=("huge",)), Curves(), Against("x", not_drawn=("huge",)), Against("x")]
 )
@@ -323,6 +330,7 @@ def test_a_figure_of_an_experiment_s_own_draws_itself():
     assert figure.axes[0].lines[0].get_xdata()[0] == 40 and "toy" in figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_equal_results_give_equal_files(tmp_path):
     """PNG, SVG and PDF, byte for byte; the second figure is named after its kind."""
     drawings = (Against("x"), Curves())

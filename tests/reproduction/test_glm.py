@@ -153,6 +153,7 @@ def test_marks_end_at_the_horizon():
     assert marks(500) == (50, 500) and marks(50) == (50,) and marks(7) == (7,)
 
 
+@pytest.mark.slow
 def test_regions_come_from_the_recorded_trace():
     """Of GLB-OMD's own plays: its region has its own estimate and radius; areas are those of the drawn polygons."""
     experiment = dataclasses.replace(EXPERIMENTS["glm/regions"], claims=())

@@ -460,6 +460,7 @@ def test_a_budget_says_how_much(tmp_path, capsys):
         assert told in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_budget_runs_resumes_and_ends_with_the_ledger(tmp_path, capsys):
     command = ["reproduce", "oco/e6", "--budget", "quick", "--quiet", "--out", str(tmp_path)]
     assert cli.main(command) == 0

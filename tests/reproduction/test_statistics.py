@@ -362,6 +362,7 @@ def test_two_metrics_of_one_label_are_compared_where_both_are_finite():
     assert (estimate.mean, estimate.n, estimate.failed) == (np.mean([0.0, 6.5]), 2, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["normal", "lognormal"])
 def test_claims_of_a_paper_are_rarely_wrong_together(law):
     """20 claims at the boundary, n = 64: Holm's first step errs in 5 to 6 %, for lognormal(1.2) data too.

@@ -99,6 +99,7 @@ def test_nearness_to_1_is_that_of_multipliers_and_not_of_what_they_multiply():
     assert choice is not None and choice.multipliers == {"start": 1.0} and not choice.at_edge
 
 
+@pytest.mark.slow
 def test_a_screened_grid_plays_every_other_value_the_neighbours_of_the_best_and_the_best_on_all_seeds():
     """The loss is that of start, and of rate around 0.9: known by hand, and no point is played on a seed twice."""
     grid = {"start": (0.1, 1.0, 10.0, 100.0, 1000.0), "rate": (0.1, 0.5, 0.9, 0.95, 0.99)}
@@ -341,6 +342,7 @@ def test_a_mistake_is_one_line(arguments, message, tmp_path, monkeypatch, capsys
     assert message in said and said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_piece_of_the_tuning_gives_the_table_again(tmp_path):
     """CRMM: 66 points, 64 seeds, both panels of Figure 1, in less than half of the rounds of the grid."""
     command = [sys.executable, "-m", "jaxbandits", "tune", "linear", "--include", "crmm", "--quiet"]

@@ -34,6 +34,7 @@ def test_points_that_are_no_grid_share_a_dimension(rng):
     np.testing.assert_array_equal(dataset.sel(rate=0.2).sel(scale=9.0)["loss"].squeeze(), trials.values["loss"][2])
 
 
+@pytest.mark.slow
 def test_every_label_has_arrays_of_its_own(tmp_path):
     xarray = pytest.importorskip("xarray")
     result = made.result()

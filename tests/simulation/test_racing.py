@@ -36,6 +36,7 @@ LAWS = {  # of points with one mean: the worst case, any of them is the best
 }
 
 
+@pytest.mark.quick_cases("normal", "skewed")
 @pytest.mark.parametrize("law", LAWS)
 def test_the_best_point_rarely_drops_out(law, rng):
     """Of 10 points of equal means one is dropped in at most 5 % of races, and with 20 % allowed in at most 20 %."""

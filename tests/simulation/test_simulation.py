@@ -33,6 +33,7 @@ def test_a_trial_is_the_same_alone_in_a_crowd_and_in_any_order():
         np.testing.assert_array_equal(later.get(metric)[0], crowd.get(metric)[0, 497:])
 
 
+@pytest.mark.slow
 def test_the_batch_width_changes_nothing_but_rounding():
     runs = [simulate(Shrink(), Noisy(scale=1.0), 50, 70, progress=False, width=width) for width in (1, 32, 64, 96)]
     for other in runs[1:]:

@@ -72,6 +72,7 @@ def test_nothing_is_charged_after_a_learner_has_stopped():
     assert abs(last.mean() - 30.0) < 5 * 16.4 / 8
 
 
+@pytest.mark.slow
 def test_rounds_that_are_left_out_change_nothing():
     """Without meters the loop ends when all have stopped; calls of one round cannot tell that in the middle."""
     plain, measured = (next(iter(made.trials.values())) for made in (run(), run(meters=METERS)))

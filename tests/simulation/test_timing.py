@@ -19,6 +19,7 @@ def test_time_per_round_is_measured_for_every_stretch():
     assert times.width == 1 and times.state_bytes == {"a": 8, "b": 8}
 
 
+@pytest.mark.slow
 def test_more_work_takes_more_time():
     learners = {"little": Slow(work=100), "much": Slow(work=1000)}
     times = time_rounds(learners, Noisy(), 400, width=32, repeats=5, stretches=2, progress=False)

@@ -85,6 +85,7 @@ LAWS = {
 }
 
 
+@pytest.mark.quick_cases("skewed")
 @pytest.mark.parametrize("law", LAWS)
 def test_equal_learners_are_rarely_told_apart(law, rng):
     """The family-wise error over 6 looks and all pairs of 4 learners of one mean stays below 5 %."""

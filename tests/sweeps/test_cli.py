@@ -27,6 +27,7 @@ def path(tmp_path, monkeypatch):
     return str(path)
 
 
+@pytest.mark.slow
 def test_sweep_status_export(path, capsys):
     assert main(["sweep", path, "--dry-run", "--quiet", *SMALL]) == 0
     said = capsys.readouterr().out
@@ -119,6 +120,7 @@ def test_status_does_not_wait_for_jax(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.quick_cases("radii")
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("**/*.toml")), ids=lambda path: path.stem)
 def test_examples_are_sweeps(path):
     document = file.read(path)

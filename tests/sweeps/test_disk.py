@@ -83,6 +83,7 @@ def _can_mount():
     return subprocess.run(tried, capture_output=True).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_full_and_read_only_disks(tmp_path):
     """One line, exit code 2, finished parts untouched; with room again the same command ends with the same bytes."""

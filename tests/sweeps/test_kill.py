@@ -83,6 +83,7 @@ def _done(directory):
 
 # The kills, the rounds of the sweep, the seconds between checkpoints, and the longest time from the first of a life on.
 # Of 100 half strike while a file is written.
+@pytest.mark.slow_after_first
 @pytest.mark.system
 @pytest.mark.parametrize(
     ("kills", "horizon", "save_every", "patience"), [(2, 40_000, 0.0, 0.2), (100, 400_000, 1.0, 1.5)]

@@ -48,6 +48,7 @@ said(trials=result.summary("loss")[0].trials, shape=result.get("loss").shape)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_many_trials_fit_into_memory(tmp_path):

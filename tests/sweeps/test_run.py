@@ -350,6 +350,7 @@ def test_estimate():
     assert found.run_s > 0 and "280 trials, 5,600 rounds" in found.format()
 
 
+@pytest.mark.slow
 def test_a_file_with_a_program_per_static_value(tmp_path, monkeypatch):
     path = tmp_path / "mine.toml"
     path.write_text(FILE)
@@ -365,6 +366,7 @@ def test_a_file_with_a_program_per_static_value(tmp_path, monkeypatch):
     assert run_sweep(path, progress=False).missing == ()  # the same points in other words
 
 
+@pytest.mark.slow
 def test_points_of_static_fields_come_out_in_their_order(tmp_path):
     """Two programs, whose points alternate."""
     grid = Grid(Slow(), {"environment.scale": [0.5, 1.0], "work": [2, 1]})
@@ -481,6 +483,7 @@ for directory in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_processes_share_the_work_of_a_directory(finished, tmp_path):
     """Three at once, on twelve sweeps in turn: all end well, with the bytes of one that was alone."""
     directories = [tmp_path / str(i) for i in range(12)]

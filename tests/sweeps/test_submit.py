@@ -134,6 +134,7 @@ def _when(happened, patience=240.0):
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for the process below submitit's in /proc")
 def test_killed_and_preempted_jobs_go_on(tmp_path, monkeypatch):
@@ -184,6 +185,7 @@ print("share", *share, "devices", len(jax.local_devices()), len(jax.devices()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_two_processes_of_jax_distributed(path, tmp_path, monkeypatch):
     """Each takes its share by its number; together they write what one process writes."""

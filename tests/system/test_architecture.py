@@ -4,7 +4,6 @@ import ast
 import graphlib
 import importlib
 import inspect
-import json
 import pkgutil
 import re
 import subprocess
@@ -17,7 +16,6 @@ from jaxbandits.catalogue import PARTS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.reproduction import EXPERIMENTS, TABLES, Experiment, Study
 from jaxbandits.types import Algorithm, Environment
-from tests.conftest import UNKNOWN_TESTS
 
 PACKAGE = Path(jaxbandits.__file__).parent
 _NUMERIC = {"base", "tracing", "numerics"}
@@ -173,19 +171,6 @@ def test_tests_mirror_the_package():
         names = _all_imports(path)
         if any(name.startswith("tests.reference") for name in names) and room.name != "reference":
             assert any(name.startswith("jaxbandits") for name in names), f"{path} is about references alone"
-
-
-def test_durations_name_tests_that_exist():
-    root = PACKAGE.parent
-    for file, tests in json.loads((root / "tests" / "durations.json").read_text()).items():
-        text = (root / file).read_text()
-        for name in {test.partition("[")[0].rpartition("::")[2] for test in tests}:
-            assert f"def {name}(" in text, f"tests/durations.json names {file}::{name}"
-
-
-def test_durations_name_parameters_that_exist(request):
-    """Of the files that this process collects: in `make test` all but two directories."""
-    assert request.config.stash[UNKNOWN_TESTS] == {}
 
 
 def _all_imports(path: Path) -> set[str]:

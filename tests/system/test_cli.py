@@ -241,6 +241,7 @@ def test_an_unwritable_directory_is_named(tmp_path, capsys):
     assert "cannot create" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always:.*intervals of skewed")
 def test_shards_of_seeds_are_looked_at_merged_and_drawn(tmp_path, capsys):
     arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--include", "RLS", "--no-timing"]
@@ -271,6 +272,7 @@ def test_shards_of_seeds_are_looked_at_merged_and_drawn(tmp_path, capsys):
     assert len((tmp_path / "whole.csv").read_text().splitlines()) == 65
 
 
+@pytest.mark.slow
 def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_path, capsys):
     arguments = ["reproduce", "linear/sysid", "--horizon", "50", "--out", str(tmp_path), "--quiet"]
     experiment = EXPERIMENTS["linear/sysid"]
@@ -317,6 +319,7 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     assert main([*arguments, "--seeds", "64"]) == 2 and "manifest.json is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_reproduce_leaves_figures_tables_claims_and_a_manifest(tmp_path):
     out = tmp_path / "fig1"

@@ -40,6 +40,7 @@ def elsewhere(tmp_path, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
+@pytest.mark.quick_cases("data.md", "index.md", "guarded.md", "performance.md")
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_blocks_run(page, elsewhere):
     execute(page, slow=False)
@@ -73,6 +74,7 @@ def test_sweep_files_of_the_pages_are_sweeps(elsewhere):
     assert all(sweep.algorithms for sweep in found.values())
 
 
+@pytest.mark.quick_cases("choosing.md")
 @pytest.mark.parametrize("page", [p for p in WITH_PYTHON if is_cut(p)], ids=lambda page: page.name)
 def test_python_blocks_run_with_the_slow_ones(page, elsewhere):
     execute(page, slow=True)

@@ -30,6 +30,7 @@ def test_a_sample_of_bad_inputs_is_told_in_a_line_that_names_the_parameter(tmp_p
     assert wrong(every[i] for i in rng.choice(len(every), SAMPLE, replace=False)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_every_bad_input_is_told_in_a_line_that_names_the_parameter(tmp_path):
     assert wrong((door, value) for door in doors(tmp_path) for value in generated.VALUES) == []

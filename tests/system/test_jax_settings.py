@@ -23,6 +23,7 @@ def _run():
     return compare(LEARNERS, ARMS, 20, 3, progress=False)
 
 
+@pytest.mark.quick_cases("disable_jit", "numpy_rank_promotion")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_runs_do_not_depend_on_settings_that_find_mistakes(name, tmp_path):
     usual = _run()
@@ -35,6 +36,7 @@ def test_runs_do_not_depend_on_settings_that_find_mistakes(name, tmp_path):
         np.testing.assert_array_equal(found.get("regret", label), usual.get("regret", label))
 
 
+@pytest.mark.slow
 def test_a_setting_of_the_process_holds_in_threads_until_they_end():
     """Contexts of threads that have ended, collected elsewhere, would switch the setting back on there."""
     jax.config.update("jax_disable_jit", True)

@@ -51,12 +51,14 @@ def test_moves_are_found():
     assert moves(text)
 
 
+@pytest.mark.quick_cases("armed/*", "explore/*", "contextual/*", "glm/glm_ts", "linear/lin_ts", "linear/hvt_ucb")
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in (*TURNS, *MOVES)])
 def test_a_round_moves_nothing(name):
     entry = ALGORITHMS[name]
     assert moves(compiled_rounds(entry.example, ENVIRONMENTS[entry.environments[0]].example)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "domain"),
     [
@@ -71,6 +73,7 @@ def test_oracles_and_projections_move_nothing(learner, domain):
     assert moves(compiled_rounds(algorithm, LinearConstraints(dim=10, domain=domain))) == []
 
 
+@pytest.mark.quick_cases("linear/*", "glm/rs_glincb", "contextual/hybrid_lin_ucb")
 @pytest.mark.parametrize("name", MOVES)
 def test_what_is_left_moves_whole_rows_of_trials(name):
     """AnytimeCAOONS restarts in a branch on `t`, where `vmap` alone would make 103 moves."""
@@ -79,6 +82,7 @@ def test_what_is_left_moves_whole_rows_of_trials(name):
     assert 0 < len(moves(text)) <= 18 and moves(text, width=64) == []
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("learner", [OFUL, HvtUCB])
 def test_scores_of_fixed_arms_are_carried_without_moves(learner):
     environment = HeavyTailed(dim=LEAST_DIM, n_arms=12)  # of more, in float64, the arm played is read by its index

@@ -46,6 +46,7 @@ for count in (50, 100, 150):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_different_problems_do_not_fill_the_memory():
@@ -62,6 +63,7 @@ def test_different_problems_do_not_fill_the_memory():
     assert end - middle < 40.0, f"{begin:.0f}, {middle:.0f}, {end:.0f} MB after 50, 150, 300 problems"
 
 
+@pytest.mark.slow
 def test_traces_of_evicted_problems_are_freed(monkeypatch):
     """JAX drops its traces of a problem once the cache of its run has dropped it."""
     monkeypatch.setattr(program, "MAX_COMPILED", 3)
@@ -77,6 +79,7 @@ def test_traces_of_evicted_problems_are_freed(monkeypatch):
     assert traces(10_000) == traces(20_000)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("compiled_here")
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/oful"])
 def test_one_program_serves_every_horizon(name):
@@ -105,6 +108,7 @@ def _shapes(jaxpr):
                 yield from _shapes(inner.jaxpr)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("compiled_here")
 def test_groups_are_drawn_round_by_round():
     """d = 1000, m = 20: no value of the program has an axis of rounds, and memory is that of one round's samples."""

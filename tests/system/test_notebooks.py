@@ -96,6 +96,7 @@ def test_installing_leaves_jax_alone(tmp_path, monkeypatch):
     assert [command[1:] for command in ran] == [["-m", "pip", "install", "-q", "jaxbandits-main.zip", *as_it_is]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_texts_run(source, tmp_path, monkeypatch):
     """In this process, with fewer seeds and rounds; a traceback shows the line of the text."""

@@ -70,6 +70,7 @@ def run(directory, *arguments, home=None):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_every_lapack_target_of_jaxlib_can_be_read_back(tmp_path):
     first, second = (json.loads(run(tmp_path, "-m", "tests.routines", "targets", tmp_path / "kept")) for _ in "12")
     called = {target for calls, _ in first.values() for target in calls}
@@ -80,6 +81,7 @@ def test_every_lapack_target_of_jaxlib_can_be_read_back(tmp_path):
         assert calls is None and value == first[name][1], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [QUICK, tuple(set(LEARNERS) - set(QUICK))], ids=["quick", "others"])
 def test_learners_that_leave_the_program_play_again(tmp_path, names):
     first, second = (json.loads(run(tmp_path, "-m", "tests.routines", "learners", *names)) for _ in "12")
@@ -101,6 +103,7 @@ def without_times(text):
     return lines
 
 
+@pytest.mark.quick_cases("guarded.md")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
 def test_the_blocks_of_a_page_run_twice(tmp_path, page):
     outputs = []
@@ -110,6 +113,7 @@ def test_the_blocks_of_a_page_run_twice(tmp_path, page):
     assert without_times(outputs[0]) == without_times(outputs[1])
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_plugin_runs_twice(tmp_path):
     (tmp_path / "mine.py").write_text(PLUGIN)
     (tmp_path / "ridge.toml").write_text(SWEEP)
@@ -124,6 +128,7 @@ def test_a_sweep_of_a_plugin_runs_twice(tmp_path):
     assert tables[0] == tables[1] and "regret" in tables[0]
 
 
+@pytest.mark.slow
 def test_an_experiment_with_balls_of_matrices_runs_twice(tmp_path):
     arguments = ("reproduce", "coco/fig1", "--seeds", 2, "--horizon", 20, "--no-timing", "--quiet", "--out")
     for name in "ab":

@@ -157,6 +157,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow_cases("Meter.measure's value")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.filterwarnings("ignore")  # few seeds, and what matplotlib says of strange widths
 def test_a_wrong_argument_is_one_line_that_names_it(case, tmp_path, monkeypatch):

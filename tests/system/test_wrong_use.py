@@ -115,6 +115,7 @@ def test_a_learner_is_checked_on_an_environment_of_another_family():
         check_algorithm(OFUL(dim=2), LinearConstraints(dim=2))
 
 
+@pytest.mark.slow_cases(".")
 @pytest.mark.parametrize("label", [".", "..", "a/b", "$x_$", "a$b", "_hidden", "\x1b[2J", "x" * 300])
 def test_labels_of_any_spelling_are_drawn_and_kept(label, tmp_path):
     result = compare({label: OFUL(dim=2), "b": OFUL(dim=2)}, ENV, 5, 2, progress=False)

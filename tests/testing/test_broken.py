@@ -403,12 +403,14 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow_cases("LeavesTheArms")
 @pytest.mark.parametrize(("check", "broken", "message"), BROKEN, ids=[broken.__name__ for _, broken, _ in BROKEN])
 def test_a_broken_promise_is_found(check, broken, message):
     with pytest.raises(AssertionError, match=message):
         check(broken(), ENVIRONMENT)
 
 
+@pytest.mark.slow
 def test_all_problems_are_listed():
     """Each on a line."""
 
@@ -427,6 +429,7 @@ def test_other_names_of_arguments_are_no_problem(capsys):
     assert capsys.readouterr().out == "OtherWords on HeavyTailed: keeps the contract, as far as its traces show\n"
 
 
+@pytest.mark.slow
 def test_a_sound_learner_passes():
     """And so the checks above object to what was broken, nothing else."""
     for check in contract.ALGORITHM_CHECKS:

@@ -20,6 +20,14 @@ SIMULATES = (
     contract.every_traced_field_can_be_swept, contract.stays_finite_over_many_rounds,
 )  # fmt: skip
 CHECKS = [c for c in contract.ALGORITHM_CHECKS if c not in SIMULATES]
+# All learners go through the first check, most through the next three, and a few of each family through all.
+QUICK = (
+    "*-fields_have_meanings",
+    *(f"{family}/*-{check}" for family in ("linear", "glm", "oco", "coco", "dro")
+      for check in ("protocol_names_and_fields", "select_is_read_only", "recommendation_is_finite")),
+    "armed/thompson_beta-*", "armed/ucb1-*", "explore/lucb1-*", "contextual/disjoint_lin_ucb-*", "linear/hvt_ucb-*",
+    "linear/lin_ts-*", "linear/phased_elimination-*", "glm/glb_omd-*", "oco/oons-*", "coco/ofw_tvc-*",
+)  # fmt: skip
 
 
 def _cases():
@@ -29,16 +37,21 @@ def _cases():
                 yield pytest.param(algorithm, environment, check, id=f"{algorithm}-{environment}-{check.__name__}")
 
 
+@pytest.mark.quick_cases(*QUICK)
 @pytest.mark.parametrize(("algorithm", "environment", "check"), list(_cases()))
 def test_algorithm(algorithm, environment, check):
     check(ALGORITHMS[algorithm].example, ENVIRONMENTS[environment].example)
 
 
+@pytest.mark.slow_cases(
+    "armed/bernoulli_arms", "armed/beta_arms", "armed/noisy_arms", "armed/switching_arms", "contextual/linear_contexts"
+)
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environment(name):
     contract.check_environment(ENVIRONMENTS[name].example)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("check", [contract.state_shape_is_fixed, *SIMULATES[:1]])
 def test_matrix_decisions_go_through_the_same_loop(check):
     shape, domain = (4, 3), NuclearBall(radius=2.0)
@@ -47,6 +60,10 @@ def test_matrix_decisions_go_through_the_same_loop(check):
 
 
 # every_traced_field_can_be_swept compiles for each field: the examples, of lower dimension, go through it
+@pytest.mark.quick_cases(
+    "*-fields_have_meanings", "OFUL-protocol_names_and_fields", "OFUL-state_shape_is_fixed", "OFUL-select_is_read_only",
+    "OFUL-masked_arms_are_never_played", "OFUL-recommendation_is_finite",
+)  # fmt: skip
 @pytest.mark.parametrize(
     "check", [*(c for c in CHECKS if c != contract.stays_finite), contract.stays_finite, *SIMULATES[:2]]
 )

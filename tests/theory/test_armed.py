@@ -35,6 +35,7 @@ def test_ucb1_has_the_regret_that_other_packages_have():
     assert 61.4 - 5.0 * error < mean < 61.65 + 5.0 * error
 
 
+@pytest.mark.slow
 def test_order_of_figure_2_and_bounds():
     """Garivier & Cappe 2011: KL-UCB below MOSS, UCB-V and UCB1; Thompson sampling is not above it."""
     horizon, gaps = 5000, (LOW.max() - LOW)[1:]
@@ -60,6 +61,7 @@ def test_etc_below_its_bound(gap):
     assert mean < bound + 5.0 * error
 
 
+@pytest.mark.slow
 def test_adversarial_rewards():
     """Bounds of Exp3 and Tsallis-INF; Tsallis-INF below Exp3 and UCB1 where the adversary keeps the gaps."""
     n, n_arms = 10_000, 4

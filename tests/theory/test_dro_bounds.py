@@ -88,6 +88,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_mean_gap_is_below_the_bound(name, problem, rng):
     learner, k, bound = CASES[name]
@@ -98,6 +99,7 @@ def test_mean_gap_is_below_the_bound(name, problem, rng):
     assert np.mean(found) < 0.1, "the bounds are loose: a learner that stands still passes some of them"
 
 
+@pytest.mark.slow
 def test_gaps_fall_with_the_horizon(problem, rng):
     """T = 1000, 4000, 16000: ratios of means as of 1 / sqrt(T), 2, at some distance."""
     smd = [np.mean(gaps(SMD(**FIELDS, horizon=t), problem, t, rng)) for t in (1000, 4000, 16_000)]

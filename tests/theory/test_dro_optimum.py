@@ -41,6 +41,7 @@ def least(table, k):
     return problem.solve()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cls", "k"), [(SMD, 1), (Online, 1), (ATkROm, K), (ATkROk, K)], ids=lambda value: getattr(value, "__name__", None)
 )
@@ -79,6 +80,7 @@ def _group_dro():
         sys.modules.update(kept)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*scaler:UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("cls", [SMD, Online], ids=lambda cls: cls.__name__)
 def test_long_runs_come_down_to_the_optimum_of_the_dro_package(table, cls):

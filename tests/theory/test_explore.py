@@ -28,6 +28,7 @@ def runs():
     return {cls.__name__: run(cls(n_arms=5, delta=DELTA), 12_000, 256) for cls in (TrackAndStop, KLLUCB)}
 
 
+@pytest.mark.slow
 def test_errors_and_stopping_times(runs):
     bound = characteristic_time() * kl(DELTA, 1.0 - DELTA)
     np.testing.assert_allclose(bound, 574.2, atol=0.05)
@@ -40,6 +41,7 @@ def test_errors_and_stopping_times(runs):
     assert times["KLLUCB"].mean() - times["TrackAndStop"].mean() > 5.0 * error
 
 
+@pytest.mark.slow
 def test_sequential_halving_errs_less_with_more_budget():
     share = [run(SequentialHalving(n_arms=5, budget=n), n, 2000)["correct"].mean() for n in (100, 800, 3200)]
     assert share[0] + 0.1 < share[1] and share[1] + 0.02 < share[2]

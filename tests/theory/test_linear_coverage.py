@@ -32,6 +32,7 @@ def worst_ratios(algorithm, environment, ratio):
     return result.final("ratio")[0]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("law", [noise.StudentT(df=2.1), noise.Fisk(shape=2.5)])
 def test_hvt_ucb_confidence_set_covers_theta_in_every_round(law):
     """Lemma 1: with probability 1 - 4 delta, delta = 1/(8T), for all t: it fails in no trial of this size."""
@@ -41,6 +42,7 @@ def test_hvt_ucb_confidence_set_covers_theta_in_every_round(law):
     assert worst.min() > 0.0
 
 
+@pytest.mark.slow
 def test_oful_confidence_set_covers_theta_as_often_as_promised_and_is_not_vacuous():
     """Theorem 2: coverage at least 1 - delta for sub-Gaussian noise; a radius of a fifth does not cover."""
     environment = HeavyTailed(dim=DIM, n_arms=ARMS, noise=noise.Gaussian())
@@ -51,6 +53,7 @@ def test_oful_confidence_set_covers_theta_as_often_as_promised_and_is_not_vacuou
     assert (worst > 0.2).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_regret_stays_below_theorem_1():
     """Reg_T <= 4 beta_T (sqrt(2 kappa) sqrt(sum nu^2 + 1) + 4 c L kappa / sqrt(lambda)), from the proof (loose)."""
     horizon, eps, nu = 400, 0.99, 4.387787

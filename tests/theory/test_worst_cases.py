@@ -74,6 +74,7 @@ def climbed(algorithm, n, key, tries, climbers):
     return values.max(), jax.lax.fori_loop(0, tries // climbers, climb, (drawn[chosen], best))[1].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORST)
 def test_no_sequence_exceeds_the_worst_case(name):
     """10^6 sequences and more for each learner, half of them climbing; they come near, so that a wrong step shows."""
@@ -88,6 +89,7 @@ def test_no_sequence_exceeds_the_worst_case(name):
     assert shares.min() >= 0.45 and shares.max() >= 0.7  # OGD starts in the middle, where one round costs D / 2 at most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORST)
 def test_they_are_what_pepit_finds(name):
     with warnings.catch_warnings():

@@ -41,6 +41,7 @@ def branch(loops, x, scale):
     return loops.cond(scale > 1.0, lambda: (scale * x, x[0]), lambda: (x - jnp.linalg.norm(x), x[1]))
 
 
+@pytest.mark.slow_cases("search")
 @pytest.mark.parametrize("f", [search, count, branch])
 def test_as_in_lax(f, rng):
     x, scale = jnp.asarray(rng.standard_normal((2, 3, 4))), jnp.asarray([0.5, 1.5, 2.0])

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 _PROCESS = """
 import os, jax
 from jaxbandits.tracing.settings import settings
@@ -14,6 +16,7 @@ print(settings()["xla_options"])
 """
 
 
+@pytest.mark.slow
 def test_flags_count_as_read_and_files_of_flags_by_content(tmp_path):
     def options(flags):
         environment = os.environ | {"XLA_FLAGS": flags}

@@ -50,6 +50,7 @@ def test_sorts_as_lax_does(n, dtype, rng):
         jax.tree.map(lambda a, b: np.testing.assert_array_equal(_bits(a), _bits(b)), found, expected)
 
 
+@pytest.mark.slow
 def test_sorts_along_inner_axes(rng):
     x = rng.standard_normal((3, 20, 4, WIDTH)).astype(np.float32)
 
@@ -60,6 +61,7 @@ def test_sorts_along_inner_axes(rng):
     jax.tree.map(np.testing.assert_array_equal, found, expected)
 
 
+@pytest.mark.slow
 def test_sorts_under_grad_and_vmap(rng):
     x, weights = rng.standard_normal((4, 20, WIDTH)), rng.standard_normal(20)
 

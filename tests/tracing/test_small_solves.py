@@ -43,6 +43,7 @@ def with_spectrum(rng, values):
     return basis * values @ basis.transpose(0, 2, 1)
 
 
+@pytest.mark.quick_cases("3-float32", "3-float64")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [3, 1, 2, 7, 16])
 def test_cholesky_is_the_root_also_of_ill_conditioned_matrices(n, dtype, rng):
@@ -76,6 +77,7 @@ def test_cholesky_is_nan_where_the_primitive_is(dtype):
     close(root[..., 0], expected[..., 0], dtype)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "n, k, dtype", [(3, 2, np.float32), *((*nk, d) for nk in ((1, 1), (2, 3), (5, 1)) for d in DTYPES)]
 )
@@ -111,6 +113,7 @@ def test_triangular_solve_divides_by_zero_as_the_primitive():
         np.testing.assert_array_equal(ours[..., 0], theirs)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "n, m, dtype",
     [
@@ -171,6 +174,7 @@ SPECTRA = {
 }
 
 
+@pytest.mark.quick_cases("3-float32", "3-float64")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [3, 1, 2, 4, 5, 8, 10])
 def test_eigh_diagonalises(n, dtype, rng):

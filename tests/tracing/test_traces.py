@@ -171,6 +171,11 @@ def test_digests_that_are_not_exact_tell_programs_apart_too():
     assert of(1.5) == of(1.5) != of(2.5) and not of(1.5).is_exact
 
 
+@pytest.mark.quick_cases(
+    "armed/*", "contextual/*", "explore/*", "linear/d_lin_ucb", "linear/hvt_ucb", "linear/lin_ts",
+    "linear/phased_elimination", "linear/sw_lin_ucb", "glm/glb_omd", "glm/glm_ts", "oco/ca_oons", "oco/optax_learner",
+    "coco/ofw_tvc", "dro/online",
+)  # fmt: skip
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_learner_has_one_and_its_own(name):
     entry = ALGORITHMS[name]

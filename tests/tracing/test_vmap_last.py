@@ -89,6 +89,7 @@ def test_as_vmap(name, rng):
     assert jax.tree.map(lambda a: (a.shape, a.dtype), ours) == jax.tree.map(lambda a: (a.shape, a.dtype), theirs)
 
 
+@pytest.mark.quick_cases("where", "constants")
 @pytest.mark.parametrize("name", ["a scalar times an array", "where", "clip", "constants", "loops", "random draws"])
 def test_inside_another(name, rng):
     """Under `jax.vmap`, and one in the other."""

@@ -1017,6 +1017,7 @@ STANDARD = Program(
 )
 
 
+@pytest.mark.slow_cases("indices", "linear algebra", "random")
 @pytest.mark.parametrize("group", [*GROUPS, *ALONE])
 def test_each_operation(group):
     """Every operation of the table, for the first operands that it accepts; all of a group in one program."""
@@ -1042,6 +1043,7 @@ UNSHRUNK = (Phase.explicit, Phase.generate)  # every attempt at a shorter progra
 BOTH = ("forward", "reverse")
 
 
+@pytest.mark.slow
 @settings(max_examples=8, phases=UNSHRUNK)
 @given(programs(), SIZES)
 def test_values(program, size):
@@ -1055,6 +1057,7 @@ def test_values_without_jit(program, size):
     check_values(program, size, jit=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=4, phases=UNSHRUNK)
 @given(programs(*BOTH), SIZES)
 def test_derivatives(program, size):
@@ -1068,18 +1071,21 @@ def test_nested(program, inner, outer, nest):
     check_nested(program, (inner, outer), nest, jit=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, phases=UNSHRUNK)
 @given(programs(), SIZES, st.integers(0, 9))
 def test_values_of_many_programs(program, size, tenth):
     check_values(program, size, jit=tenth > 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, phases=UNSHRUNK)
 @given(programs(*BOTH), SIZES, st.integers(0, 19))
 def test_derivatives_of_many_programs(program, size, twentieth):
     check_derivatives(program, size, jit=twentieth > 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=250, phases=UNSHRUNK)
 @given(programs(), SIZES, SIZES, st.sampled_from(sorted(NESTS)))
 def test_nests_of_many_programs(program, inner, outer, nest):

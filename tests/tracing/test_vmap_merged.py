@@ -35,6 +35,7 @@ def copies_last(arguments, depth=0):
     return jax.tree.map(lambda x: np.moveaxis(x, depth, -1), arguments)
 
 
+@pytest.mark.slow
 def test_equals_vmap_at_every_depth(rng):
     for shape in ((5,), (4, 5), (3, 4, 5), (1, 1)):
         arguments = copies_last(inputs(rng, *shape), len(shape) - 1)
@@ -45,11 +46,13 @@ def test_equals_vmap_at_every_depth(rng):
         same(jax.jit(ours)(*arguments), expected)
 
 
+@pytest.mark.slow
 def test_equals_vmap_operation_by_operation(rng):
     arguments = copies_last(inputs(rng, 5))
     same(vmap_merged(step)(*jax.tree.map(jnp.asarray, arguments)), jax.vmap(step, in_axes=-1, out_axes=-1)(*arguments))
 
 
+@pytest.mark.slow
 def test_what_is_not_batched_is_shared(rng):
     settings, x, matrix = copies_last(inputs(rng, 5))
     many = rng.standard_normal((4, 2, 5))
@@ -62,6 +65,7 @@ def test_what_is_not_batched_is_shared(rng):
         same(jax.jit(jax.vmap(vmap_merged(step), axes))(*arguments), jax.jit(theirs)(*arguments))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 20])
 def test_one_long_axis(dim):
     """In the lowered program: no operation of the learner sees the axes apart."""

@@ -70,6 +70,7 @@ def test_environment(key):
     assert st.binomtest(int(after.context.sum()), len(draws), 0.5).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_regret_is_below_the_bound():
     n = 2_000
     learner = Exp4.theory(n_arms=K, n_experts=8, horizon=n)

@@ -42,6 +42,7 @@ def test_an_item_is_judged_by_its_own_rewards(delay, rng, key):
     assert newest > K + 5
 
 
+@pytest.mark.slow
 def test_one_item_retires_at_a_time(key):
     env = as_arrays(RetiringArms(n_arms=3, retirement=0.3, prior_success=2.0, prior_failure=5.0))
     draws, t = jax.random.split(key, 5_000), jnp.int32(0)

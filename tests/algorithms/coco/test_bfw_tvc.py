@@ -41,6 +41,7 @@ def run_reference(learner, us, fs, gs):
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("name", "queries"), [("matrix ball", 1), ("box", 2), ("ball", 1), ("box", 1), ("l1", 1)])
 def test_step_by_step(name, queries, rng):
     restarts = 0
@@ -78,6 +79,7 @@ def test_step_by_step(name, queries, rng):
     assert restarts >= 3
 
 
+@pytest.mark.slow
 def test_theory_is_that_of_the_reference():
     """The constants of Theorem 3; one linear minimisation a block with its eps."""
     constants = reference.theory_constants(400, 1.7, 0.6, 5.0, 2.5, 2.25, 4)

@@ -26,6 +26,10 @@ CASES += [("sinha_vaze", "simplex"), ("sinha_vaze", "ball")]
 CASES += [("strongly_convex_sinha_vaze", "l1"), ("strongly_convex_sinha_vaze", "capped")]
 
 
+@pytest.mark.quick_cases(
+    "ofw_tvc-ball", "scofw_tvc-polytope", "ofw-polytope", "pf_ofw-l1", "scofw-box", "sinha_vaze-simplex",
+    "strongly_convex_sinha_vaze-capped",
+)  # fmt: skip
 @pytest.mark.parametrize(("name", "place"), CASES)
 def test_step_by_step(name, place, rng):
     """Two fresh inputs each: the points of all rounds, the scalars, and that no point leaves the set."""
@@ -60,6 +64,7 @@ def test_known_trace_of_sinha_vaze():
     np.testing.assert_allclose(x[11], (-0.76701516, 0.64162898), atol=6e-9)
 
 
+@pytest.mark.quick_cases("ofw_tvc-(5, 7)")
 @pytest.mark.parametrize("shape", [(20, 26), (5, 7)], ids=str)
 @pytest.mark.parametrize("name", ["ofw_tvc", "scofw_tvc"])
 def test_each_step_on_matrices(name, shape, rng):
@@ -128,6 +133,7 @@ def gradient_after(name, algorithm, state, before, i):
 
 
 class TestCertificates:
+    @pytest.mark.quick_cases("l1")
     @pytest.mark.parametrize("place", ["ball", "l1", "box", "simplex", "polytope"])
     def test_gap_bounds_what_is_missing(self, place, rng):
         """F_t(x_t) - min F_t <= gap, with F_t = c ||x - middle||^2 + const minimised by projection; steps in [0, 1]."""
@@ -149,6 +155,7 @@ class TestCertificates:
             assert tight > 0
             np.testing.assert_array_equal(told["oracle_calls"], 1.0)
 
+    @pytest.mark.quick_cases("l1", "polytope")
     @pytest.mark.parametrize("place", ["l1", "box", "simplex", "polytope"])
     def test_lemma_4(self, place, rng):
         """F_{s:t-1}(x_t) - min F_{s:t-1} <= 2 D^2 sigma_{s,t} with the printed sigma; on the ball in `test_ofw_tvc`."""
@@ -253,6 +260,7 @@ FREE = [name for name in MAKERS if "vaze" not in name]
 
 
 class TestDomains:
+    @pytest.mark.quick_cases("ofw_tvc", "pf_ofw")
     @pytest.mark.parametrize("name", FREE)
     def test_projection_free_means_that_nothing_projects(self, name, rng):
         trace = random_trace(rng, (2,), 20)
@@ -269,6 +277,7 @@ class TestDomains:
         with pytest.raises(InputError, match="start must have shape 2"):
             validate(MAKERS[name](dim=2, start=np.zeros(3)))
 
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize("name", ["scofw_tvc", "pf_ofw"])
     def test_zero_feedback_is_finite(self, name):
         """First round, nothing learnt: on the polytope, which has no centre."""
@@ -278,6 +287,7 @@ class TestDomains:
         assert max(SETS["polytope"][1].excess(row) for row in x) <= 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scofw_tvc", "pf_ofw", "sinha_vaze"])
 def test_vmap_over_hyperparameters_is_the_loop(name, rng):
     trace = tuple(map(jnp.asarray, random_trace(rng, (3,), 30)))

@@ -41,6 +41,7 @@ def mean_and_error(draws):
     return draws.mean(axis=0), draws.std(axis=0) / math.sqrt(len(draws))
 
 
+@pytest.mark.quick_cases("0.4-one", "0.4-two")
 @pytest.mark.parametrize("estimator", [OnePoint(), TwoPoint()], ids=["one", "two"])
 @pytest.mark.parametrize("delta", [0.4, 1e-2])
 def test_unbiased_for_a_linear_function(estimator, delta, directions):
@@ -108,6 +109,7 @@ def test_the_papers_weight_biases_the_estimate(directions):
         assert error < 0.02
 
 
+@pytest.mark.slow_cases("3", "((2, 2), (3,))")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_directions_are_uniform_on_the_sphere(shape):
     """Unit length over all arrays of the point, mean 0, second moments I / d."""

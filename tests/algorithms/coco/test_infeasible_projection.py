@@ -37,6 +37,7 @@ def problems(rng, name, count):
         yield domain, other, x, x + size * rng.uniform(0.3, 3.0) * step / norm(step), size
 
 
+@pytest.mark.quick_cases("matrix ball", "simplex")
 @pytest.mark.parametrize("name", SETS)
 def test_is_the_papers(name, rng):
     """Points, and the number of oracle calls, of two nested loops."""
@@ -91,6 +92,7 @@ def test_short_of_calls(rng):
             assert norm(ours.y - z) <= norm(y0 - z) + 1e-12
 
 
+@pytest.mark.slow
 def test_many_at_once_are_one_by_one(rng):
     """Under vmap every trial stops where it would alone, and the domain need not project."""
     rows = [(x, y) for _, _, x, y, _ in problems(rng, "box", 5)]

@@ -12,6 +12,7 @@ from tests.algorithms.coco.sets import INTERIOR, SETS, LinearOracleOnly, dim, st
 from tests.reference import lpm as reference
 
 
+@pytest.mark.quick_cases("matrix ball")
 @pytest.mark.parametrize("name", INTERIOR)
 def test_step_by_step(name, rng):
     total = 0

@@ -20,6 +20,7 @@ def test_known_trace():
     np.testing.assert_array_equal(decision.play[1:], state.run.x[:-1])
 
 
+@pytest.mark.quick_cases("matrix ball")
 @pytest.mark.parametrize("name", SETS)
 def test_step_by_step(name, rng):
     for _ in range(3):

@@ -20,6 +20,7 @@ def test_known_trace():
     assert extra["oracle_calls"].sum() == 13
 
 
+@pytest.mark.quick_cases("matrix ball")
 @pytest.mark.parametrize("name", SETS)
 def test_step_by_step(name, rng):
     for _ in range(3):

@@ -80,6 +80,7 @@ def known():
 
 
 class TestKnownTrace:
+    @pytest.mark.slow_cases("10-x2", "11-x3")
     @pytest.mark.parametrize(
         "t, x",
         [
@@ -108,6 +109,7 @@ REFERENCE_CASES = [(1,), (2,), (5,), (20,), (4, 3), (3, 7)]
 
 
 class TestAgainstReference:
+    @pytest.mark.quick_cases("0-(5,)", "1-(4, 3)", "2-(5,)")
     @pytest.mark.parametrize("shape", REFERENCE_CASES, ids=str)
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_step_by_step(self, shape, seed):
@@ -148,6 +150,7 @@ class TestAgainstReference:
         np.testing.assert_allclose(scaled["x"], plain["x"], atol=1e-12)
         np.testing.assert_allclose(scaled["Q"], plain["Q"], rtol=1e-12)
 
+    @pytest.mark.slow
     def test_vmap_over_every_hyperparameter_is_the_loop(self):
         trace = random_trace(np.random.default_rng(6), (3,), 40)
         rows = [
@@ -175,6 +178,7 @@ def run(request):
 
 
 class TestInvariants:
+    @pytest.mark.slow_after_first
     def test_stays_in_the_domain(self, run):
         x = run[1]["x"]
         norm = np.linalg.norm(x, axis=1) if x.ndim == 2 else np.linalg.svd(x, compute_uv=False).sum(axis=1)
@@ -276,6 +280,7 @@ class TestInvariances:
         assert one["s"][-1] > 1
         np.testing.assert_allclose(two["x"], one["x"], atol=1e-11)
 
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize("shape", [(5,), (4, 3)], ids=str)
     def test_scaling_the_domain(self, shape):
         """K -> s K, f(x) -> s f(x / s), g likewise, beta -> beta / s: the iterates scale by s."""
@@ -295,6 +300,7 @@ class TestInvariances:
 
 
 class TestDoubling:
+    @pytest.mark.quick_cases("float64")
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_equals_the_while_loop(self, dtype):
         rng = np.random.default_rng(0)
@@ -318,6 +324,7 @@ class TestDoubling:
         assert double_until(jnp.float64(1.7), jnp.float64(1.7) * ratio) == 1.7 * level
 
 
+@pytest.mark.slow
 def test_what_the_constants_do_on_a_learnable_constraint():
     """Theorem 1's constants ignore the constraint; the printed start hardly moves; the balanced ones learn both.
 

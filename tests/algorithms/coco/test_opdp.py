@@ -23,6 +23,7 @@ def test_known_traces(hard, expected):
         np.testing.assert_allclose([*state.last.x[t], extra["dual"][t]][: len(numbers)], numbers, atol=6e-9)
 
 
+@pytest.mark.quick_cases("l1")
 @pytest.mark.parametrize("name", SETS)
 def test_step_by_step(name, rng):
     for case in range(4):

@@ -37,6 +37,7 @@ def run_reference(learner, us, fs, gs):
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("name", "queries"), [("matrix ball", 1), ("box", 2), ("ball", 1), ("box", 1), ("l1", 1)])
 def test_step_by_step(name, queries, rng):
     """To 1e-9, or to 100 times what a rounding of y_1 does to the reference itself.

@@ -88,6 +88,7 @@ def closed_loop(algorithm, centers, normals, offsets):
 
 
 class TestTheorem2:
+    @pytest.mark.slow
     def test_bounds_with_the_proofs_constants(self, rng):
         """Regret and Q_T against the best feasible point: the l1 ball cut by a half-space, loose bounds."""
         T, d, radius = 2000, 6, 1.0
@@ -107,6 +108,7 @@ class TestTheorem2:
         assert regret < 0.05 * T and queue[-1] < 0.05 * T  # and not for nothing: the loss of x_1 is 0.15 T above
 
 
+@pytest.mark.slow
 def test_growth_of_scofw_tvc(rng):
     """Far slower than T^{2/3} (regret) and T^{5/6} (violation): the proof's constants, both gradients of length G."""
     d, finals = 10, []

@@ -139,6 +139,7 @@ def test_arms_are_drawn_with_the_probability_that_decisions_carry(name, key):
 ENV = LinearContexts(n_arms=K, dim=P)
 
 
+@pytest.mark.quick_cases("OptaxLearner")
 @pytest.mark.parametrize(
     "oracle",
     [KTBetting(dim=K * P), OptaxLearner.sgd(dim=K * P), CAOONS(dim=K * P, n_base=4)],
@@ -152,6 +153,7 @@ def test_any_online_learner_is_an_oracle(oracle):
     assert to_spec(from_spec(to_spec(learner))) == to_spec(learner)
 
 
+@pytest.mark.slow
 def test_regret_of_optimism_is_below_that_of_a_learner_without_context():
     regret = {}
     for learner in (DisjointLinUCB(n_arms=K, dim=P, alpha=0.3), UCB1(n_arms=K)):

@@ -47,6 +47,7 @@ def same(one, other, rtol=1e-12):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-14)
 
 
+@pytest.mark.quick_cases("SMDr-SMD")
 @pytest.mark.parametrize(
     ("special", "plain"),
     [
@@ -77,6 +78,7 @@ def test_theory_steps_of_special_cases_coincide():
     np.testing.assert_array_equal(budget_weights((7, 7, 7)), 1.0)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("learner", [ATkROm(**FIXED, k=4), ATkROk(**FIXED, k=4)], ids=lambda x: type(x).__name__)
 def test_all_of_k_is_empirical_risk_minimisation(learner, rng):
     """k = m: q stays uniform, and the model descends the mean over groups."""
@@ -112,6 +114,7 @@ class TestEstimates:
             right = (np.sum(1.0 - loss) - gamma * np.sum(s)) / k
             np.testing.assert_allclose(q @ s, right, rtol=1e-11, atol=1e-14)
 
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize(
         "learner",
         [
@@ -175,6 +178,7 @@ class TestUnbiasedSteps:
         gain = chance @ log_q / 1e-5
         return gain - self.Q @ gain
 
+    @pytest.mark.slow
     def test_sagawa(self):
         """(17)"""
         u = np.broadcast_to(((np.arange(4) + 0.5) / 4)[:, None], (4, 4))
@@ -195,6 +199,7 @@ class TestUnbiasedSteps:
         centred = b * self.loss - self.Q @ (b * self.loss)
         np.testing.assert_allclose(self.gains(log_q, chance), centred, atol=1e-3)
 
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize("k", [1, 2])
     def test_atkro_k(self, k):
         """(54), by systematic sampling on a grid on which all ends of q lie."""
@@ -210,6 +215,7 @@ class TestUnbiasedSteps:
         np.testing.assert_allclose(grad, self.Q @ self.slope, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_smd_moves_q_like_the_public_group_dro_code(rng):
     """One row of each group: the q of SMD(m) is theirs. Their model is weighed by the new q, ours by the old one."""
     x, y, u = data(rng, horizon=1)
@@ -265,6 +271,7 @@ class TestModels:
         """`[5]` as three arrays."""
         return {"a": w[..., :2], "b": w[..., 2:4].reshape(*w.shape[:-1], 1, 2), "c": w[..., 4]}
 
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize(
         "learner",
         [

@@ -80,6 +80,7 @@ def references(x, y, u, k, budgets, fixed=FIXED, falling=FALLING, gamma=0.3, fal
 GOLDEN_LEARNERS = learners(m=4, k=3, d=3, horizon=30, budgets=(4, 3, 2, 1), **SMALL)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", [name for name in methods.GOLDEN if name != "smpa_m"])
 def test_golden_trace(name):
     run = replay(GOLDEN_LEARNERS[name], *methods.golden_rows())
@@ -100,6 +101,7 @@ PLAIN = {"dim": 2, "domain": WholeSpace(), "step_w": 0.5, "step_q": 1.0}
 THREE = PLAIN | {"n_groups": 3, "horizon": 2}
 
 
+@pytest.mark.quick_cases("SMDr----")
 @pytest.mark.parametrize(
     ("learner", "u", "start", "w", "q"),
     [
@@ -163,6 +165,7 @@ def close(ours, theirs):
         np.testing.assert_allclose(getattr(ours, field), getattr(theirs, field), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.quick_cases("soma", "smd_1", "smd_m", "smd_r", "atkro_k", "atkro_m", "online_1")
 @pytest.mark.parametrize(("name", "m", "k", "d"), list(_cases()))
 def test_equals_the_reference_at_every_step(name, m, k, d, rng):
     budgets = (4, 3, 2, 1) if m == 4 else tuple(int(n) for n in rng.integers(1, 50, m))
@@ -180,6 +183,7 @@ def test_equals_the_reference_at_every_step(name, m, k, d, rng):
         close(replay(learner, x, y, u), expected)
 
 
+@pytest.mark.quick_cases("budgets1")
 @pytest.mark.parametrize("budgets", [(7, 3), (9, 4, 2, 2, 1), (40, 1, 30, 20, 7, 3, 5, 9, 11, 2)])
 def test_mirror_prox_equals_the_reference_at_every_step(budgets, rng):
     sizes, d, horizon = methods.batch_sizes(budgets), int(rng.integers(1, 6)), 40
@@ -194,6 +198,7 @@ def test_mirror_prox_equals_the_reference_at_every_step(budgets, rng):
         np.testing.assert_allclose(getattr(ours, field), getattr(expected, field)[1:], rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("m", "d"), [(4, 3), (2, 1)])
 def test_haghtalab_equals_the_reference_at_every_step(m, d, rng):
     """What it is shown of groups in rounds that draw no block is other rows: it must not look."""

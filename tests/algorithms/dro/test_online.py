@@ -113,6 +113,7 @@ def test_step_of_w_is_unbiased(round_):
     np.testing.assert_allclose((w - q @ np.asarray(after)) / 0.3, q @ grads, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_implicit_exploration_identity_and_bias(round_):
     """(84): <q, s> = (1 - loss) - gamma sum s; over i_t the mean of s_i is (1 - loss_i) q_i / (q_i + gamma)."""
     algorithm, w, q, losses, grads = round_
@@ -143,6 +144,7 @@ def test_permuting_groups_permutes_weights(round_):
     np.testing.assert_allclose(permuted_log_q, np.asarray(log_q)[np.ix_(order, order)], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [5, 20])
 def test_groups_are_drawn_with_their_weights(m, rng, key):
     algorithm = as_arrays(Online(dim=2, n_groups=m, horizon=10))

@@ -39,6 +39,7 @@ def seen(learner, key, t, state):
     return learner.stopped(state), learner.recommend(state)
 
 
+@pytest.mark.quick_cases("lucb1-*", "sequential_halving-*")
 @pytest.mark.parametrize("kind", ["coins", "fractions"])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learners_against_their_references(name, kind, rng, key):
@@ -61,6 +62,7 @@ def test_learners_against_their_references(name, kind, rng, key):
         assert fresh.stopped() and int(recommended[t]) == fresh.left[0]
 
 
+@pytest.mark.slow
 def test_optimal_proportions_of_table_1():
     """The digits of Garivier and Kaufmann, and more of them by bisection."""
     for mu, printed in (
@@ -72,6 +74,7 @@ def test_optimal_proportions_of_table_1():
         np.testing.assert_allclose(found, reference.proportions(mu), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 5])
 def test_optimal_proportions_against_bisection(n, rng):
     solve = jax.jit(optimal_proportions)
@@ -96,6 +99,7 @@ def test_evidence(rng):
     assert identification.evidence(Pulls(jnp.array([3.0, 0.0]), jnp.array([2.0, 0.0]))) == 0.0
 
 
+@pytest.mark.slow
 def test_top_two_thompson_plays_by_its_law(key):
     learner = TopTwoThompson(n_arms=4, share=0.3, attempts=64)
     pulls = Pulls(jnp.array([10.0, 8.0, 12.0, 2.0]), jnp.array([5.0, 5.0, 6.0, 0.5]))
@@ -111,6 +115,7 @@ def test_budgets_that_are_too_small():
         validate(SequentialHalving(n_arms=8, budget=23))
 
 
+@pytest.mark.slow
 def test_the_best_arm_is_found_in_time():
     """Also when feedback comes in batches."""
     coins = BernoulliArms.from_means(MEANS)

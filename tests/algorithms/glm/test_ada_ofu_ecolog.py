@@ -52,6 +52,7 @@ def fresh(seed, d, S):
     return X, glb_omd.rewards("bernoulli", rng, X @ theta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize(
     ("d", "S", "ridge", "scale"),
@@ -87,6 +88,7 @@ def test_matches_the_reference(d, S, ridge, scale, fixed):
     assert 1 <= len(learner.r) <= ROUNDS - 5 and bound >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "S"), [(2, 3.0), (5, 5.0), (20, 3.0)])
 def test_without_uncertain_rounds_it_is_ecolog(d, S):
     X, R = fresh(d, d, S)
@@ -98,6 +100,7 @@ def test_without_uncertain_rounds_it_is_ecolog(d, S):
         np.testing.assert_allclose(ada[name], plain[name], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_theta_stays_in_its_set():
     """Whatever the rewards: in the ball, and in the ellipsoid of the warm-up rounds; W grows in the others only."""
     rng = np.random.default_rng(4)
@@ -117,6 +120,7 @@ def test_theta_stays_in_its_set():
         np.testing.assert_array_equal(np.diff(traces, prepend=3.0 * ridge) > 1e-12, ~warm)
 
 
+@pytest.mark.slow
 def test_a_warm_up_round_by_hand():
     """d = 1, where a set is an interval: the first reward is uncertain, and the estimate moves to the near end."""
     S, ridge, scale = 7.0, 0.01, 2e-6
@@ -141,6 +145,7 @@ def _cut(v, y, radius, metric, center, width):
     return both, project_ball(inverse, y, radius)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("d", [3, 1, 2, 14])
 def test_projection_meets_the_optimality_conditions(d):
     """The gradient is a nonnegative combination of the normals of the constraints that bind; all four cases occur."""
@@ -167,6 +172,7 @@ def test_projection_meets_the_optimality_conditions(d):
     assert len(cases) == 4 or (d == 1 and len(cases) == 3)
 
 
+@pytest.mark.slow
 def test_projection_without_an_ellipsoid_is_that_on_the_ball():
     rng = np.random.default_rng(0)
     root, y = rng.normal(size=(3, 3)), rng.normal(size=3) * 3.0
@@ -179,11 +185,13 @@ def test_input():
         validate(AdaOFUECOLog(dim=2))
 
 
+@pytest.mark.slow
 def test_contract_with_arms_that_change():
     learner = AdaOFUECOLog(dim=3, capacity=400, norm_bound=3.0, ridge=0.1, warmup_scale=0.05)
     contract.check_algorithm(learner, GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ridge", [0.3, 2.0])
 def test_coverage(ridge):
     """theta* is in both sets of every round of every run, with warm-up rounds and with few."""

@@ -26,6 +26,7 @@ def fresh(seed, d, K, S):
     return X, glb_omd.rewards("bernoulli", rng, X @ theta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", ["ville", "code"])
 @pytest.mark.parametrize(("d", "S", "ridge"), [(5, 5.0, 5.0), (1, 3.0, 1.0), (2, 3.0, 2.0), (20, 3.0, 2.0)])
 def test_matches_the_reference(d, S, ridge, radius):
@@ -48,6 +49,7 @@ def test_public_code_matches_its_reference():
     assert np.any(other["index"] != trace["index"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ridge", [1e-3, 0.05, 2.0])
 def test_active_balls_and_small_ridges(ridge):
     """S far too small for the rewards: most steps end on the sphere; plain Newton cycles at small ridges."""
@@ -103,6 +105,7 @@ def test_implicit_step_is_the_constrained_minimiser(count):
     assert 5 <= outside <= 55
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("diameter", "arms", "regret", "theta", "radius"),
     [(6.0, "242103432132", 4.10783686, [-0.2011566848, 0.8621601715, -0.9460939479], 12.13644992)],
@@ -122,6 +125,7 @@ def test_recorded_trace(diameter, arms, regret, theta, radius):
         assert trace["radius"][-1] == pytest.approx(radius, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_step_never_fits_worse_than_the_prediction():
     """With W = lambda I at the origin and no active ball, G grows: theta_{t+1} was chosen knowing the reward."""
     trace = force(ECOLog(dim=2, norm_bound=3.0), [[0.6, 0.8]], [1.0])
@@ -131,6 +135,7 @@ def test_a_step_never_fits_worse_than_the_prediction():
     assert trace["gap"][0] == pytest.approx(np.log(2.0) - np.log1p(np.exp(-s)), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_rotation_and_permutation():
     X, R = fresh(5, 3, 5, 3.0)
     base = play(ECOLog(dim=3, norm_bound=3.0), X, R)
@@ -150,6 +155,7 @@ def test_unknown_radius_or_score():
         validate(ECOLog(dim=2, radius_rule="vile"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", ["ville", "code"])
 def test_coverage(radius):
     """theta* is inside every set of every run; the typical ratio says that the sets have the right size."""

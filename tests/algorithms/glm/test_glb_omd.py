@@ -54,6 +54,7 @@ class Binomial:
 
 
 class TestAgainstTheReference:
+    @pytest.mark.quick_cases("3-5-bernoulli")
     @pytest.mark.parametrize("name", LINKS)
     @pytest.mark.parametrize(("d", "K"), SIZES)
     def test_theory_radius(self, name, d, K):
@@ -63,6 +64,7 @@ class TestAgainstTheReference:
             learner = reference.GLBOMD(FAMILIES[name], d, BOUNDS[name], lam=ridge)
             agree(play(algorithm, X, R), X, R, learner)
 
+    @pytest.mark.quick_cases("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_data_radius(self, name):
         _, X, R = fresh(name, 3, 3, 5)
@@ -70,6 +72,7 @@ class TestAgainstTheReference:
         learner = reference.GLBOMD(FAMILIES[name], 3, BOUNDS[name], radius="data")
         agree(play(algorithm, X, R), X, R, learner)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("radius", ["theory", "data"])
     def test_large_dimension_is_dense(self, radius):
         d = 20
@@ -79,6 +82,7 @@ class TestAgainstTheReference:
         learner = reference.GLBOMD(FAMILIES["bernoulli"], d, 3.0, lam=1.0, radius=radius)
         agree(play(algorithm, X, R), X, R, learner)
 
+    @pytest.mark.quick_cases("2")
     @pytest.mark.parametrize("seed", range(4))
     def test_active_projections_of_poisson(self, seed):
         """Rewards far too large keep theta on the sphere, by steps of norm up to 1e3."""
@@ -134,6 +138,7 @@ class TestKnownNumbers:
         np.testing.assert_allclose(trace["theta"][-1], theta, atol=1e-10)
         assert trace["radius"][-1] == pytest.approx(beta, abs=1e-8)
 
+    @pytest.mark.slow
     def test_gaussian_trace(self):
         star, X, rng = reference.time_varying(7, 3, 5, 12, 2.0)
         R = reference.rewards("gaussian", rng, X @ star)
@@ -157,6 +162,7 @@ class TestKnownNumbers:
         assert float(algorithm.radius(0, state)) == pytest.approx(first, abs=1e-4)
         assert float(algorithm.radius(2999, state)) == pytest.approx(last, abs=1e-4)
 
+    @pytest.mark.slow
     def test_gaussian_without_projection_is_ridge_regression(self):
         _, X, R = fresh("gaussian", 11, 3, 5)
         xs, rs = X[:, 0], R[:, 0]
@@ -169,6 +175,7 @@ class TestKnownNumbers:
 
 
 class TestProperties:
+    @pytest.mark.quick_cases("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_lemma_4(self, name):
         """Equation 11 on every trace: any lambda, adversarial rewards, any theta* in the ball."""
@@ -198,6 +205,7 @@ class TestProperties:
             assert np.sum(norms > 0.5 - 1e-9) > 5  # the projection was active
             assert np.all(np.diff(trace["radius"]) > 0.0)
 
+    @pytest.mark.quick_cases("theory-poisson", "data-poisson")
     @pytest.mark.parametrize("name", LINKS)
     @pytest.mark.parametrize("radius", ["theory", "data"])
     def test_curvature_grows_by_one_bounded_direction(self, name, radius):
@@ -267,6 +275,7 @@ class TestProperties:
         R = rng.binomial(4, 1.0 / (1.0 + np.exp(-X @ star))).astype(float)
         agree(play(algorithm, X, R), X, R, reference.GLBOMD(family, 3, 2.0))
 
+    @pytest.mark.slow
     def test_a_link_of_your_own_in_a_run(self):
         environment = GeneralizedLinear.fixed(link=Binomial(n=4.0), norm_bound=2.0)
         algorithm = GLBOMD(dim=2, link=Binomial(n=4.0), norm_bound=2.0)
@@ -286,6 +295,7 @@ class TestCentre:
         fields = {"dim": 3, "link": Exponential(margin=self.MARGIN), "ridge": 1.0, "radius_rule": "data"}
         return GLBOMD(**fields | {"center": self.CENTRE} | changes)
 
+    @pytest.mark.quick_cases("0.05")
     @pytest.mark.parametrize("ridge", [1.0, 0.05])
     def test_matches_the_reference(self, ridge):
         rng = np.random.default_rng(2)
@@ -299,6 +309,7 @@ class TestCentre:
         if ridge < 1.0:
             assert np.linalg.norm(trace["theta"] - self.CENTRE, axis=1).max() > 1.0 - 1e-9  # a projection was active
 
+    @pytest.mark.slow
     def test_a_centre_at_zero_changes_nothing(self):
         _, X, R = fresh("poisson", 5, 3, 5)
         fields = {"dim": 3, "link": Poisson(), "norm_bound": 1.0}
@@ -306,6 +317,7 @@ class TestCentre:
         for name in plain:
             np.testing.assert_allclose(plain[name], centred[name], rtol=1e-12, atol=1e-13)
 
+    @pytest.mark.slow
     def test_lemma_4_by_translation(self):
         """C_mu = 1 / margin^2, R = 2 / margin; rewards have nothing to do with theta*."""
         rng, family = np.random.default_rng(5), glm_one_pass.exponential(self.MARGIN)
@@ -316,6 +328,7 @@ class TestCentre:
             trace = force(self.learner(ridge=lam), xs, rs)
             assert np.max(lemma_4(family, 1.0, lam, xs, rs, star, trace["theta"], self.CENTRE)) <= 1e-9
 
+    @pytest.mark.slow
     def test_learns_and_covers(self):
         """About half the regret of uniform play after 2000 rounds (paired), the estimate close, every set valid."""
         environment = GeneralizedLinear.exponential()

@@ -47,6 +47,7 @@ def test_slack_meter_is_equation_11():
     np.testing.assert_allclose(np.cumsum(slack), expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bernoulli", "poisson"])
 def test_meters_along_a_run(name):
     """Lemma 4's slack stays positive on a misspecified run; the right model is covered."""
@@ -91,6 +92,7 @@ def error_to_radius(algorithm, environment, keys):
     return jax.vmap(run)(keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINKS)
 @pytest.mark.parametrize("radius", ["theory", "data"])
 def test_coverage(name, radius):
@@ -110,6 +112,7 @@ def test_coverage(name, radius):
         assert 0.12 < np.median(ratio) < 0.6
 
 
+@pytest.mark.slow
 def test_regret_of_the_paper_s_setting():
     """Logistic, d = 2, 20 fixed arms, T = 3000: far below uniform play, not growing with S, less by the data radius.
 

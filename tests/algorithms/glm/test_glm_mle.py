@@ -99,6 +99,7 @@ def estimates(trace, X, name):
     return np.stack([projector(xs) @ theta for xs, theta in zip(played, trace[name], strict=True)])
 
 
+@pytest.mark.quick_cases("glm_ucb-bernoulli-3-history", "ofulog_r-bernoulli-3-counts")
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
     [
@@ -126,6 +127,7 @@ def test_follows_the_reference(method, name, d, form):
     agree(play(learner, X, R), X, R, reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "name", "S", "bound", "reached"),
     [
@@ -158,6 +160,7 @@ def test_how_exact_the_maximisers_are(method, name, S, bound, reached):
     assert np.quantile(errors, 0.95) < 1e-11
 
 
+@pytest.mark.slow
 def test_radius_from_the_determinant():
     X, R = instance("bernoulli", "counts", 5, 3)
     learner, reference = pair("glm_ucb", "bernoulli", "counts", 3, radius="det")
@@ -174,6 +177,7 @@ def test_radius_from_the_rewards():
     assert float(learner.radius(3, state)) == pytest.approx(reference.beta(), rel=1e-12)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("method", "name", "d", "form"),
     [
@@ -208,6 +212,7 @@ def test_rs_glincb_follows_the_reference(method, name, d, form):
     assert reference.refits >= 2 and 0 < reference.warm.sum() < ROUNDS
 
 
+@pytest.mark.slow
 def test_maxima_are_those_of_a_general_solver():
     """SLSQP, which the paper uses, on every arm of a few rounds."""
     for method, name in (("ofuglb", "bernoulli"), ("ofuglb", "poisson"), ("ofulog_r", "bernoulli")):
@@ -223,6 +228,7 @@ def test_maxima_are_those_of_a_general_solver():
             reference.update(X[trace["index"][t]], R[t, trace["index"][t]])
 
 
+@pytest.mark.quick_cases("GLMUCB-242313022132-3.69403744-theta1-214.43436359")
 @pytest.mark.parametrize(
     ("make", "arms", "final", "theta", "radius"),
     [
@@ -245,6 +251,7 @@ def test_recorded_trace(make, arms, final, theta, radius):
     assert trace["radius"][11] == pytest.approx(radius, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "practical"])
 def test_counts_and_history_are_one_method(method):
     X, R = instance("bernoulli", "counts", 6, 3)
@@ -258,6 +265,7 @@ def test_counts_and_history_are_one_method(method):
         np.testing.assert_allclose(*values, atol=1e-9)
 
 
+@pytest.mark.quick_cases("ofuglb")
 @pytest.mark.parametrize("method", METHODS)
 def test_rotation_and_permutation(method):
     X, R = instance("bernoulli", "counts", 4, 3)
@@ -274,6 +282,7 @@ def test_rotation_and_permutation(method):
         np.testing.assert_allclose(estimates(permuted, X[order], name), expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_arms_that_change_under_counts_end_the_trial():
     """Regret is made of means and would stay finite: the trial is reported as lost instead."""
     environment = GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0)
@@ -309,12 +318,14 @@ def test_another_number_of_arms(method):
         simulate(learner, GeneralizedLinear(dim=3, n_arms=4, norm_bound=3.0), 5, 1, progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_contract_with_arms_that_change(method):
     learner = pair(method, "bernoulli", "history", 3)[0]
     contract.check_algorithm(learner, GeneralizedLinear(dim=3, n_arms=ARMS, fresh_arms=True, norm_bound=3.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "name", "S", "T", "trials", "expected"),
     [

@@ -25,6 +25,7 @@ def fresh(name, seed, d, K):
     return X, glb_omd.rewards(name, rng, X @ theta, g=FAMILIES[name].g)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINKS)
 @pytest.mark.parametrize(("d", "K"), [(5, 5), (1, 5), (2, 5), (20, 5)])
 def test_matches_the_reference(name, d, K):
@@ -82,6 +83,7 @@ def test_given_constants_are_used():
     np.testing.assert_allclose(half.radius(0, state), 0.5 * base.radius(0, state), rtol=1e-14)
 
 
+@pytest.mark.quick_cases("bernoulli")
 @pytest.mark.parametrize("name", ["gaussian", "bernoulli"])
 def test_regret_bound_of_the_learner_holds_on_every_trace(name):
     """Sum of the online Newton step's losses minus those of any comparator is at most B (its defining property)."""
@@ -120,6 +122,7 @@ def test_error_ratio_is_the_definition():
     assert float(algorithm.error_ratio(0, state, star)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bernoulli", "gaussian"])
 def test_coverage(name):
     """theta* is inside every set of every run, and a set of a fiftieth of the radius is not a confidence set."""

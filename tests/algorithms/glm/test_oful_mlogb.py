@@ -15,6 +15,7 @@ def fresh(seed, d, S):
     return X, glb_omd.rewards("bernoulli", rng, X @ theta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "S", "ridge"), [(5, 5.0, 0.3), (1, 3.0, 1.0), (2, 3.0, 2.0), (20, 3.0, 2.0)])
 def test_matches_the_reference(d, S, ridge):
     X, R = fresh(d, d, S)
@@ -22,6 +23,7 @@ def test_matches_the_reference(d, S, ridge):
     agree(trace, X, R, glm_one_pass.OFULMLogB(d, S, lam=ridge))
 
 
+@pytest.mark.slow
 def test_the_step_is_that_of_glb_omd():
     """Same actions, same eta: the same theta and inverse to the last bit."""
     X, R = fresh(3, 3, 3.0)

@@ -36,6 +36,7 @@ def warm_up(trace):
     return int(np.any(trace["theta_o"] != before, axis=1).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [RSGLinCB.theory, RSGLinCB.experiments])
 def test_warm_up_never_ends_with_the_paper_s_constants(make):
     """d = 2, S = 3, T = 3000: the threshold is 3.8e-7, and 3000 rounds bring ||x||^2 to about 1e-3 only."""
@@ -101,6 +102,7 @@ def test_elimination_is_against_the_largest_lower_bound(upper, second, expected)
     assert int(called.select(algorithm, KEY, jnp.int32(0), state, masked).index) == 2
 
 
+@pytest.mark.slow
 def test_refits_are_rare():
     """One a doubling of det H, which is at most (lambda + T / (4 e d))^d: theta_tau changes at no other time."""
     _, X, R, kappa = instance(100, 3.0)
@@ -125,6 +127,7 @@ def test_refits_are_rare():
     assert 5 <= len(refits) <= bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("S", "rounds", "expected"), [(3.0, 75, 74), (5.0, 1333, 459), (7.0, 3000, 1442)])
 def test_closed_loop(S, rounds, expected):
     """Mean final regret of three trials and warm-up of the last, by an independent NumPy loop on the same draws."""

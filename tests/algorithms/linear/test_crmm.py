@@ -50,6 +50,7 @@ def test_least_squares_on_the_medians_by_hand():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(matrix), rtol=1e-13)
 
 
+@pytest.mark.quick_cases("4-45-ls")
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize(("dim", "reps"), [(4, 45), (1, 1), (4, 6), (16, 3)])
 def test_estimates_match_the_reference(dim, reps, mode, rng):
@@ -68,6 +69,7 @@ def test_estimates_match_the_reference(dim, reps, mode, rng):
         assert (norms <= 0.2 * (1 + 1e-12)).all() and (norms > 0.2 * (1 - 1e-12)).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("law", ["student", "gauss", "fisk"])
 @pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
@@ -85,6 +87,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     assert any(len(set(played[i : i + 7])) > 1 for i in range(0, T, 7))  # the held arm was away at times
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [3, 20])
 def test_arm_sets_that_change_altogether(dim, rng):
     """Fresh arms every round: the nearest one is played, the median is credited to the held one."""
@@ -97,6 +100,7 @@ def test_arm_sets_that_change_altogether(dim, rng):
     np.testing.assert_allclose(estimate, want, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_held_arm_and_its_stand_in():
     """Round 0 holds the longest arm (theta = 0); later that one where available, else the nearest, first on ties."""
     alg = as_arrays(CRMM.theory(dim=2, horizon=100))
@@ -138,6 +142,7 @@ def test_an_unfinished_epoch_teaches_nothing():
     np.testing.assert_array_equal(inverse[9], inverse[12])
 
 
+@pytest.mark.slow
 def test_symmetries(rng):
     x, rewards = rng.standard_normal((90, 3)) / 2, rng.standard_t(2.1, 90)
     orthogonal = np.linalg.qr(rng.standard_normal((3, 3)))[0]
@@ -150,6 +155,7 @@ def test_symmetries(rng):
         np.testing.assert_array_equal(replay(alg, x, within)[0][2::3], base[2::3])
 
 
+@pytest.mark.slow
 def test_confidence_sets_cover(rng):
     """||theta_n - theta*||_{V_n} <= radius in every trial under Student noise, theory preset."""
     trials, epochs = 40, 8

@@ -46,6 +46,7 @@ def test_golden_trace_of_least_squares():
     np.testing.assert_allclose(replay(alg)[0][-1], [0.173564122738, 0.394020456334], rtol=2e-12)
 
 
+@pytest.mark.quick_cases("4-ls")
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("dim", [4, 1, 16])
 def test_estimates_match_the_reference(dim, mode, rng):
@@ -65,6 +66,7 @@ def test_estimates_match_the_reference(dim, mode, rng):
         assert (norms <= 0.1 * (1 + 1e-12)).all() and (norms > 0.1 * (1 - 1e-12)).sum() > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ons", "ls"])
 @pytest.mark.parametrize("law", ["student", "gauss", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
@@ -81,6 +83,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
     np.testing.assert_allclose(estimate, want, atol=1e-9)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [3, 20])
 def test_without_truncation_it_is_ridge_regression(dim, rng):
     x, rewards = rng.standard_normal((60, dim)), 100.0 * rng.standard_normal(60)
@@ -110,6 +113,7 @@ def test_the_threshold_is_met_with_the_arm_already_in_the_design():
     assert just_dropped == 0.0
 
 
+@pytest.mark.slow
 def test_symmetries(rng):
     x, rewards = rng.standard_normal((100, 3)) / 2, rng.standard_t(2.1, 100)
     orthogonal = np.linalg.qr(rng.standard_normal((3, 3)))[0]
@@ -132,6 +136,7 @@ def test_the_first_arm_wins_a_tie():
     assert int(called.select(alg, KEY, jnp.int32(0), called.init(alg, KEY), obs).index) == 1
 
 
+@pytest.mark.slow
 def test_confidence_sets_cover(rng):
     """||theta_t - theta*||_{V_t} <= radius in every trial under Student noise; the theory is far on the safe side."""
     trials, T = 40, 400

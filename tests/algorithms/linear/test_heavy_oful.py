@@ -78,6 +78,7 @@ def clipped_data(rng, n, dim, law="student", understated=5.0):
     return arms[:, 0], arms[:, 0] @ theta + noise, nu / understated
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("constants", "want"),
     [
@@ -110,6 +111,7 @@ def test_the_reference_solves_eq_6(rng):
     assert reference.objective(theta, *problem) <= slow.fun * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["fisk", "student"])
 @pytest.mark.parametrize("dim", [5, 1, 16])
 def test_every_quantity_matches_the_reference(dim, law, rng):
@@ -133,6 +135,7 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
     np.testing.assert_allclose(tau, want["tau"], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["student", "none", "gauss", "pareto", "lomax", "fisk"])
 @pytest.mark.parametrize(("dim", "n_arms"), [(2, 5), (8, 50)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
@@ -153,6 +156,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     np.testing.assert_allclose(inverse @ want["H"], np.broadcast_to(np.eye(dim), (T, dim, dim)), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 14])
 def test_histories_of_several_blocks(dim, rng):
     """600 samples, three blocks, the last one incomplete: the estimate at and around the edges of blocks."""
@@ -169,6 +173,7 @@ def test_histories_of_several_blocks(dim, rng):
     np.testing.assert_allclose(roomy, theta, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_estimate_is_stationary_in_the_interior(rng):
     """The gradient of Eq. (6) vanishes inside the ball, and points inwards along theta on its surface."""
     xs, rewards, nu = clipped_data(rng, 300, 3)
@@ -191,6 +196,7 @@ def test_the_estimate_is_stationary_in_the_interior(rng):
     assert inside > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm_bound", [0.4, 10.0])
 def test_no_pass_increases_the_objective(norm_bound, rng):
     xs, rewards, nu = clipped_data(rng, 300, 2)
@@ -210,6 +216,7 @@ def test_no_pass_increases_the_objective(norm_bound, rng):
         np.testing.assert_allclose(point, theta[-1], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [3, 16])
 def test_least_squares_limit_is_weighted_ridge_regression(dim, rng):
     """tau = inf: ridge with weights 1/sigma^2 at every t; H is its matrix."""
@@ -238,6 +245,7 @@ def test_eps_one_has_no_growth_factors():
         inverse = np.linalg.inv(np.linalg.inv(inverse) + np.outer(x, x) / s**2)
 
 
+@pytest.mark.slow
 def test_a_trial_does_not_depend_on_its_company(rng):
     """Side by side, every trial stops at its own convergence: the same bits beside easy and beside hard trials."""
     mine = clipped_data(rng, 100, 2)
@@ -257,6 +265,7 @@ def test_a_trial_does_not_depend_on_its_company(rng):
     assert not np.array_equal(with_easy[0], with_hard[0])
 
 
+@pytest.mark.slow
 def test_only_the_blocks_written_so_far_are_read(rng):
     """What lies beyond the block of round t cannot matter: a round costs O(t), not O(capacity)."""
     xs, rewards, nu = clipped_data(rng, 600, 2)
@@ -271,6 +280,7 @@ def test_only_the_blocks_written_so_far_are_read(rng):
         assert np.array_equal(theta[0], theta[1]) == finite
 
 
+@pytest.mark.slow
 def test_work_and_memory_grow_with_the_samples(rng, monkeypatch):
     """A pass visits ceil(t / 256) blocks, and the state holds d + 2 numbers a sample: O(t) time, O(T) memory."""
     visits = []
@@ -312,6 +322,7 @@ def test_symmetry_and_bounded_influence():
     np.testing.assert_array_equal(still, np.zeros((5, 2)))  # w = 0
 
 
+@pytest.mark.slow
 def test_a_moment_bound_is_that_scale_every_round(rng):
     data = instance(rng, 120, 5, 2)
     options = {"dim": 2, "horizon": 120, "eps": 0.99}
@@ -321,6 +332,7 @@ def test_a_moment_bound_is_that_scale_every_round(rng):
     chex.assert_trees_all_equal(_closed_loop(as_arrays(told_scale), *data), _closed_loop(as_arrays(bound), *data))
 
 
+@pytest.mark.slow
 def test_confidence_set_covers(rng):
     """Theory preset, exact moments: ||theta_t - theta*||_{H_t} <= beta_t for all t in every trial (very loose)."""
     trials, T = 32, 100

@@ -51,6 +51,7 @@ def data(rng, request):
     return reference.trajectory(rng, 150, A, B, 0.3 * rng.standard_t(2.1, (150, n)))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("data", [(1, 0), (2, 1), (4, 3), (3, 14)], indirect=True)
 def test_hvt_matches_the_matrix_form(data):
     """All hyperparameters away from their defaults; coordinates are clipped, columns projected."""
@@ -70,6 +71,7 @@ def test_hvt_matches_the_matrix_form(data):
     assert learner.clipped > 5 and learner.projected > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [(2, 1), (3, 2)], indirect=True)
 def test_own_designs_are_separate_estimators(data):
     """`shared = False` with a moment scale for each coordinate: n times `HvtEstimator` on (z, x_i, nu_i)."""
@@ -89,6 +91,7 @@ def test_own_designs_are_separate_estimators(data):
         np.testing.assert_allclose(inverse[-1, i], inverse_factors.to_dense(state.inverse), rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_sharing_is_nothing_but_sharing(data):
     """With one scale, separate designs are copies of the shared one; with several, the shared one uses the largest."""
     settings = {"n_states": 2, "n_inputs": 1, "horizon": 150, "eps": 0.99, "norm_bound": 2.0}
@@ -104,6 +107,7 @@ def test_sharing_is_nothing_but_sharing(data):
     np.testing.assert_allclose(ours[0], replay(bound, *data, 99.0)[0], atol=1e-13)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("data", [(1, 0), (2, 1), (3, 14)], indirect=True)
 def test_recursive_least_squares_is_batch_ridge_at_every_t(data):
     Z, X = data
@@ -115,6 +119,7 @@ def test_recursive_least_squares_is_batch_ridge_at_every_t(data):
         np.testing.assert_allclose(predictions[t], before.T @ Z[t], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_hvt_without_clipping_is_recursive_least_squares(data):
     """tau = inf, sigma = 1, alpha = 1, no projection."""
     hvt = HvtIdentification(

@@ -53,6 +53,7 @@ def closed_loop(alg, phi, P, theta, noise, uniforms, nu):
 # Planning -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("H", "nS", "nA"), [(3, 2, 3), (1, 1, 3), (2, 3, 2), (4, 3, 2)])
 def test_backward_induction_finds_the_best_of_all_policies(H, nS, nA, rng):
     r, P = rng.standard_normal((H, nS, nA)), rng.dirichlet(np.ones(nS), (nS, nA))
@@ -66,6 +67,7 @@ def test_backward_induction_finds_the_best_of_all_policies(H, nS, nA, rng):
         np.testing.assert_allclose(plan.values[0, start], reference.best_value(r, P, start), rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nS", [3, 15])
 def test_values_of_any_policy_match_the_forward_recursion(nS, rng):
     """Up to 12 states transitions are held as a `Vec`, beyond as an array; ten steps are a loop."""
@@ -86,6 +88,7 @@ def test_the_first_action_wins_a_tie():
 # Learners -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("H", "nS", "nA", "d"), [(4, 6, 4, 3), (1, 2, 2, 2), (3, 5, 2, 14)])
 def test_hvt_matches_the_reference_in_closed_loop(H, nS, nA, d, rng):
     """The same policies, the same estimates; samples are clipped and estimates projected."""
@@ -103,6 +106,7 @@ def test_hvt_matches_the_reference_in_closed_loop(H, nS, nA, d, rng):
     assert sum((t["mu"] > 0).sum() for t in traces) > 5
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("H", "nS", "nA", "d"), [(4, 6, 4, 3), (1, 2, 2, 2), (3, 5, 2, 14)])
 def test_oful_matches_the_reference_in_closed_loop(H, nS, nA, d, rng):
     K = 120
@@ -115,6 +119,7 @@ def test_oful_matches_the_reference_in_closed_loop(H, nS, nA, d, rng):
     np.testing.assert_allclose(estimates, want[1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_one_state_and_one_step_is_hvt_ucb(rng):
     """A bandit: the arms are the actions of the only state."""
     K, nA, d = 200, 6, 3
@@ -141,6 +146,7 @@ def test_one_state_and_one_step_is_hvt_ucb(rng):
     np.testing.assert_allclose(estimates[:, 0], estimate, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_moment_bound_is_that_scale_every_episode(rng):
     data = reference.instance(rng, 80, 2, 3, 2, 2)
     told = HvtMDP.practical(dim=2, steps=2, horizon=80, eps=0.99)
@@ -150,6 +156,7 @@ def test_a_moment_bound_is_that_scale_every_episode(rng):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hvt", "oful"])
 def test_theory_preset_is_optimistic_in_every_trial(name, rng):
     """r_h <= rtil_h for all pairs and steps, hence V_1 >= V*_1 and the regret bound of the docstring, pair by pair."""
@@ -185,6 +192,7 @@ def test_theory_preset_is_optimistic_in_every_trial(name, rng):
         state = update(jnp.int32(k), state, told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [HvtMDP, OFULMDP])
 def test_learning_pays(cls):
     """Paired over trials: the second half of the episodes costs less regret than the first, by 4 standard errors."""

@@ -85,6 +85,7 @@ def test_golden_trace_theory_preset():
     np.testing.assert_allclose(got["theta"][-1], [0.161639539367, 0.289546637781], rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_golden_trace_scaled_preset():
     got = replay(HvtEstimator(**PAPER, beta_scale=1e-3))
     np.testing.assert_allclose(got["scale"], [1, 0.8720290296, 2, 1, 1.5], rtol=1e-10)
@@ -122,6 +123,7 @@ def test_the_reference_reproduces_the_golden_trace_with_its_multipliers():
     np.testing.assert_allclose(reference.Hvt(2, 100, 0.5).kappa, 12.878700742200, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["student", "fisk"])
 @pytest.mark.parametrize("dim", [8, 2, 3, 20])
 def test_every_quantity_of_the_estimator_matches_the_reference(dim, law, rng):
@@ -149,6 +151,7 @@ def test_every_quantity_of_the_estimator_matches_the_reference(dim, law, rng):
         np.testing.assert_allclose(got[name], want[key], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["student", "gauss", "pareto", "lomax", "fisk", "none"])
 @pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
@@ -166,6 +169,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     np.testing.assert_allclose(inverse @ want["V"], np.broadcast_to(np.eye(dim), (T, dim, dim)), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_moment_bound_is_that_scale_every_round(rng):
     data = reference.instance(rng, 250, 5, 2)
     told = HvtUCB.practical(dim=2, horizon=250, eps=0.99)
@@ -175,6 +179,7 @@ def test_a_moment_bound_is_that_scale_every_round(rng):
     chex.assert_trees_all_equal(_closed_loop(as_arrays(told), *data), _closed_loop(as_arrays(bound), *data))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [3, 20])
 def test_least_squares_limit_is_ridge_regression(dim, rng):
     """tau = inf, sigma = 1, alpha = 1, no projection: ridge at every t (no NaN from the infinite radius)."""
@@ -199,6 +204,7 @@ def test_one_dimension_weighs_recent_samples(rng):
         np.testing.assert_allclose(got[t - 1], theta, rtol=1e-12)
 
 
+@pytest.mark.quick_cases("2.0-1.3333333333333333")
 @pytest.mark.parametrize(("step_size", "ratio"), [(1.0, 1.0), (2.0, 4 / 3), (4.0, 16 / 7)])
 def test_asymptotic_variance_of_the_step_sizes(step_size, ratio):
     """d = 1, x = 1: the weights of the rewards sum to one, their squares to alpha^2 / (2 alpha - 1) that of ridge."""
@@ -216,6 +222,7 @@ def test_asymptotic_variance_of_the_step_sizes(step_size, ratio):
     np.testing.assert_allclose((weights**2).sum() * T, ratio, rtol=0.01)
 
 
+@pytest.mark.quick_cases("1.0-2.0")
 @pytest.mark.parametrize(("beta_scale", "step_size"), [(1.0, 4.0), (1.0, 2.0), (5e-3, 4.0)])
 def test_identities_of_the_analysis(beta_scale, step_size, rng):
     arms, _, theta, noise, nu = reference.instance(rng, 150, 1, 3, "student", decades=2.0)
@@ -237,6 +244,7 @@ def test_identities_of_the_analysis(beta_scale, step_size, rng):
     assert (np.abs(got["residual"]) <= got["threshold"]).all()
 
 
+@pytest.mark.quick_cases("1.31-True", "0.01-True")
 @pytest.mark.parametrize("settled", [False, True])
 @pytest.mark.parametrize("moment", [1.31, 0.01])
 def test_the_inverse_stays_exact_over_a_long_run(moment, settled, rng):
@@ -303,12 +311,14 @@ def _coverage(trials, T, rng):
     return (norm / got["beta"]).max(axis=1)
 
 
+@pytest.mark.slow
 def test_confidence_sets_cover(rng):
     """Lemma 1 with a margin: the paper's radius is thousands of times the error."""
     ratio = _coverage(trials=40, T=400, rng=rng)
     assert ratio.max() < 2e-3
 
 
+@pytest.mark.slow
 def test_confidence_sets_cover_long(rng):
     ratio = _coverage(trials=200, T=2000, rng=rng)
     assert ratio.max() < 1e-3  # 0.00038 over 20 runs
@@ -382,6 +392,7 @@ def test_infinite_tau_scale_is_admissible():
     validate(HvtEstimator(dim=2, horizon=10, norm_bound=np.inf))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "low", "high"), [(0.3, 0.03, 0.19), (0.1, 0.2, 0.46), (0.03, 0.34, 0.62)])
 def test_practical_needs_noise_of_the_scale_of_the_rewards(spread, low, high):
     """The shares of trials with linear regret in the docstring: more than 10 in the second half of 20000 rounds.

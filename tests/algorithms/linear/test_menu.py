@@ -33,6 +33,7 @@ def test_golden_trace():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(np.eye(2) + X.T @ X), rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dim", "reps"), [(5, 3), (1, 51), (2, 2), (2, 6), (2, 51), (5, 12), (8, 11), (16, 11)])
 def test_estimate_and_radius_match_the_reference(dim, reps, rng):
     """Eight epochs and a cut one."""
@@ -47,6 +48,7 @@ def test_estimate_and_radius_match_the_reference(dim, reps, rng):
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
@@ -72,6 +74,7 @@ def test_an_available_arm_is_held_for_a_whole_epoch(rng):
     assert (index == index[:, :1]).all() and len(set(index[:, 0])) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "dim"), [(4, 2), (2, 2), (3, 2), (51, 2), (12, 16)])
 def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
     """Side by side in one batch: heavy tails, exact duplicates, all equal, medians all but tied, integers."""
@@ -100,6 +103,7 @@ def test_most_central_estimate_equals_sorting_every_row(k, dim, rng):
         np.testing.assert_array_equal(got, medians.argmin(axis=1))
 
 
+@pytest.mark.slow
 def test_a_minority_of_corrupted_pulls_moves_nothing_far(rng):
     """With fewer than half of the pulls of every epoch at 1e12 the estimate is that of a clean pull."""
     x = np.repeat(rng.standard_normal((6, 2)), 11, axis=0)

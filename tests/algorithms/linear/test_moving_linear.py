@@ -51,6 +51,7 @@ def test_learners_that_forget_against_their_references(name, rng, key):
         theirs.update(arms[t, index], rewards[t, index])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [3, 14])
 def test_lin_ts_draws_its_posterior(dim, rng, key):
     """In factors written out, and in blocks of columns."""

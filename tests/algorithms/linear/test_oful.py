@@ -50,6 +50,7 @@ def test_golden_trace():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(2 * np.eye(2) + X.T @ X), rtol=1e-13)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [4, 1, 16])
 def test_estimate_and_radius_match_the_reference(dim, rng):
     x, rewards = rng.standard_normal((80, dim)), 10 * rng.standard_normal(80)
@@ -61,6 +62,7 @@ def test_estimate_and_radius_match_the_reference(dim, rng):
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), [(5, 50), (2, 5), (2, 50), (8, 50)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
@@ -92,6 +94,7 @@ def test_first_round_values_are_hand_computed():
     assert int(called.select(alg, KEY, jnp.int32(0), state, obs).index) == 1  # the first of two equal ones
 
 
+@pytest.mark.slow
 def test_confidence_set_covers_gaussian_noise(rng):
     """||theta_t - theta*||_{V_t} <= radius_t for all t in at least 1 - delta of the trials, and not absurdly so."""
     trials, T, delta = 256, 300, 0.1

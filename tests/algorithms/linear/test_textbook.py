@@ -105,6 +105,7 @@ class TextbookBandit:
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
 def test_the_textbook_learner_beside_the_library(dim):
     """LinUCB is OFUL in other words: the same plays."""
@@ -117,6 +118,7 @@ def test_the_textbook_learner_beside_the_library(dim):
         np.testing.assert_allclose(theirs, ours, rtol=close, atol=close)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
 def test_thompson_sampling_learns(dim):
     env = HeavyTailed(dim=dim, n_arms=ARMS, noise=Gaussian(spread=NOISE))
@@ -125,6 +127,7 @@ def test_thompson_sampling_learns(dim):
     assert result.final("regret", "Thompson").mean() < 0.8 * result.final("regret", "uniform").mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
 def test_library_learners_on_a_textbook_environment(dim):
     learners = {

@@ -30,6 +30,7 @@ def test_golden_trace():
     np.testing.assert_allclose(inverse[-1], np.linalg.inv(np.eye(2) + X.T @ X), rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dim", "law"), [(3, "student"), (1, "student"), (2, "pareto"), (8, "fisk"), (16, "pareto")])
 def test_estimate_and_radius_match_the_reference(dim, law, rng):
     """More samples than one block of the history; all hyperparameters away from their defaults."""
@@ -46,6 +47,7 @@ def test_estimate_and_radius_match_the_reference(dim, law, rng):
     np.testing.assert_allclose(got[2], np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
 @pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
 def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
@@ -59,6 +61,7 @@ def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
     np.testing.assert_allclose(estimate, want["theta"], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [3, 1, 2, 6, 16])
 def test_root_is_the_symmetric_one(dim, rng):
     factor = rng.standard_normal((dim, dim))
@@ -69,6 +72,7 @@ def test_root_is_the_symmetric_one(dim, rng):
     assert np.linalg.eigvalsh(root).min() > 0
 
 
+@pytest.mark.slow
 def test_without_truncation_it_is_ridge_regression(rng):
     x, rewards = rng.standard_normal((150, 3)), 100 * rng.standard_normal(150)
     theta = run(TOFU(dim=3, capacity=150, horizon=150, ridge=0.7, threshold_scale=np.inf), x, rewards)[0]

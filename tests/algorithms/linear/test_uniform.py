@@ -21,6 +21,7 @@ def plays(mask, key):
     return np.asarray(decision.index), np.asarray(decision.x), np.asarray(arms)
 
 
+@pytest.mark.quick_cases("mask1")
 @pytest.mark.parametrize("mask", [None, [False, True, True, False, True, False, True], [False] * 6 + [True]])
 def test_available_arms_are_equally_likely(mask, key):
     index, x, arms = plays(mask, key)

@@ -95,6 +95,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick_cases("paper")
 @pytest.mark.parametrize("case", ["played", "paper", "value", "one gradient", "dense"])
 def test_matches_the_reference(case, rng):
     algorithm, loss = CASES[case]
@@ -107,6 +108,7 @@ def test_matches_the_reference(case, rng):
     assert np.linalg.norm(expected.play[-1]) > 0.3  # it went somewhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("meta_loss", ["played", "value", "paper"])
 def test_linear_losses(meta_loss, rng):
     """A trace recorded from an independent implementation (d = 1, G = 1, T = 16), and the same for all meta losses."""
@@ -135,6 +137,7 @@ E3 = {  # cumulative loss at 512, 1024, 2048, 4096, recorded from an independent
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("meta_loss", "base_grad"),
     [
@@ -234,16 +237,19 @@ def run(request):
     return measured | {"printed": algorithm.meta_loss == "paper"}
 
 
+@pytest.mark.slow
 def test_path_wise_inequality_of_every_base_learner(run):
     """For every comparator, drawn into the ball of each learner: 9 of them, in every round."""
     assert (run["slack"] >= -1e-10).all()
     assert run["slack"].max() > 1e-3
 
 
+@pytest.mark.slow
 def test_both_steps_of_every_base_learner_are_minimisers(run):
     assert (np.abs(run["projection"]) <= 1e-14).all()
 
 
+@pytest.mark.slow
 def test_preconditions(run):
     assert (run["preconditions"] <= 1.0 + 1e-12).all()
     assert run["preconditions"].max() > 0.5
@@ -251,12 +257,14 @@ def test_preconditions(run):
     assert (np.linalg.eigvalsh(run["metric"])[..., 0] >= 4.0 * 2.0**2).all()  # A_t >= c_A z^2 I, z = 2 G
 
 
+@pytest.mark.slow
 def test_stability(run):
     product, bound = np.moveaxis(run["stability"], 1, 0)
     assert (product >= -1e-12).all()
     assert (product <= bound * (1.0 + 1e-9) + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_meta_regret_against_every_base_learner(run):
     """After every round, not only at the end."""
     assert (run["meta precondition"] <= 1.0 + 1e-12).all()
@@ -266,6 +274,7 @@ def test_meta_regret_against_every_base_learner(run):
     np.testing.assert_allclose(excess, np.max(regret - run["meta allowance"], axis=1), rtol=1e-10)
 
 
+@pytest.mark.quick_cases("paper")
 def test_the_meta_loss_bounds_the_loss(run):
     """f_t(x_t) - f_t(x_t^i) <= <l_t, w_t - e_i> in every round, by convexity: what fails for the printed loss."""
     excess = run["excess"] - run["meta regret"]
@@ -275,6 +284,7 @@ def test_the_meta_loss_bounds_the_loss(run):
         assert (excess <= 1e-12).all()
 
 
+@pytest.mark.slow
 def test_meters_take_the_worst_base_learner(rng):
     """The measures of a whole round, as meters ask for them, against the base learners one by one."""
     algorithm = as_arrays(CASES["played"][0])
@@ -313,6 +323,7 @@ def test_meters_take_the_worst_base_learner(rng):
     np.testing.assert_allclose(stability, np.max(np.maximum(product - bound, -product) / size), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_meters_of_the_meta_algorithm_know_its_forms(rng):
     """The anytime version is looked into, but has no sums of a whole run; other learners are refused by name."""
     anytime = as_arrays(AnytimeCAOONS.theory(dim=2, horizon=HORIZON))
@@ -351,6 +362,7 @@ def test_rotation_and_sign(rng):
     np.testing.assert_array_equal(trace(algorithm, PseudoHuber, -params)[0].play, -plain.play)
 
 
+@pytest.mark.slow
 def test_zero_gradients_keep_the_origin():
     ours, last = trace(CASES["one gradient"][0], Linear, np.zeros((HORIZON, 2)))
     for field in (ours.play, ours.points, ours.loss, ours.hint, last.base.variation):
@@ -370,6 +382,7 @@ def test_weights_and_radii(rng):
     np.testing.assert_allclose(ours.play, np.einsum("tj,tjd->td", ours.weights, ours.points), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.quick_cases("4.0-3.0")
 @pytest.mark.parametrize(("lipschitz", "horizon"), [(0.3, 6.0), (1.0, 16.0), (1.7, 1.0), (4.0, 3.0)])
 def test_expert_sets_share_one_program(lipschitz, horizon, rng):
     """G and T move the expert set: its padded program covers exponents of two and others, and the set of T < 4."""
@@ -382,6 +395,7 @@ def test_expert_sets_share_one_program(lipschitz, horizon, rng):
 # Anytime --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_anytime_is_a_sequence_of_fresh_runs(rng):
     value, grad = LOSSES[PseudoHuber]
     params = targets(2, rng)

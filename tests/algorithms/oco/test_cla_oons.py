@@ -72,6 +72,7 @@ def draws(dim, rng, scale=1.0, horizon=HORIZON):
 PRACTICAL = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
 
 
+@pytest.mark.quick_cases("2-False-fields0", "2-True-fields1")
 @pytest.mark.parametrize(
     ("dim", "curved", "fields"),
     [
@@ -119,6 +120,7 @@ E4 = {
 }
 
 
+@pytest.mark.slow
 def test_benchmark_e4():
     """The recorded draws: regret / c against -2 e_1, restarts, final D, for losses multiplied by c. Not scale-free."""
     noise = np.random.default_rng(7).standard_normal((2048, 2))
@@ -178,6 +180,7 @@ def test_rotation_and_sign(rng):
     np.testing.assert_array_equal(trace(CLAOONS(dim=2), -offsets)[0].play, -plain.play)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 1, 15])
 def test_zero_gradients_keep_the_origin(dim):
     ours, _ = trace(CLAOONS(dim=dim), np.zeros((HORIZON, dim)))

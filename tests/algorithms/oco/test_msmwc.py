@@ -42,6 +42,7 @@ def expert_losses(rng, ranges, best=1):
 # MsMwC ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("n", [3, 1, 20])
 def test_msmwc_matches_the_reference(n, rng):
     ranges = 2.0 ** rng.integers(-3, 8, n)
@@ -84,6 +85,7 @@ def test_expert_set_golden():
     np.testing.assert_allclose(np.exp(learners.log_prior), prior, rtol=0.0, atol=6e-8)
 
 
+@pytest.mark.slow
 def test_expert_set_by_enumeration(rng):
     """Any G, powers of two included, and any horizon of at most 2^last; the padding suffices."""
     scales = [*2.0 ** np.arange(-3, 4), *np.exp(rng.uniform(-6.0, 6.0, 12)), 3.0, 1e-5, 0.75]
@@ -103,6 +105,7 @@ def test_expert_set_by_enumeration(rng):
                 np.testing.assert_allclose(np.exp(log_prior[active]), expected.prior, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_experts_taking_part():
     """With n of N experts the set is that of n experts, and the others are known to no middle learner."""
     some = msmwc_master.middle_learners(7, 1, 1.5, 8.0, n_active=3)
@@ -115,6 +118,7 @@ def test_experts_taking_part():
 # MsMwC-Master ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "lipschitz", "horizon"), [(1, 1.0, 2.0), (4, 1.0, 16.0), (9, 0.3, 300.0)])
 def test_master_matches_the_reference(n, lipschitz, horizon, rng):
     losses = expert_losses(rng, lipschitz * 2.0 ** np.arange(1, n + 1), best=n // 2)
@@ -143,6 +147,7 @@ def test_layers_match_the_reference(rng):
         state, hint = update(state, played, jnp.asarray(loss)), loss
 
 
+@pytest.mark.slow
 def test_master_regret_inequality(rng):
     """Against every expert, whatever its scale, and never by a margin that would make the test empty."""
     n, lipschitz = 6, 0.4

@@ -104,6 +104,7 @@ def draws(dim, rng, horizon=150):
     return offsets / (1.0 + np.linalg.norm(offsets, axis=1, keepdims=True))
 
 
+@pytest.mark.quick_cases("*-2")
 @pytest.mark.parametrize("dim", [2, 1, 5])
 @pytest.mark.parametrize("name", MAKERS)
 def test_matches_the_reference(name, dim, rng):
@@ -129,6 +130,7 @@ def test_dowg_on_the_whole_space_runs_after_a_constant_gradient():
     np.testing.assert_allclose(plays[-1] / plays[-2], root, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_projections_and_the_constraint_were_needed(rng):
     """On the draws above, so that the comparison covers both sides of each branch."""
     offsets = 4.0 * draws(2, rng) + 2.0
@@ -146,6 +148,7 @@ def test_the_projections_and_the_constraint_were_needed(rng):
     assert (length <= radii * (1.0 + 1e-15)).all()
 
 
+@pytest.mark.quick_cases("dog", "omd", "kt_ball", "clipped_halved")
 @pytest.mark.parametrize("name", MAKERS)
 def test_dense_vectors(name, rng):
     """The form for large d."""
@@ -207,6 +210,7 @@ E1 = [  # regret against the best fixed point of the unit ball, mean over defaul
 ]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("column", range(len(E1_LEARNERS)), ids=list(E1_LEARNERS))
 def test_benchmark_e1(column):
     algorithm = list(E1_LEARNERS.values())[column]
@@ -232,6 +236,7 @@ E2 = {
 }
 
 
+@pytest.mark.quick_cases("pfmd")
 @pytest.mark.parametrize("name", E2)
 def test_benchmark_e2(name):
     algorithm, printed = E2[name]
@@ -259,6 +264,7 @@ def test_benchmark_e4():
 # By hand --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_by_hand():
     def line(algorithm, *grads):
         return plays_of(algorithm, np.array(grads)[:, None])[:, 0]
@@ -374,6 +380,7 @@ def test_kt_bound(radius, rng):
             assert loss - grads.sum(axis=0) @ (size * down) <= bound * (1.0 + 1e-9)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 1, 20])
 def test_surrogate_gradient(dim, rng):
     """Never longer, and an upper bound of the regret for every point of the ball."""
@@ -388,6 +395,7 @@ def test_surrogate_gradient(dim, rng):
             assert grad @ (x - u) <= told @ (y - u) + 1e-13
 
 
+@pytest.mark.slow
 def test_exponential_growth_is_capped():
     """Constant gradients: the wealth would overflow after 1024 rounds, the square of the play after 12800."""
     grads = np.tile([1.0, 0.0], (30_000, 1))

@@ -34,6 +34,7 @@ def replay(algorithm, offsets, curvature):
     return jax.lax.scan(round_, algorithm.init(KEY), (steps, offsets))[1]
 
 
+@pytest.mark.quick_cases("5-0.0", "5-0.7")
 @pytest.mark.parametrize("curvature", [0.0, 0.7])
 @pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_matches_the_reference(dim, curvature, rng):

@@ -74,6 +74,7 @@ CONSTANTS = {
 # Against the reference and the golden trace ---------------------------------------------------------------------------
 
 
+@pytest.mark.quick_cases("2-switching-0.0-theory", "2-switching-0.0-practical")
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
     ("dim", "kind", "curvature"),
@@ -113,6 +114,7 @@ TABLE = {  # i.i.d. rows, m = .1: regret recorded from an independent implementa
 }
 
 
+@pytest.mark.quick_cases("0.1")
 @pytest.mark.parametrize("noise_scale", TABLE)
 def test_benchmark_e1_iid(noise_scale):
     """The recorded draws, so the recorded digits."""
@@ -157,6 +159,7 @@ def run(request):
     return trace(PRESETS[preset](dim=dim), losses(kind, dim, rng)), CONSTANTS[preset], preset, kind
 
 
+@pytest.mark.quick_cases("*-2-*")
 def test_path_wise_certificate(run, rng):
     """Summed over the rounds, for every comparator of the ball; with the constants that ran."""
     t, constants, _, _ = run
@@ -258,6 +261,7 @@ def test_sign_symmetry(preset, rng):
         np.testing.assert_array_equal(trace(PRESETS[preset](dim=2), offsets * signs).play, plain.play * signs)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 1, 20])
 def test_zero_gradients_keep_the_origin(dim):
     ours = trace(OONS.theory(dim=dim), np.zeros((10, dim)))
@@ -287,6 +291,7 @@ def test_perfect_hints_leave_curvature_and_variation():
 # As a part of another algorithm, and its inputs -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_batched_base_learners_agree_with_a_loop(rng):
     """CA-OONS holds learners with D_j = 2^j on the balls of radius D_j as one OONS with batched leaves."""
     scales = jnp.asarray([2.0, 4.0, 8.0])

@@ -103,6 +103,7 @@ READY = {
 }
 
 
+@pytest.mark.quick_cases("optimistic")
 @pytest.mark.parametrize("name", READY)
 def test_ready_made_learners_match_plain_optax(name, rng):
     make, arguments, transformation = READY[name]
@@ -115,6 +116,7 @@ def test_ready_made_learners_match_plain_optax(name, rng):
         assert np.linalg.norm(theirs, axis=1).max() > (1.0 if name != "mechanized_sgd" else 0.1)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [3, 1, 20])
 def test_any_transformation(dim, rng):
     targets = targets_of(rng, dim)
@@ -127,6 +129,7 @@ def test_any_transformation(dim, rng):
     np.testing.assert_allclose(plays_of(learner, targets), theirs, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_each_array_of_a_point_is_a_block(rng):
     """A trust ratio is taken for each block."""
     targets = targets_of(rng, 3)
@@ -156,6 +159,7 @@ def line_search(learning_rate: Any, max_steps: int) -> Any:
     return optax.chain(optax.sgd(learning_rate), search)
 
 
+@pytest.mark.slow
 def test_transformations_that_need_the_loss_itself(rng):
     targets = targets_of(rng, 3, 30)
     search = OptaxLearner(
@@ -181,6 +185,7 @@ def test_gradient_descent_is_ogd(rng):
     np.testing.assert_allclose(sgd, ogd, rtol=0.0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_dog_and_dowg_up_to_their_eps(rng):
     targets = targets_of(rng, 2)
     ours = plays_of_gradient(DoG(dim=2, initial_distance=0.1), targets)
@@ -205,6 +210,7 @@ def plays_of_gradient(algorithm, targets):
 # As a field of the library --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sweep_over_hyperparameters():
     """Every point has the bits of its own run; the values enter the one compiled program as arguments."""
     environment = LinearLosses(dim=3)
@@ -226,6 +232,7 @@ def test_sweep_over_hyperparameters():
     assert len(np.unique(swept.get("loss")[:, 0, -1])) == 6
 
 
+@pytest.mark.slow
 def test_compare_with_other_learners():
     learners = {"ogd": OGD(dim=2), "sgd": OptaxLearner.sgd(dim=2, learning_rate=2.0, domain=L2Ball())}
     result = compare(learners, LinearLosses(dim=2), 40, 5, record_points=2, progress=False, width=32)
@@ -276,6 +283,7 @@ def test_same_names_are_one_structure():
     assert {"hyperparameters.learning_rate", "hyperparameters.momentum"} <= set(names)
 
 
+@pytest.mark.quick_cases("dadapt_adamw")
 @pytest.mark.parametrize("make", [OptaxLearner.prodigy, OptaxLearner.dadapt_adamw])
 def test_zero_gradients_are_skipped(make):
     """Optax divides zero by zero there, for good."""

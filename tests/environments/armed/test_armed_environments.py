@@ -81,6 +81,7 @@ def test_constrained_adversary():
     assert starts[-1] < 100 <= starts[-1] + int(1.6 ** (len(starts) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env",
     [

@@ -68,6 +68,7 @@ def test_hindsight_draws_the_rounds_of_the_trial_once_more():
     np.testing.assert_allclose(con, -bound)
 
 
+@pytest.mark.slow
 def test_regret_of_a_run():
     """Against the best of many random points of the ball, which do no better; feasible points do no better than any."""
     environment = MatrixCompletion.stand_in((5, 7), 20, batch=4, constraint="budget", radius=9.0, comparator="feasible")
@@ -91,6 +92,7 @@ def test_too_many_constraints_of_the_figure_are_refused():
 DATA = Path(os.environ.get("JAXBANDITS_DATA", "nowhere"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "file", "share"),
     [(load_filmtrust, "filmtrust/ratings.txt", 0.0), (load_movielens, "movielens-100k/u.data", 1e-3)],

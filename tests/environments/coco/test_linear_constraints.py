@@ -65,6 +65,7 @@ def run(dim, seed=0, rounds=60, **fields):
 
 @pytest.mark.parametrize("dim", DIMS, ids=str)
 class TestFeedback:
+    @pytest.mark.quick_cases("(4, 3)")
     def test_values_are_linear_in_the_revealed_vectors(self, dim):
         _environment, points, _state, costs, normals, feedback, outcome, _ = run(dim)
         axes = tuple(range(1, points.ndim))
@@ -76,6 +77,7 @@ class TestFeedback:
         assert np.all((offsets >= 0.2 - 1e-12) & (offsets <= 0.4 + 1e-12))
         assert offsets.std() > 0.01
 
+    @pytest.mark.quick_cases("5", "(4, 3)")
     def test_bounds_and_directions(self, dim):
         environment, _points, state, costs, normals, *_ = run(dim, cost=0.7, cost_noise=0.5, slope=1.3)
 
@@ -108,6 +110,7 @@ class TestFeedback:
 
 
 class TestComparators:
+    @pytest.mark.quick_cases("5", "(4, 3)")
     @pytest.mark.parametrize("dim", DIMS, ids=str)
     def test_statistics_and_the_best_point_of_the_domain(self, dim):
         environment, _, state, costs, normals, feedback, _, bound = run(dim, seed=3)
@@ -120,6 +123,7 @@ class TestComparators:
         offsets = (normals * x).reshape(60, -1).sum(1) - np.asarray(feedback.con)[:, 0]
         np.testing.assert_allclose(bound[-1], np.min(offsets / steepness), rtol=1e-11)
 
+    @pytest.mark.quick_cases("*-5")
     @pytest.mark.parametrize("dim", [5, 1, 2, 20])
     @pytest.mark.parametrize("conflict, radius", [(0.8, 1.0), (0.99, 4.0), (-0.5, 1.0), (0.1, 0.3)])
     def test_feasible_on_the_ball_in_closed_form(self, dim, conflict, radius):
@@ -161,6 +165,7 @@ class TestComparators:
         assert np.sum(total * feasible) - dual(mu) < 1e-5 * abs(dual(mu))  # so that the bracket says something
         assert answer["feasible_comparator_loss"] > 0.99 * answer["comparator_loss"]  # and the constraint matters
 
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize("dim", DIMS, ids=str)
     def test_before_the_first_round(self, dim):
         environment = make(dim)
@@ -174,6 +179,7 @@ class TestComparators:
 
 
 class TestBatch:
+    @pytest.mark.slow
     def test_vmap_over_every_field_is_the_loop(self):
         rng = np.random.default_rng(0)
         points = jnp.asarray(rng.normal(size=(20, 3)))

@@ -59,6 +59,7 @@ def in_round(told, t):
 
 
 class TestRounds:
+    @pytest.mark.quick_cases("budget")
     @pytest.mark.parametrize("constraint", CONSTRAINTS)
     def test_losses_constraints_and_gradients(self, constraint):
         environment = dataclasses.replace(SMALL, constraint=constraint, order="shuffled")
@@ -96,6 +97,7 @@ class TestRounds:
         np.testing.assert_allclose(dense(told.grad, (5, 7)), loss, atol=1e-13)
         np.testing.assert_allclose(told.con_grad, constraint, atol=1e-13)
 
+    @pytest.mark.slow
     def test_several_queries(self):
         environment, xs = as_arrays(SMALL), jnp.asarray(np.random.default_rng(2).normal(size=(3, 5, 7)))
         state = environment.init(KEY)
@@ -107,6 +109,7 @@ class TestRounds:
             np.testing.assert_array_equal(many.grad.values[k], one.grad.values[0])
         assert outcome.loss == many.loss[1]
 
+    @pytest.mark.slow
     def test_bounds_on_the_gradients(self):
         for constraint in ("figure", "budget"):
             environment = dataclasses.replace(SMALL, constraint=constraint)
@@ -131,6 +134,7 @@ class TestBatches:
         assert sorted(first.ravel()) == sorted(second.ravel()) == everything
         assert not np.array_equal(first, second)
 
+    @pytest.mark.slow
     def test_what_does_not_fill_a_batch_is_left_out_of_a_pass(self):
         environment = dataclasses.replace(SMALL, order="shuffled", batch=6)
         seen = self.entries(environment, 300).reshape(100, 18)
@@ -138,6 +142,7 @@ class TestBatches:
         missing = [sorted(set(np.unique(seen)) - set(row)) for row in seen]
         assert len({tuple(pair) for pair in missing}) > 20  # others each time
 
+    @pytest.mark.slow
     def test_fresh_batches_are_uniform(self):
         """Each of the 20 entries in 4 of 20 rounds: binomial counts over 4000 rounds, within 5 deviations."""
         seen = self.entries(SMALL, 4000)
@@ -162,6 +167,7 @@ class TestBatches:
         assert len(triples) == 60
         assert np.sum((counts - 200.0) ** 2 / 200.0) < 59 + 5 * np.sqrt(2 * 59)
 
+    @pytest.mark.slow
     def test_every_entry_comes_as_soon_as_any_other(self):
         """Which round of five asks for an entry is uniform over passes: 400 of 2000 expected, for 20 entries."""
         environment = dataclasses.replace(SMALL, order="shuffled")
@@ -176,6 +182,7 @@ class TestBatches:
 
 
 class TestConstraints:
+    @pytest.mark.slow
     def test_entries_are_uniform_and_independent(self):
         drawn = play(dataclasses.replace(SMALL, dim=(13, 11)), 2000)[1].con_grad  # 13 is no multiple of 4
         flat = drawn.reshape(2000, -1)
@@ -195,6 +202,7 @@ class TestConstraints:
         ratio = outcome.violation.sum() / np.linalg.norm(xs.reshape(2000, -1), axis=1).sum()
         assert ratio == pytest.approx(1 / np.sqrt(6 * np.pi), rel=0.1)  # 5 deviations of 2000 half-normals are 0.13
 
+    @pytest.mark.slow
     def test_budget_has_a_mean(self):
         normals = play(dataclasses.replace(SMALL, constraint="budget"), 1000)[1].con_grad * np.sqrt(35)
         assert normals.min() > 0.5 and normals.max() < 1.5
@@ -210,6 +218,7 @@ def learner(environment, radius=60.0, **domain):
 
 
 class TestWithOFWTVC:
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize(("dim", "domain"), [((5, 7), {}), ((20, 26), {"exact_below": 1})], ids=str)
     def test_state_by_state_from_common_points(self, dim, domain):
         """Ties in flat directions amplify rounding: each step starts from the recorded state; oracles by value."""
@@ -262,6 +271,7 @@ class TestWithOFWTVC:
         assert worst > (0.9 if domain else 1 - 1e-9)
         assert moved > 1.0
 
+    @pytest.mark.slow
     def test_contract(self):
         algorithm = learner(SMALL)
         for check in (contract.state_shape_is_fixed, contract.trials_do_not_depend_on_the_split):
@@ -273,6 +283,7 @@ class TestWithOFWTVC:
             for learner in make(SMALL, 50, setting.plain_multipliers(labels)).values():
                 contract.state_shape_is_fixed(learner, SMALL)
 
+    @pytest.mark.slow
     def test_it_learns_what_can_be_learned(self):
         environment = MatrixCompletion.stand_in(constraint="none")
         algorithm = OFWTVC.practical(
@@ -283,6 +294,7 @@ class TestWithOFWTVC:
         assert loss[-1] - loss[-2] < 0.5 * (zero[-1] - zero[-2])
 
 
+@pytest.mark.slow
 def test_movielens_size():
     """943 x 1682: every oracle's residual, the value beside an independent one, and the violation's known share."""
     path = Path(os.environ.get("JAXBANDITS_DATA", "nowhere")) / "movielens-100k/u.data"

@@ -43,6 +43,7 @@ def run(name, seed, rounds=40, **fields):
     return environment, other, plays, *out
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", SETS)
 def test_feedback_and_bounds(name):
     environment, other, plays, state, told, charged, _ = run(name, 0, curvature=1.7, slope=1.3)
@@ -72,6 +73,7 @@ def test_feedback_and_bounds(name):
     assert state.rounds == 40
 
 
+@pytest.mark.quick_cases("0.8-ball", "-0.5-ball")
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("conflict", [0.8, -0.5])
 def test_comparators(name, conflict):

@@ -11,6 +11,7 @@ from jaxbandits.contextual import LinearContexts
 from jaxbandits.types import ArmDecision
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0, 2])
 def test_rewards_and_regret(shared, key):
     environment = LinearContexts(n_arms=4, dim=3, shared_dim=shared, noise=noise.Gaussian(spread=0.2))

@@ -71,6 +71,7 @@ def blocks(x):
     return np.kron(np.eye(K), x)
 
 
+@pytest.mark.slow
 def test_a_table_of_all_rewards(rng):
     """Two passes over it, shuffled anew: what is paid, and both regrets."""
     seen, rewards = rng.standard_normal((N, P)), rng.random((N, K))
@@ -93,6 +94,7 @@ def test_a_table_of_all_rewards(rng):
     assert trials.metrics[0] == "regret" and trials.units["regret"] == "reward" and not trials.inadmissible.any()
 
 
+@pytest.mark.slow
 def test_orders_of_rows(key):
     """Independent rows are uniform, given ones are as they stand, a permutation of every pass."""
     rounds = 4000

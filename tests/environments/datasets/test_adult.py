@@ -155,6 +155,7 @@ class TestRealFiles:
         rates = [np.mean(real.labels[rows] > 0) for rows in real.rows()]
         np.testing.assert_allclose(rates, adult.POSITIVE_RATES, rtol=0, atol=6e-8)
 
+    @pytest.mark.slow
     def test_pooled_fit_has_the_card_s_risks(self, real):
         """Newton's method, with a ridge too small to see: the columns are collinear, the risks are not."""
         x, y, w = real.features, real.labels, np.zeros(real.dim)

@@ -225,6 +225,7 @@ def values(loss, features, targets, x):
     return np.log1p(np.exp(-sign * score)), (-sign / (1.0 + np.exp(sign * score)))[:, None] * features
 
 
+@pytest.mark.quick_cases("logistic-given-3")
 @pytest.mark.parametrize(
     ("loss", "order", "dim"),
     [("squared", "shuffled", 3), ("squared", "iid", 20), ("logistic", "given", 3), ("logistic", "shuffled", 20)],
@@ -259,6 +260,7 @@ def test_stream(loss, order, dim, key, rng):
         assert all(len(set(r[:n])) < n for r in rows)  # 60 draws without a repetition have probability 1e-25
 
 
+@pytest.mark.slow
 def test_iid_rows_are_uniform(key):
     features = np.eye(5)
     environment = DataStream.from_arrays(features, np.zeros(5), order="iid")
@@ -280,6 +282,7 @@ def test_best_fit_minimises_the_mean_loss(loss, rng):
     assert mean(x) <= other.fun + 1e-12
 
 
+@pytest.mark.slow
 def test_regret_against_the_best_fit_is_never_negative_for_a_fixed_point(key, rng):
     features, targets = table(rng, 50, 3, "squared")
     environment = DataStream.from_arrays(features, targets)
@@ -325,6 +328,7 @@ def test_the_risk_over_many_rows_takes_each_once(rng, monkeypatch):
     np.testing.assert_allclose(excess, means[0] - means[1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_64_trials_hold_one_table(rng):
     """The compiled program of a round and of a record point: arguments and temporary memory, in tables."""
     environment = as_arrays(DataStream.from_arrays(*table(rng, 50_000, 60, "squared"), order="iid"))

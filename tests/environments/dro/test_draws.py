@@ -9,6 +9,7 @@ from jaxbandits.environments.dro import draws
 from jaxbandits.types import GroupDecision
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("m", [4, 60])
 def test_counts_places_and_lookups(m, rng, key):
     """A fixed list and a traced one give the same; rows that are not drawn count nowhere."""

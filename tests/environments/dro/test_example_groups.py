@@ -29,6 +29,7 @@ def test_the_papers_formulas():
     np.testing.assert_allclose(top, np.where(low, w**2 - 1.96 * w + 0.98, w**2 - 1.6 * w + 0.8), atol=1e-14)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("k", "w", "value"), [(1, 0.5, 0.25), (5, 0.8, 0.16)])
 def test_the_papers_optima(k, w, value):
     np.testing.assert_allclose(EXAMPLE.optimum(k), (w, value), rtol=1e-14)
@@ -54,6 +55,7 @@ def test_optima_of_other_means_by_search(k, rng):
     assert value == pytest.approx(worst.min(), abs=1e-8) and abs(at - w[worst.argmin()]) <= 1e-4
 
 
+@pytest.mark.slow
 def test_samples_have_the_stated_law(key):
     """Coins with the groups' means; gradient 2 (w - z); what is not drawn reads 0 and is not counted."""
     n, group, drawn = 20_000, np.array([0, 1, 15]), jnp.array([True, True, True])
@@ -91,6 +93,7 @@ def test_means_must_fit():
         validate(ExampleGroups(n_groups=1, means=(1.5,)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "w"), [(1, 0.5), (5, 0.8)])
 def test_learners_come_near_the_optimum(k, w):
     """The theorem's steps with D^2 = 1/2, G = 2 on [0, 1]: within 0.1 after 4,000 rounds (0.03 after 40,000)."""

@@ -109,6 +109,7 @@ def test_iid_rows_are_uniform_in_their_group(key):
     assert not outcome.overdrawn.any() and fine.all()
 
 
+@pytest.mark.slow
 def test_held_out_rows_are_never_drawn_and_measure_the_risks(key, rng):
     made = table()
     environment = as_arrays(GroupData.from_table(made, held_out=2))
@@ -147,6 +148,7 @@ def test_a_pass_meets_every_row_once_and_says_when_it_is_over(key):
     np.testing.assert_array_equal(fine, [True, True, True, False, False, False])
 
 
+@pytest.mark.slow
 def test_passes_of_trials_differ_and_are_uniform(key):
     """All 3! orders of the smallest group are met equally often."""
     environment = as_arrays(GroupData.from_table(table(), order="once"))
@@ -156,6 +158,7 @@ def test_passes_of_trials_differ_and_are_uniform(key):
     assert len(counts) == 6 and scipy.stats.chisquare(counts).pvalue > 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 def test_a_run_tells_of_what_it_overdrew():
     """Online(1) draws 40 rows of 17; the summary warns, and rows are counted exactly."""
@@ -174,6 +177,7 @@ def network(params, x, y):
     return jnp.logaddexp(0.0, -y * (jnp.tanh(x @ hidden) @ out))
 
 
+@pytest.mark.slow
 def test_a_network_learns_what_no_line_can():
     """Exclusive or in two groups: the parameters are a pair of arrays."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ from tests import called
 from tests.environments.dro.groups import draw_rows, step
 
 
+@pytest.mark.quick_cases("4")
 @pytest.mark.parametrize("d", [1, 4, 13])
 def test_law_of_the_rows(d, key):
     """Independent standard normals (mean, correlations, Kolmogorov distance) and the stated share of wrong labels."""
@@ -41,6 +42,7 @@ def test_normals_have_tails(key):
     assert np.all((uniforms > 0.0) & (uniforms < 1.0))
 
 
+@pytest.mark.slow
 def test_instances_have_the_angles_of_the_paper(key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=4000, n_groups=5))
     optima = np.asarray(called.init(environment, key).optima)
@@ -59,6 +61,7 @@ def test_label_probabilities_of_the_presets(key):
     assert scipy.stats.kstest((others - 0.85) / 0.1, "uniform").pvalue > 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 15])
 def test_rows_that_are_not_drawn_read_zero(d, key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=d, n_groups=4))
@@ -74,6 +77,7 @@ def test_rows_that_are_not_drawn_read_zero(d, key):
     assert (none.samples, none.loss) == (0.0, 0.0)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("d", [3, 15])
 def test_indices_known_at_trace_time_give_the_same_rows(d, key):
     """`SMD.select` lists every group as a NumPy array, which spares the gather."""

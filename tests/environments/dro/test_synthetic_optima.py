@@ -38,6 +38,7 @@ def instance_of(environment, trials, seed):
     return np.asarray((state.correct - 0.5)[:, None] * state.optima)
 
 
+@pytest.mark.slow
 def test_risks_by_name(short_run):
     _, result = short_run
     trials = result["all"]

@@ -74,6 +74,7 @@ def test_h_equals_quadrature_for_every_norm(s):
     np.testing.assert_allclose(log_cosh.expected_log_cosh_slope(s), slope, rtol=2e-13, atol=1e-15)
 
 
+@pytest.mark.slow_cases("0.85-1.66331-0.505033")
 @pytest.mark.parametrize(
     ("correct", "norm", "risk"),
     [(0.6, 0.327497, 0.680250), (0.85, 1.663310, 0.505033), (0.9, 2.304624, 0.427027), (0.95, 3.647086, 0.312574)],
@@ -96,6 +97,7 @@ def test_two_orthogonal_groups():
     np.testing.assert_allclose(saddle(environment, state)[0], w, atol=5e-7)
 
 
+@pytest.mark.quick_cases("4-3-heterogeneous")
 @pytest.mark.parametrize("preset", [SyntheticGroups.homogeneous, SyntheticGroups.heterogeneous])
 @pytest.mark.parametrize(("d", "m"), [(4, 3), (50, 20)])
 def test_gap_is_zero_at_the_saddle_and_positive_elsewhere(preset, d, m, rng, key):
@@ -124,6 +126,7 @@ def test_least_risk_over_a_ball(rng):
         assert least <= np.min(risks) + 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 15])
 def test_risks_equal_sample_means(d, rng, key):
     """Closed-form risks and their gradients within 4.5 standard errors of what `step` returns."""
@@ -162,6 +165,7 @@ def play(algorithm, environment, keys):
     return jax.vmap(lambda e, s: environment.at_record(e, algorithm.recommend(s))["duality_gap"])(env_states, states)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [Online, SMD])
 def test_gap_falls_with_the_horizon(method, key):
     """At the theorem's steps, to less than 0.6 of itself when the horizon grows sixteenfold."""

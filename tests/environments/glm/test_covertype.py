@@ -172,6 +172,7 @@ class TestBandit:
             spread = np.sqrt(means[k] * (1.0 - means[k]) / len(keys))
             assert abs(np.mean(feedback.reward) - means[k]) < 5.0 * spread + 1e-12
 
+    @pytest.mark.slow
     def test_glb_omd_with_a_shrunk_radius_beats_uniform_play(self):
         """The setting of the experiment with radius factor 0.1, on the stand-in; paired over trials."""
         learners = {
@@ -183,6 +184,7 @@ class TestBandit:
         gap = uniform - glb
         assert gap.mean() > 5.0 * gap.std() / np.sqrt(32) and glb.mean() < 0.5 * uniform.mean()
 
+    @pytest.mark.slow
     def test_clusters_of_your_own_data(self):
         """Another data set, of another width, under its own name."""
         draws = np.random.default_rng(4)

@@ -38,6 +38,7 @@ def decide(env, obs, k):
 
 
 class TestInstance:
+    @pytest.mark.slow_after_first
     @pytest.mark.parametrize("dim", [3, 1, 2, 4, 7])
     def test_arms_are_uniform_in_the_ball(self, dim):
         n = 20_000
@@ -60,6 +61,7 @@ class TestInstance:
         for i in range(3):  # Archimedes: a coordinate of a uniform point of the sphere is uniform
             assert stats.kstest(np.asarray(theta)[:, i], stats.uniform(-2.5, 5.0).cdf).pvalue > 1e-4
 
+    @pytest.mark.quick_cases("2-5-False", "2-5-True")
     @pytest.mark.parametrize(
         ("dim", "n_arms", "fresh"), [(2, 5, False), (2, 5, True), (10, 100, False), (20, 5, False)]
     )
@@ -82,6 +84,7 @@ class TestInstance:
 
 
 class TestRounds:
+    @pytest.mark.quick_cases("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_regret_and_rewards(self, name):
         env = given(name)
@@ -132,6 +135,7 @@ class TestRounds:
         first, second = (called.observe(env, jax.random.key(k), jnp.int32(k), state).arms for k in (0, 1))
         np.testing.assert_array_equal(first, second)
 
+    @pytest.mark.quick_cases("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_kappa_is_at_the_true_parameter_over_the_arms(self, name):
         env = given(name)
@@ -146,6 +150,7 @@ class TestRounds:
         low, high = LINKS[name].slope_bounds(-3.0, 3.0)
         assert 1.0 / high <= float(_kappa(fresh, state, obs)) <= 1.0 / low
 
+    @pytest.mark.slow
     def test_presets(self):
         for env, shape, fresh in (
             (GeneralizedLinear.tv(), (20, 5), True),
@@ -159,6 +164,7 @@ class TestRounds:
             arms = np.asarray(called.observe(env, jax.random.key(1), jnp.int32(0), state).arms)
             assert arms.shape == shape and env.fresh_arms == fresh
 
+    @pytest.mark.slow
     def test_exponential_preset_is_inside_the_domain(self):
         """theta* at distance 1 from the centre; every arm keeps x'theta below -margin over the whole ball."""
         env = as_arrays(GeneralizedLinear.exponential())

@@ -75,6 +75,7 @@ def test_moment_scales_against_other_formulas(index, order):
     np.testing.assert_allclose(Fisk(shape=index).scale(order - 1), fisk_scale(index, order), rtol=1e-7)
 
 
+@pytest.mark.quick_cases("law0", "law1")
 @pytest.mark.parametrize("law", [StudentT(df=5.0), Pareto(shape=6.0), Lomax(shape=6.0), Fisk(shape=6.0), Gaussian()])
 def test_samples_are_centred_and_have_that_scale(law, key):
     x = np.asarray(jax.jit(jax.vmap(law.sample))(jax.random.split(key, 2**20)))
@@ -84,6 +85,7 @@ def test_samples_are_centred_and_have_that_scale(law, key):
     np.testing.assert_allclose((np.abs(x) ** 1.3).mean() ** (1 / 1.3), law.scale(0.3), rtol=0.01)
 
 
+@pytest.mark.quick_cases("StudentT-rv_continuous_frozen", "Pareto-rv_continuous_frozen")
 @pytest.mark.parametrize(
     ("law", "exact"),
     [
@@ -104,11 +106,13 @@ def test_samples_have_the_centred_law(law, exact, key):
         assert abs(hits - level * len(x)) < 5 * np.sqrt(level * len(x))
 
 
+@pytest.mark.slow
 def test_pareto_and_lomax_are_the_same_centred_noise(key):
     draw = jax.vmap(lambda k: (Pareto(shape=1.5).sample(k), Lomax(shape=1.5).sample(k)))
     np.testing.assert_allclose(*draw(jax.random.split(key, 1000)), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_spread_multiplies_and_missing_moments_are_infinite():
     for law in (StudentT, Pareto, Lomax, Fisk, Gaussian):
         np.testing.assert_allclose(law(spread=3.0).scale(0.4), 3.0 * law().scale(0.4), rtol=1e-14)
@@ -131,6 +135,7 @@ def arms_of(state):
     return np.asarray(state.arms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [3, 1, 13])
 def test_drawn_instances_lie_in_the_ball(dim, key):
     for unit_arms in (False, True):
@@ -146,6 +151,7 @@ def test_drawn_instances_lie_in_the_ball(dim, key):
     assert len(np.unique(arms_of(state)[:, 0, 0])) > 1  # trials differ
 
 
+@pytest.mark.slow
 def test_coordinates_are_uniform_before_rescaling(key):
     """Directions of 'max' arms are those of a uniform square: P(|y| < tan(pi/8) |x|) = tan(pi/8)/2."""
     arms = arms_of(states(HeavyTailed(dim=2, n_arms=8), key, 4096)).reshape(-1, 2)
@@ -184,6 +190,7 @@ def test_reward_is_mean_plus_noise_and_regret_uses_means(key):
     assert (np.abs(regret[index == means.argmax()]) < 1e-15).all()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("longest", [1, 128])
 def test_regret_is_against_the_best_available_arm(longest, key, monkeypatch):
     """However the available arms are drawn: one by one, or as a permutation."""
@@ -201,6 +208,7 @@ def test_all_available_needs_no_mask(key):
     assert env.observe(key, T0, env.init(key)).mask is None
 
 
+@pytest.mark.slow
 def test_scale_varies_over_decades(key):
     """log10 a_t is uniform on (0, 1.5), multiplies noise and nu_t alike, and does not depend on the noise."""
     env = HeavyTailed(dim=2, n_arms=4, noise=StudentT(df=1.7), eps=0.69, noise_decades=1.5)
@@ -225,6 +233,7 @@ def test_estimation_error_at_record(key):
     assert env.at_record(state, None) == {}
 
 
+@pytest.mark.slow
 def test_own_noise_law(key):
     @pytree
     class Coin:
@@ -308,6 +317,7 @@ def test_a_given_moment_scale_admits_any_eps():
     validate(HeavyTailed(dim=2, n_arms=5, noise=StudentT(df=1.7), eps=0.99, moment_scale=1.31))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("unit_arms", [False, True])
 def test_arms_and_theta_are_drawn_independently(unit_arms, key):
     env = HeavyTailed(dim=3, n_arms=4, unit_arms=unit_arms)

@@ -55,6 +55,7 @@ def fits(draws, law):
     return st.chisquare(found[positive], expected[positive]).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_instances(instances):
     phi, P, theta = (np.asarray(x) for x in (instances.features, instances.transitions, instances.theta))
     assert (phi.shape, P.shape, theta.shape) == ((2000, 6, 4, 3), (2000, 6, 4, 6), (2000, 4, 3))
@@ -70,6 +71,7 @@ def test_instances(instances):
         assert st.kstest(x, st.beta(0.3, 1.5).cdf).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_the_optimum_is_that_of_the_reference(instances):
     phi, P, theta = (np.asarray(x) for x in (instances.features, instances.transitions, instances.theta))
     for i in range(50):
@@ -93,6 +95,7 @@ def test_regret_is_exact_and_nonnegative(rng):
             np.testing.assert_allclose(episodes(env, plan, keys)[4], 0.0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_trajectories_follow_the_transitions(rng):
     """Visits have the law of the chain under the policy; without noise rewards are the means of the pairs visited."""
     S, H = 5, 3
@@ -114,6 +117,7 @@ def test_trajectories_follow_the_transitions(rng):
     assert fits(states[:, 1] * S + states[:, 2], joint.ravel())
 
 
+@pytest.mark.slow
 def test_noise_is_that_law_at_every_step_and_independent(rng):
     env = LinearMDP(n_states=2, n_actions=2, dim=2, steps=2, noise=StudentT(df=2.1, spread=0.5))
     state, x, rewards, scale, _ = episodes(env, np.zeros((2, 2)), jax.random.split(jax.random.key(6), 40_000))
@@ -128,6 +132,7 @@ def test_noise_is_that_law_at_every_step_and_independent(rng):
     np.testing.assert_allclose(scale, 0.5 * 4.387787, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_estimation_error():
     env = as_arrays(LinearMDP(n_states=2, n_actions=2, dim=2, steps=3, theta=np.ones((3, 2))))
     state = jax.jit(env.init)(jax.random.key(0))

@@ -53,6 +53,7 @@ def test_the_default_system_follows_its_recursion():
     np.testing.assert_allclose(excess, ((np.array([0.5, -1.0]) - mean) ** 2).sum(axis=1), rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("n", "m"), [(3, 2), (1, 1), (5, 9)])
 def test_own_systems(n, m, rng):
     """Up to p = 12 rows are held as a `Vec`, beyond as an array; without noise the state is the reference's."""

@@ -29,6 +29,7 @@ def outcomes(environment, key):
     return jax.vmap(one)(jax.random.split(key, DRAWS))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("n_cells", [8, 1, 2, 64])
 def test_law(n_cells, key):
     """Indicators of one cell and of any cell: means within five standard errors of the closed forms."""
@@ -49,6 +50,7 @@ def test_law(n_cells, key):
     np.testing.assert_array_equal(feedback.grad, np.zeros((DRAWS, 1, 1)))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("n_cells", [2, 8])
 def test_same_law_as_the_gradients_of_the_proposition(n_cells, key):
     """Against whole random fields, whose measures are taken by definition: G = 1, mean 0, sup E and E sup."""
@@ -67,6 +69,7 @@ def test_one_cell_is_always_hit(key):
     np.testing.assert_array_equal(outcome.uniform, 1.0)
 
 
+@pytest.mark.slow
 def test_rounds_and_trials_are_drawn_apart():
     """Through the simulation: the mean over all rounds, and no correlation between the totals of the trials."""
     rounds, seeds, n = 500, 64, 4

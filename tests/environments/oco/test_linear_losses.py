@@ -20,6 +20,7 @@ def draws(key, dim, n=20_000):
     return np.asarray(jax.jit(jax.vmap(lambda k: unit_vector(k, dim)))(keys))
 
 
+@pytest.mark.quick_cases("2")
 @pytest.mark.parametrize("dim", DIMS)
 def test_on_sphere(dim, key):
     """Unit norm exactly; moments of order 1, 2 and 4 within 5 standard errors; all orthants alike."""
@@ -36,6 +37,7 @@ def test_on_sphere(dim, key):
         assert (np.abs(share - 0.5**dim) <= 5.0 * np.sqrt(0.5**dim / n)).all()
 
 
+@pytest.mark.slow
 def test_angle_is_uniform_in_the_plane(key):
     """Kolmogorov-Smirnov at the level 1e-6, and accurate beside both axes."""
     x = draws(key, 2)
@@ -60,6 +62,7 @@ def run(environment, key, points, queries):
     return *jax.tree.map(np.asarray, rows), environment.at_record(state, None)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_one_trial(dim, key, rng):
     horizon, n_queries, radius = 300, 3, 2.5
@@ -111,6 +114,7 @@ def test_regrets_are_against_their_own_comparators():
     assert LinearLosses(dim=2).derive(totals) == {"regret": 3.0, "pseudo_regret": 3.5}
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [5, 1, 2, 20])
 def test_state_keeps_its_types(dim, key):
     environment = as_arrays(LinearLosses(dim=dim))
@@ -142,6 +146,7 @@ def test_ranges():
             validate(wrong)
 
 
+@pytest.mark.slow
 def test_noise_of_low_rank(key):
     """On the first r axes, of the same length; without a rank the draws are those of the whole sphere."""
     low = as_arrays(LinearLosses(dim=4, mean=0.0, noise_scale=0.5, noise_rank=2))

@@ -49,6 +49,7 @@ def centers(sequence, a, horizon, dim):
     return a * rows
 
 
+@pytest.mark.quick_cases("drift-2")
 @pytest.mark.parametrize("dim", [2, 20])
 @pytest.mark.parametrize("sequence", [Alternating(period=5), Drift(turns=0.4, horizon=150)], ids=["flips", "drift"])
 def test_quadratic(dim, sequence, key, rng):
@@ -99,6 +100,7 @@ def test_quadratic(dim, sequence, key, rng):
     assert at_sphere.max() <= environment.lipschitz
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 20])
 def test_pseudo_huber(dim, key, rng):
     horizon, a, s, c = 150, 3.0, 0.4, 1.8
@@ -146,6 +148,7 @@ def noise_of_pseudo_huber(dim, s, rng):
     return (x - xi) / np.sqrt(1.0 + np.sum((x - xi) ** 2, axis=2, keepdims=True))
 
 
+@pytest.mark.slow_cases("*-1", "*-5")
 @pytest.mark.parametrize("dim", [2, 1, 5])
 @pytest.mark.parametrize("s", [0.2, 1.0, 10.0])
 def test_pseudo_huber_noise_is_largest_at_the_centre(dim, s, rng):
@@ -177,6 +180,7 @@ def test_pseudo_huber_variation(rng):
     assert lengths <= environment.cumulative_mean_gradients(12) * (1 + 1e-12)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 20])
 def test_logistic(dim, key, rng):
     horizon, b, s, c = 4000, 2.0, 1.5, 0.7
@@ -214,6 +218,7 @@ def test_logistic_comparator_is_the_minimiser(key, rng):
     np.testing.assert_array_equal(outcome.regret, np.zeros(horizon))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("n_cells", [8, 1, 2, 64])
 def test_cells_of_proposition_a1(n_cells, key):
     draws = 20_000

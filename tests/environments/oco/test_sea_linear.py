@@ -39,6 +39,7 @@ def played(environment, key, rng, horizon, n_queries=2) -> Any:
     return points, queries, begin, *map(np.asarray, rows), outcome, snapshots
 
 
+@pytest.mark.quick_cases("drift-2")
 @pytest.mark.parametrize("dim", [2, 20])
 @pytest.mark.parametrize("kind", ["alternating", "corrupted", "drift", "piecewise"])
 def test_moving_means(kind, dim, key, rng):
@@ -107,6 +108,7 @@ def test_closed_forms_by_hand():
     assert drift.cumulative_variation(2048) == pytest.approx(0.01 * (1 + 2047 * 4 * np.sin(angle / 2) ** 2))
 
 
+@pytest.mark.slow
 def test_a_number_stands_for_a_multiple_of_the_first_axis(key, rng):
     for u in (-2.0, np.array([-2.0, 0.0, 0.0])):
         environment = LinearLosses(dim=3, comparator=u)
@@ -122,6 +124,7 @@ def test_scaling_losses_scales_everything(key, rng):
         np.testing.assert_allclose(100.0 * x, y, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [2, 20])
 def test_random_order(dim, key, rng):
     n, passes, rest = 9, 5, 4
@@ -169,6 +172,7 @@ def orders(key, pool, horizon, trials):
     return jax.vmap(trial)(jax.random.split(key, trials))
 
 
+@pytest.mark.slow
 def test_random_order_is_uniform_and_has_the_stated_variances(key, rng):
     """All n! orders of a pass alike; sigma^2 and Sigma^2 of simulated orders against the closed forms."""
     n, passes, trials = 4, 3, 24_000
@@ -200,6 +204,7 @@ def test_random_order_is_uniform_and_has_the_stated_variances(key, rng):
             assert np.abs(counts - trials / 24).max() <= 5.0 * np.sqrt(trials / 24)
 
 
+@pytest.mark.slow
 def test_random_order_constants(rng):
     """Whole passes: P S^2 (n - H_n) and ||vbar||^2 + (2P - 1)(n - 1)/n S^2; and averaged over the pool."""
     n, passes = 16, 8

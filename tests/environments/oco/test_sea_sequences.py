@@ -58,6 +58,7 @@ def tabulate(sequence, steps, dim):
     return jax.vmap(one)(steps)
 
 
+@pytest.mark.quick_cases("constant-2", "corrupted-2", "drift-2")
 @pytest.mark.parametrize("dim", [2, 20])
 @pytest.mark.parametrize("make", MAKERS)
 def test_rounds_sums_and_paths(make, dim, rng):
@@ -91,6 +92,7 @@ def test_corrupted_rounds_are_those_of_linspace(rng):
         assert np.isin(found[whole] - expected[whole], (0, 1)).all()
 
 
+@pytest.mark.slow
 def test_corrupted_is_exact_where_products_overflow():
     count, horizon = 1_000_003, 16_000_000  # 1.6e13, far beyond int32
     sequence = as_arrays(IsolatedFlips(count=count, horizon=horizon))

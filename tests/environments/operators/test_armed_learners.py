@@ -51,6 +51,9 @@ TOGETHER = (
 )
 
 
+@pytest.mark.slow_cases(
+    "armed/bayes_ucb", "armed/catoni_ucb", "explore/kl_lucb", "explore/track_and_stop", "explore/top_two_thompson"
+)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_round_can_be_traced(name):
     """The state after a round has the shapes and types of the one before."""
@@ -67,6 +70,7 @@ def test_a_round_can_be_traced(name):
             assert (old.shape, old.dtype) == (new.shape, new.dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_a_run_is_sound(name, kind):
     learner = ALGORITHMS[name].example

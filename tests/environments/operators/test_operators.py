@@ -141,6 +141,7 @@ def own_draws(draw, depth=0):
     return [np.asarray(drawn(instance.step_keys)) for instance in instances()]
 
 
+@pytest.mark.slow
 def test_delay(plain):
     """The learner is told of round t - D, with the arm that was played then; regret is charged at once."""
     rounds = 7
@@ -251,6 +252,7 @@ def test_sweep_files_and_overrides(tmp_path):
     assert environment.rounds == 3 and environment.environment.environment.eps == 0.5
 
 
+@pytest.mark.slow
 def test_noise():
     """Instance and noise of before, and independent draws besides, which regret does not contain."""
     law = noise.StudentT(df=3.0, spread=2.0)
@@ -259,6 +261,7 @@ def test_noise():
     agree(with_noise(with_noise(INSIDE, law), law), references)
 
 
+@pytest.mark.slow
 def test_corruption():
     """Flipped signs in some of the first 25 rounds: regret by the true means, and the amount recorded."""
     environment = with_corruption(INSIDE, rounds=25, rate=0.4, factor=-1.0, shift=0.25)
@@ -301,6 +304,7 @@ def jumped(period):
     ]
 
 
+@pytest.mark.slow
 def test_drift():
     """Rewards and regret are those of the parameter of the round: the best arm changes."""
     paths = walked(0.5)
@@ -310,6 +314,7 @@ def test_drift():
     assert any(len(set(ks)) > 1 for ks in best)
 
 
+@pytest.mark.slow
 def test_laws_of_drift():
     laws = (PiecewiseDrift(period=13), Given(path=PATH))
 
@@ -331,6 +336,7 @@ def test_laws_of_drift():
     np.testing.assert_array_equal(given, [PATH[np.minimum(np.arange(T), 24)]] * SEEDS)
 
 
+@pytest.mark.slow
 def test_the_estimation_error_is_about_the_parameter_of_the_last_round():
     environment = with_drift(with_noise(INSIDE, noise.Gaussian(spread=0.1)), Given(path=PATH))
     state = called.init(environment, jax.random.key(0))
@@ -365,6 +371,7 @@ def test_specifications_read_back():
         assert to_spec(from_spec(written, data)) == written
 
 
+@pytest.mark.slow
 def test_trials_do_not_depend_on_how_rounds_are_cut():
     """What waits is part of the state: calls of one round, a checkpoint, other seeds beside it."""
     contract.trials_do_not_depend_on_the_split(OFUL(dim=2), with_delay(INSIDE, 5))
@@ -396,6 +403,7 @@ def test_what_is_not_supported_is_refused_in_one_line():
     refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
 
 
+@pytest.mark.slow
 def test_every_bandit_learner_waits_unchanged_or_is_refused_in_one_line():
     """Nothing runs: a round of each is traced."""
     refused_ones = set()
