@@ -46,6 +46,7 @@ FAST_COMPILE = (
 hypothesis.settings.register_profile("jaxbandits", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("jaxbandits")
 
+
 def pytest_configure(config: pytest.Config) -> None:
     """Choose precision and optimisation before any test module is imported."""
     paths = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]

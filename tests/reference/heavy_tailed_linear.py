@@ -108,17 +108,6 @@ def replay(learner, X, r, nu):
     return learner.trace()
 
 
-def closed_loop(learner, arms, mask, theta_star, noise, nu):
-    """Plays argmax of the score over the available arms of every round; the first index wins ties."""
-    played = []
-    for t in range(len(noise)):
-        k = int(np.argmax(np.where(mask[t], learner.scores(arms[t]), -np.inf)))
-        played.append(k)
-        x = arms[t, k]
-        learner.update(x, x @ theta_star + noise[t], nu[t])
-    return np.array(played), learner.trace()
-
-
 def instance(rng, T, K, d, law="student", fixed=False, decades=0.0, available=None):
     """A recorded instance: arms [T, K, d], mask [T, K], theta*, noise [T], nu [T] (nu at eps = 0.99 or 0.49)."""
     arms = rng.uniform(-1, 1, (1 if fixed else T, K, d))

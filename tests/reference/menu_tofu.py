@@ -112,13 +112,3 @@ def replay(learner, X, r, hints=None):
     for t in range(len(r)):
         learner.update(X[t], r[t], None if hints is None else hints[t])
     return learner.trace()
-
-
-def closed_loop(learner, arms, mask, theta_star, noise, hints=None):
-    """Plays argmax of the score over the available arms of every round; the first index wins ties."""
-    played = []
-    for t in range(len(noise)):
-        k = int(np.argmax(np.where(mask[t], learner.scores(arms[t]), -np.inf)))
-        played.append(k)
-        learner.update(arms[t, k], arms[t, k] @ theta_star + noise[t], None if hints is None else hints[t])
-    return np.array(played), learner.trace()

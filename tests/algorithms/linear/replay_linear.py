@@ -11,12 +11,6 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 KEY = jax.random.key(0)
 
 
-def estimate(alg, t, state):
-    """The estimate alone."""
-    del t
-    return alg.recommend(state)
-
-
 def estimate_and_inverse(alg, t, state):
     """The estimate and V^{-1} of a learner that has a regression inside."""
     del t
@@ -26,12 +20,6 @@ def estimate_and_inverse(alg, t, state):
 def estimate_radius_and_inverse(alg, t, state):
     """The estimate, the radius of the next round and V^{-1}."""
     return alg.recommend(state), alg.radius(t + 1, state), inverse_factors.to_dense(state.inverse)
-
-
-def estimate_and_held(alg, t, state):
-    """The estimate and the arm that is held."""
-    del t
-    return alg.recommend(state), state.epoch_arm
 
 
 @functools.partial(jax.jit, static_argnames="seen")
@@ -46,9 +34,9 @@ def replay(alg, xs, rewards, seen):
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 
 
-@functools.partial(jax.jit, static_argnames="seen")
-def closed_loop(alg, arms, mask, theta_star, noise, seen=estimate):
-    """The arms played, `[T]` indices, and `seen(alg, t, state)` after every round."""
+@jax.jit
+def closed_loop(alg, arms, mask, theta_star, noise):
+    """Return the arms played, `[T]` indices, and the estimates after every round."""
 
     def play(state, row):
         t, arms, mask, noise = row
@@ -56,6 +44,6 @@ def closed_loop(alg, arms, mask, theta_star, noise, seen=estimate):
         decision = alg.select(KEY, t, state, obs)
         reward = decision.x @ theta_star + noise
         state = alg.update(KEY, t, state, obs, decision, Reward(reward))
-        return state, (decision.index, seen(alg, t, state))
+        return state, (decision.index, alg.recommend(state))
 
     return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]

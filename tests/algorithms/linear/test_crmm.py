@@ -69,24 +69,6 @@ def test_estimates_match_the_reference(dim, reps, mode, rng):
         assert (norms <= 0.2 * (1 + 1e-12)).all() and (norms > 0.2 * (1 - 1e-12)).any()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["ons", "ls"])
-@pytest.mark.parametrize("law", ["student", "gauss", "fisk"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
-def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
-    """Fixed arms under changing masks: the same arms are played, the same estimates reached."""
-    T, eps = 250, 0.49 if law == "fisk" else 0.99
-    arms, mask, theta, noise, nu = instance(rng, T, n_arms, dim, law, fixed=True, available=3 if n_arms == 5 else 30)
-    nu = nu[0] / 10
-    alg = CRMM.practical(dim=dim, horizon=T, eps=eps, noise_scale=nu, mode=mode, reps=7, beta_scale=3e-2)
-    learner = reference.Crmm(dim, T, eps, v=nu ** (1 + eps), reps=7, mode=mode, lam=float(dim), beta_scale=3e-2)
-    played, want = reference.closed_loop(learner, arms, mask, theta, noise)
-    index, estimate = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
-    np.testing.assert_array_equal(index, played)
-    np.testing.assert_allclose(estimate, want, atol=1e-9)
-    assert any(len(set(played[i : i + 7])) > 1 for i in range(0, T, 7))  # the held arm was away at times
-
-
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize("dim", [3, 20])
 def test_arm_sets_that_change_altogether(dim, rng):

@@ -12,9 +12,8 @@ from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
 from tests import called
 from tests.algorithms.linear import replay_linear
-from tests.algorithms.linear.replay_linear import KEY, closed_loop
+from tests.algorithms.linear.replay_linear import KEY
 from tests.reference import crtm_crmm as reference
-from tests.reference.heavy_tailed_linear import instance
 
 # The recorded trace: T = 100, eps = 0.5, u = 2.
 X = np.array([[0.6, 0.8], [1, 0], [-0.28, 0.96], [0.6, 0.8], [0.8, -0.6]])
@@ -64,23 +63,6 @@ def test_estimates_match_the_reference(dim, mode, rng):
     if mode == "ons":
         norms = np.linalg.norm(theta, axis=1)
         assert (norms <= 0.1 * (1 + 1e-12)).all() and (norms > 0.1 * (1 - 1e-12)).sum() > 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["ons", "ls"])
-@pytest.mark.parametrize("law", ["student", "gauss", "pareto"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
-def test_closed_loop_matches_the_reference(dim, n_arms, law, mode, rng):
-    """Changing arm sets under changing masks: the same arms are played, the same estimates reached."""
-    T, eps = 250, 0.49 if law == "pareto" else 0.99
-    arms, mask, theta, noise, nu = instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
-    nu = nu[0] / 10
-    alg = CRTM(dim=dim, horizon=T, eps=eps, noise_scale=nu, mode=mode, ridge=float(dim), beta_scale=3e-3)
-    learner = reference.Crtm(dim, T, eps, u=(nu + 1.0) ** (1 + eps), mode=mode, lam=float(dim), beta_scale=3e-3)
-    played, want = reference.closed_loop(learner, arms, mask, theta, noise)
-    index, estimate = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
-    np.testing.assert_array_equal(index, played)
-    np.testing.assert_allclose(estimate, want, atol=1e-9)
 
 
 @pytest.mark.slow_after_first

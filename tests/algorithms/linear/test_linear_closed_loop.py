@@ -2,7 +2,8 @@
 
 Dimensions, arm counts, noise laws with scales that vary over a decade, arm sets that stay, change, or lose members.
 The learner plays; the loop is fed what was played, and has to rate it best up to 1e-9 in every round: where the two
-best arms are further apart than that, both choose the same one. Estimates have to agree to 1e-11 throughout.
+best arms are further apart than that, both choose the same one. Estimates have to agree to 1e-11 throughout; inverse
+matrices, radii and held arms, where a learner has them, to 1e-9.
 """
 
 import jax
@@ -18,20 +19,21 @@ from jaxbandits.algorithms.linear.menu import MENU
 from jaxbandits.algorithms.linear.oful import OFUL
 from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.base.pytree import as_arrays
+from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmObs, ScaledReward, narrow
 from tests.reference import crtm_crmm, heavy_oful, menu_tofu
 from tests.reference import heavy_tailed_linear as reference
 
 KEY = jax.random.key(0)
 ROUNDS, REPS, TIE, CLOSE = 100, 4, 1e-9, 1e-11
-LAWS = ("student", "gauss", "pareto", "lomax", "fisk")
-ARM_SETS = ("fixed", "changing", "masked")
+LAWS = ("student", "gauss", "pareto", "lomax", "fisk", "none")
+ARM_SETS = ("fixed", "changing", "fixed masked", "changing masked")
 
 
 def learner_and_loop(name, dim, eps, nu):
     """Both sides of one learner: its practical preset, with bonuses raised where it would not explore in these rounds.
 
-    `nu` stands for the noise scale where that is not told.
+    `nu` is the noise scale of learners that do not receive it with the reward.
     """
     options, d, T = {"dim": dim, "horizon": ROUNDS, "eps": eps}, float(dim), ROUNDS
     moment = (nu + 1.0) ** (1 + eps)  # of the rewards: Minkowski
@@ -63,9 +65,29 @@ def learner_and_loop(name, dim, eps, nu):
 LEARNERS = ("HvtUCB", "OFUL", "HeavyOFUL", "CRTM/ons", "CRTM/ls", "CRMM/ons", "CRMM/ls", "MENU", "TOFU")
 
 
+def further(alg, state):
+    """Return what a learner computes besides its estimate: V^{-1}, the radius, or the held arm."""
+    if isinstance(alg, HvtUCB | HeavyOFUL):
+        return inverse_factors.to_dense(state.inverse)
+    if isinstance(alg, OFUL):
+        return alg.radius(jnp.int32(0), state)
+    return state.epoch_arm if isinstance(alg, MENU) else ()
+
+
+def assert_further(loop, value):
+    """Assert that a round's `further` is what the loop computes."""
+    if isinstance(loop, reference.Hvt | heavy_oful.HeavyOful):
+        matrix = loop.V if isinstance(loop, reference.Hvt) else loop.H
+        np.testing.assert_allclose(value @ matrix, np.eye(len(matrix)), atol=1e-9)
+    elif isinstance(loop, reference.Oful):
+        np.testing.assert_allclose(value, loop.radius, rtol=1e-11)
+    elif isinstance(loop, menu_tofu.Menu):
+        np.testing.assert_array_equal(value, loop.held)
+
+
 @jax.jit
 def play(alg, arms, mask, theta_star, noise, moments):
-    """Plays a recorded instance; the arms played and the estimates after every round."""
+    """Play a recorded instance: the arms played, and the estimates and `further` after every round."""
 
     def one_round(state, row):
         t, arms, mask, noise, moment = row
@@ -73,35 +95,43 @@ def play(alg, arms, mask, theta_star, noise, moments):
         decision = alg.select(KEY, t, state, obs)
         reward = decision.x @ theta_star + noise
         state = alg.update(KEY, t, state, obs, decision, narrow(ScaledReward(reward, moment), alg.feedback))
-        return state, (decision.index, alg.recommend(state))
+        return state, (decision.index, alg.recommend(state), further(alg, state))
 
     rows = (jnp.arange(ROUNDS, dtype=jnp.int32), arms, mask, noise, moments)
     return jax.lax.scan(one_round, alg.init(KEY), rows)[1]
 
 
 def compare(name, dim, n_arms, law, arm_set, rng):
-    """The largest deviation of the estimates, relative where they exceed one; asserts on the arms played."""
-    eps = 0.99 if law in ("student", "gauss") else 0.49
-    arms, mask, star, noise, told = reference.instance(
-        rng, ROUNDS, n_arms, dim, law, fixed=arm_set != "changing", decades=1.0,
-        available=max(2, 3 * n_arms // 5) if arm_set == "masked" else None,
+    """Return the largest deviation of the estimates, relative where they exceed one; assert all else."""
+    eps = 0.99 if law in ("student", "gauss", "none") else 0.49
+    arms, mask, star, noise, scales = reference.instance(
+        rng, ROUNDS, n_arms, dim, law, fixed=arm_set.startswith("fixed"), decades=1.0,
+        available=max(2, 3 * n_arms // 5) if "masked" in arm_set else None,
     )  # fmt: skip
-    told = told / (5 if eps > 0.5 else 100)  # too small: samples are clipped and dropped, estimates projected
-    alg, loop = learner_and_loop(name, dim, eps, float(told.min()))
-    played, estimates = map(np.asarray, play(as_arrays(alg), *map(jnp.asarray, (arms, mask, star, noise, told))))
-    worst = 0.0
+    scales = scales / (5 if eps > 0.5 else 100)  # too small: samples are clipped and dropped, estimates projected
+    nu = 1.0 if law == "none" else float(scales.min())  # a noise scale of zero leaves no bonus
+    alg, loop = learner_and_loop(name, dim, eps, nu)
+    data = map(jnp.asarray, (arms, mask, star, noise, scales))
+    played, estimates, others = jax.tree.map(np.asarray, play(as_arrays(alg), *data))
+    worst, stand_ins = 0.0, 0
     for t, k in enumerate(played):
         scores = np.where(mask[t], loop.scores(arms[t]), -np.inf)
         assert mask[t, k] and scores.max() - scores[k] <= TIE * max(1.0, abs(scores.max())), (t, k, scores.argmax())
         sample = arms[t, k], arms[t, k] @ star + noise[t]
         if isinstance(loop, (reference.Hvt, reference.Oful, heavy_oful.HeavyOful)):
-            loop.update(*sample, told[t])
+            loop.update(*sample, scales[t])
         elif isinstance(loop, menu_tofu.Menu):
             loop.update(*sample, hint=estimates[t])  # which of several equally central estimates
         else:
             loop.update(*sample)
         want = loop.fit.theta if isinstance(loop, (crtm_crmm.Crtm, crtm_crmm.Crmm)) else loop.theta
         worst = max(worst, np.abs(estimates[t] - want).max() / max(1.0, np.abs(want).max()))
+        assert_further(loop, others[t] if len(others) else ())
+        stand_ins += getattr(loop, "held", None) is not None and (sample[0] != loop.held).any()
+    if arm_set == "fixed masked" and name.startswith(("CRMM", "MENU")):
+        assert 0 < stand_ins < ROUNDS  # the held arm is away at times, and another one is played
+    if name == "HeavyOFUL" and law == "student" and n_arms == 5:
+        assert np.mean([row["clipped"] for row in loop.rows]) > 0.02
     # Of arms that stay, the first one played may be liked best to the end.
     assert len(set(played)) > 1 or arm_set == "fixed"
     return worst

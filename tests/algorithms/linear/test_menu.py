@@ -48,24 +48,6 @@ def test_estimate_and_radius_match_the_reference(dim, reps, rng):
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
-def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
-    """Fixed arms of which a random subset is available, so that the held arm is often missing."""
-    T = 260
-    arms, mask, theta, noise, _ = instance(rng, T, n_arms, dim, law, fixed=True, available=3 if n_arms == 5 else 30)
-    alg = MENU.practical(dim=dim, horizon=T, eps=0.8, reps=7, noise_scale=1.3, beta_scale=3e-2)
-    learner = reference.Menu(dim, 7, 0.8, nu=1.3, lam=float(dim), beta_scale=3e-2)
-    data = map(jnp.asarray, (arms, mask, theta, noise))
-    index, (estimate, held) = closed_loop(as_arrays(alg), *data, seen=replay_linear.estimate_and_held)
-    played, want = reference.closed_loop(learner, arms, mask, theta, noise, hints=estimate)
-    np.testing.assert_array_equal(index, played)
-    np.testing.assert_allclose(estimate, want["theta"], rtol=1e-9, atol=1e-9)
-    np.testing.assert_array_equal(held, want["held"])
-    assert 0 < (arms[np.arange(T), played] != want["held"]).any(axis=1).sum() < T  # the rule for missing arms ran
-
-
 def test_an_available_arm_is_held_for_a_whole_epoch(rng):
     T, reps = 60, 6
     arms, mask, theta, noise, _ = instance(rng, T, 8, 3, fixed=True)

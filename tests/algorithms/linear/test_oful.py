@@ -30,19 +30,6 @@ def replay(alg, xs, rewards):
     return jax.lax.scan(sample, alg.init(KEY), (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards))[1]
 
 
-@jax.jit
-def closed_loop(alg, arms, mask, theta_star, noise):
-    def play(state, row):
-        t, arms, mask, noise = row
-        obs = ArmObs(arms, mask)
-        decision = alg.select(KEY, t, state, obs)
-        reward = decision.x @ theta_star + noise
-        state = alg.update(KEY, t, state, obs, decision, Reward(reward))
-        return state, (decision.index, alg.recommend(state), alg.radius(jnp.int32(0), state))
-
-    return jax.lax.scan(play, alg.init(KEY), (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise))[1]
-
-
 def test_golden_trace():
     theta, radius, inverse = replay(as_arrays(OFUL.theory(dim=2, horizon=100)), jnp.asarray(X), jnp.asarray(R))
     np.testing.assert_allclose(theta[-1], [-8.930096626010, 16.644606367812], rtol=1e-12)
@@ -60,21 +47,6 @@ def test_estimate_and_radius_match_the_reference(dim, rng):
     np.testing.assert_allclose(theta, want["theta"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(radius, want["radius"], rtol=1e-11)
     np.testing.assert_allclose(inverse, np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(5, 50), (2, 5), (2, 50), (8, 50)])
-def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
-    T = 250
-    arms, mask, theta, noise, nu = reference.instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
-    alg = OFUL.theory(dim=dim, horizon=T, noise_scale=1.31, beta_scale=0.3)
-    learner = reference.Oful(dim, R=1.31, delta=1 / (8 * T), beta_scale=0.3)
-    played, want = reference.closed_loop(learner, arms, mask, theta, noise, nu)
-    index, estimate, radius = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
-    np.testing.assert_array_equal(index, played)
-    np.testing.assert_allclose(estimate, want["theta"], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(radius, want["radius"], rtol=1e-11)
 
 
 def test_masked_arms_are_not_played(rng):

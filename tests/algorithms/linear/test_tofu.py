@@ -10,7 +10,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
 from tests.algorithms.linear import replay_linear
-from tests.algorithms.linear.replay_linear import KEY, closed_loop
+from tests.algorithms.linear.replay_linear import KEY
 from tests.reference import menu_tofu as reference
 from tests.reference.heavy_tailed_linear import instance
 
@@ -45,20 +45,6 @@ def test_estimate_and_radius_match_the_reference(dim, law, rng):
     np.testing.assert_allclose(got[0], want["theta"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(got[1], want["radius"], rtol=1e-12)
     np.testing.assert_allclose(got[2], np.linalg.inv(want["V"]), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("law", ["gauss", "student", "pareto"])
-@pytest.mark.parametrize(("dim", "n_arms"), [(3, 5), (2, 5), (2, 50), (5, 50), (8, 50)])
-def test_closed_loop_matches_the_reference(dim, n_arms, law, rng):
-    T = 200
-    arms, mask, theta, noise, _ = instance(rng, T, n_arms, dim, law, available=3 if n_arms == 5 else 30)
-    alg = TOFU.theory(dim=dim, horizon=T, eps=0.8, noise_scale=1.3, ridge=float(dim), beta_scale=3e-2)
-    learner = reference.Tofu(dim, T, 0.8, 2.3**1.8, lam=float(dim), beta_scale=3e-2)
-    played, want = reference.closed_loop(learner, arms, mask, theta, noise)
-    index, estimate = closed_loop(as_arrays(alg), *map(jnp.asarray, (arms, mask, theta, noise)))
-    np.testing.assert_array_equal(index, played)
-    np.testing.assert_allclose(estimate, want["theta"], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.slow_after_first
