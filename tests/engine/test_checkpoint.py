@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import filelock
@@ -23,6 +22,7 @@ from jaxbandits.linear import HeavyTailed, HvtUCB
 from jaxbandits.programs.compilation import RateEstimator
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, Meter, compare, simulate, sweep
+from tests.polling import wait_until
 from tests.toys import Noisy, Shrink, Slow
 
 ROOT = Path(__file__).parents[2]
@@ -54,10 +54,11 @@ def test_sigkill_and_resume_end_bit_for_bit_as_the_uninterrupted_run(tmp_path):
     kills = 0
     for batches_before_kill in (1, 2, 3):  # once in the first batch, once in each later one
         process = _launch(directory, out)
-        deadline = time.monotonic() + 60
-        while process.poll() is None and len(list(directory.glob("batch-*.npz"))) < batches_before_kill:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        wait_until(
+            lambda process=process, n=batches_before_kill: (
+                process.poll() is not None or len(list(directory.glob("batch-*.npz"))) >= n
+            )
+        )
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
             kills += 1

@@ -16,6 +16,7 @@ import pytest
 from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.run import run_sweep
+from tests.polling import wait_until
 from tests.sweeps import played
 from tests.sweeps.test_run import contents
 
@@ -100,9 +101,7 @@ def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_pa
         instant = int(rng.integers(1, 16)) if kills > 2 and count % 2 else 0
         process, seen = player.begin(str(directory), horizon, save_every, instant), _times(directory)
         if not instant:
-            limit = time.perf_counter() + 60.0
-            while _times(directory) == seen and time.perf_counter() < limit:
-                time.sleep(0.01)  # until it has computed something
+            wait_until(lambda directory=directory, seen=seen: _times(directory) != seen)  # it has computed something
             time.sleep(rng.uniform(0.0, patience))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)

@@ -7,7 +7,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from jaxbandits import cli
 from jaxbandits.sweeps import submit as submit_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.submit import ShardJob
+from tests.polling import wait_until
 from tests.sweeps.made import FILE
 from tests.sweeps.test_run import contents
 
@@ -127,13 +127,6 @@ def _task(job):
     return task
 
 
-def _when(happened, patience=240.0):
-    end = time.monotonic() + patience
-    while not happened():
-        assert time.monotonic() < end, "it does not happen"
-        time.sleep(0.005)
-
-
 @pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for the process below submitit's in /proc")
@@ -157,13 +150,13 @@ def test_killed_and_preempted_jobs_go_on(tmp_path, monkeypatch):
         return len(contents(out))
 
     (job,) = queue(1)
-    _when(lambda: done() >= 2)
+    wait_until(lambda: done() >= 2)
     os.kill(_task(job), signal.SIGKILL)
     job.wait()
     assert 2 <= done() < 12 and not job.paths.result_pickle.exists()
 
     jobs, before = queue(2), done()
-    _when(lambda: done() > before or any(job.done() for job in jobs))
+    wait_until(lambda: done() > before or any(job.done() for job in jobs))
     interrupted = next(job for job in jobs if not job.done())
     first = _task(interrupted)
     os.kill(first, signal.SIGUSR2)

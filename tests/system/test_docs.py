@@ -40,7 +40,7 @@ def elsewhere(tmp_path, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
-@pytest.mark.quick_cases("data.md", "index.md", "guarded.md", "performance.md")
+@pytest.mark.quick_cases("data.md", "index.md", "performance.md")  # guarded.md: in test_second_process
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
 def test_python_blocks_run(page, elsewhere):
     execute(page, slow=False)

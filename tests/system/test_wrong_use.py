@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -169,23 +168,23 @@ def test_output_that_cannot_be_written(command, where):
 
 
 _COMPILES = """
-import os, signal, threading, time
+import os, signal, threading
 from jaxbandits import simulate
 from jaxbandits.engine import driver
 from tests.toys import Noisy, Shrink
 
-begun = time.perf_counter()
+ended = threading.Event()
 
 def compile_long(*arguments):
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    time.sleep(8.0)
-    raise AssertionError
+    threading.Event().wait(30.0)
+    ended.set()
 
 driver.compile_job = compile_long
 try:
     simulate(Shrink(), Noisy(), 10, 2, progress=False)
 except KeyboardInterrupt:
-    assert time.perf_counter() - begun < 6.0
+    assert not ended.is_set()
     os._exit(7)
 """
 
@@ -196,12 +195,11 @@ def test_an_interrupt_while_programs_are_compiled_is_answered_at_once():
 
 
 def test_a_command_that_is_interrupted_ends_at_once():
-    """`process` does not wait for threads that compile."""
+    """`process` does not wait for threads that compile: this one never ends."""
     code = (
-        "import sys, threading, time\nfrom jaxbandits import cli\n"
-        "threading.Thread(target=time.sleep, args=(30,)).start()\n"
+        "import sys, threading\nfrom jaxbandits import cli\n"
+        "threading.Thread(target=threading.Event().wait).start()\n"
         "cli.main = lambda: 130\nsys.exit(cli.process())"
     )
-    begin = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60)
-    assert done.returncode == 128 + signal.SIGINT and time.perf_counter() - begin < 20.0
+    assert done.returncode == 128 + signal.SIGINT
