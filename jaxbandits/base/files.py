@@ -186,7 +186,7 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False)
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, array in arrays.items():
             with archive.open(_member(name + ".npy", method), "w", force_zip64=True) as member:
-                hashed = _Hashed(member)
+                hashed = _HashingFile(member)
                 np.lib.format.write_array(hashed, np.asanyarray(array), allow_pickle=False)
             checksums[name] = hashed.hexdigest()
         archive.writestr(_member(_CHECKSUMS, method), json.dumps(checksums))
@@ -198,7 +198,7 @@ class NpzFile:
 
     def __init__(self, archive: zipfile.ZipFile):
         self._archive = archive
-        self._checksums: dict[str, str] = json.loads(self._bounded(_CHECKSUMS))
+        self._checksums: dict[str, str] = json.loads(self._read_member(_CHECKSUMS))
         if sorted(archive.namelist()) != sorted([_CHECKSUMS, *(name + ".npy" for name in self._checksums)]):
             raise ValueError
         self.outlines = {name: self._outline(name + ".npy") for name in self._checksums}
@@ -233,10 +233,10 @@ class NpzFile:
 
     def read_text(self, name: str) -> bytes:
         """Read an array of bytes of at most `LONGEST_TEXT`."""
-        self._bounded(name + ".npy")
+        self._read_member(name + ".npy")
         return self.read(name).tobytes()
 
-    def _bounded(self, member: str) -> bytes:
+    def _read_member(self, member: str) -> bytes:
         if self._archive.getinfo(member).file_size > LONGEST_TEXT:
             raise ValueError(f"more than {LONGEST_TEXT} bytes of text")
         return self._archive.read(member)
@@ -297,7 +297,7 @@ def read_json(path: Path) -> Any:
         return file["content"]
 
 
-class _Hashed:
+class _HashingFile:
     """File whose content is hashed as it is written."""
 
     def __init__(self, file: IO[bytes]):

@@ -182,7 +182,7 @@ def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, 
             raise InputError(f'{where}.float: must be "inf", "-inf" or "nan", got {format_value(content)}')
         return _NOT_FINITE[content]
     if tag == "function":
-        return _named(content, names, where, "function")
+        return _find_name(content, names, where, "function")
     if tag == "tuple" and isinstance(content, list):
         return tuple(inner(item, where=f"{where}[{i}]") for i, item in enumerate(content))
     if tag == "dict" and isinstance(content, dict):
@@ -193,7 +193,7 @@ def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, 
 
 
 def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) -> Any:
-    cls = _named(value["type"], names, where, "type")
+    cls = _find_name(value["type"], names, where, "type")
     if not isinstance(cls, type):
         raise InputError(f"{where}.type: {value['type']!r} is a function, not a type")
     parameters = inspect.signature(cls).parameters
@@ -211,7 +211,7 @@ def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) ->
         raise InputError(f"{where}: {_first_line(error)}") from None
 
 
-def _named(name: Any, names: Names, where: str, kind: str) -> Any:
+def _find_name(name: Any, names: Names, where: str, kind: str) -> Any:
     if isinstance(name, str) and name in names:
         return names[name]
     if isinstance(name, str) and ":" in name:

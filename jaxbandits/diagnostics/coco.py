@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.coco.frank_wolfe import Curved, Epochs
+from jaxbandits.algorithms.coco.frank_wolfe import Epochs, QuadraticIterate
 from jaxbandits.base.errors import InputError
 from jaxbandits.domains import points
 from jaxbandits.domains.nuclear import WarmStart
@@ -50,7 +50,7 @@ def oracle_residual(played: Any) -> jax.Array:
     return found[0] if found else jnp.zeros(())
 
 
-class Followed(NamedTuple):
+class FollowedQuadratic(NamedTuple):
     """`F = kappa ||x - middle||^2 + const`, of which the learner took a Frank-Wolfe step in this round."""
 
     kappa: jax.Array  # []
@@ -65,7 +65,7 @@ class Followed(NamedTuple):
         return points.scale(points.subtract(x, self.middle), 2.0 * self.kappa)
 
 
-def followed(played: Any) -> Followed:
+def followed_quadratic(played: Any) -> FollowedQuadratic:
     """Return F_t of the round, with the gradient of the round in it.
 
     Raises:
@@ -74,10 +74,10 @@ def followed(played: Any) -> Followed:
     run = getattr(played.next_state, "run", None)
     if isinstance(run, Epochs):
         half = 0.5 * run.eta_level / run.level
-        return Followed(jnp.ones(()), points.add_scaled(run.anchor, -half, run.grad_sum))
-    if isinstance(run, Curved):
+        return FollowedQuadratic(jnp.ones(()), points.add_scaled(run.anchor, -half, run.grad_sum))
+    if isinstance(run, QuadraticIterate):
         weight = played.algorithm.curvature * (played.t + 1)
-        return Followed(0.5 * weight, points.scale(run.lin, -1.0 / weight))
+        return FollowedQuadratic(0.5 * weight, points.scale(run.lin, -1.0 / weight))
     raise InputError(f"{type(played.algorithm).__name__} follows no quadratic by single Frank-Wolfe steps")
 
 
@@ -90,7 +90,7 @@ def lemma_4(played: Any) -> jax.Array:
     if not isinstance(run, Epochs):
         return jnp.zeros(())
     domain, age = played.algorithm.domain, (played.t + 2 - run.start).astype(run.eta_level.dtype)
-    return followed(played).excess(domain, run.last.x) * jnp.sqrt(age) / (4.0 * domain.diameter**2)
+    return followed_quadratic(played).excess(domain, run.last.x) * jnp.sqrt(age) / (4.0 * domain.diameter**2)
 
 
 def gap_excess(played: Any) -> jax.Array:
@@ -98,7 +98,7 @@ def gap_excess(played: Any) -> jax.Array:
 
     It is positive where the gap certifies too much.
     """
-    f, domain = followed(played), played.algorithm.domain
+    f, domain = followed_quadratic(played), played.algorithm.domain
     excess = f.excess(domain, played.state.run.last.x) - played.next_state.run.last.gap
     return excess / (f.kappa * domain.diameter**2)
 
@@ -112,7 +112,7 @@ def oracle_shortfall(exact: Callable[[Any], Any]) -> Callable[[Any], jax.Array]:
 
     def measure(played: Any) -> jax.Array:
         x = played.state.run.last.x
-        slope = followed(played).slope(x)
+        slope = followed_quadratic(played).slope(x)
         found = points.inner(slope, x) - played.next_state.run.last.gap
         best = points.inner(slope, exact(played.algorithm.domain).lmo(slope)[0])
         return jnp.where(best < 0.0, 1.0 - found / jnp.where(best < 0.0, best, -1.0), 0.0)

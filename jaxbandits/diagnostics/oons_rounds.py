@@ -51,16 +51,16 @@ def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Arr
     terms, so that rounding leaves a few machine epsilons wherever u is.
     """
 
-    def squared(x: Vector) -> jax.Array:
+    def square_norm(x: Vector) -> jax.Array:
         return x @ r.metric @ x
 
     error = r.grad - r.hint
     left = r.grad @ (r.play - u)
     terms = (
-        0.5 * squared(u - r.center),
-        -0.5 * squared(u - r.next_center),
-        -0.5 * squared(r.next_center - r.play),
-        -0.5 * squared(r.play - r.center),
+        0.5 * square_norm(u - r.center),
+        -0.5 * square_norm(u - r.next_center),
+        -0.5 * square_norm(r.next_center - r.play),
+        -0.5 * square_norm(r.play - r.center),
         (r.play - r.next_center) @ (r.nabla - r.hint),
         0.5 * r.c_corr * r.eta * (u @ error) ** 2,
         -0.5 * r.c_corr * r.eta * (r.play @ error) ** 2,

@@ -29,10 +29,10 @@ def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -
       mask: `[K]` True where the arm may be played; None when all may. At least one is True.
       score: from an arm `[d]` to its score, by `numerics.linalg` or `jnp`.
     """
-    return best_scored(arms, mask, jax.vmap(score)(arms))
+    return choose_best(arms, mask, jax.vmap(score)(arms))
 
 
-def best_scored(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
+def choose_best(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
     """Return the available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
     lowest = jnp.finfo(scores.dtype).min  # above masked arms, below every score but NaN
     ordered = jnp.where(True if mask is None else mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
@@ -68,7 +68,7 @@ def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse,
         `[d, d]`.
       radius: `[]` >= 0.
     """
-    return best_scored(arms, mask, optimistic_values(arms, center, inverse, radius))
+    return choose_best(arms, mask, optimistic_values(arms, center, inverse, radius))
 
 
 def optimistic_values(arms: jax.Array, center: Vector, inverse: Inverse, radius: ArrayLike) -> jax.Array:
@@ -88,7 +88,7 @@ def widths(inverse: Inverse, arms: jax.Array) -> jax.Array:
 
 def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:
     """Return the available arm nearest to `point` in Euclidean distance (the first of equally near ones)."""
-    return best_scored(arms, mask, -jnp.sum(jnp.square(arms - point), axis=1))
+    return choose_best(arms, mask, -jnp.sum(jnp.square(arms - point), axis=1))
 
 
 def largest(values: jax.Array, mask: Any = None) -> jax.Array:

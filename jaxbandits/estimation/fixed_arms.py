@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike
-from jaxbandits.estimation.arms import best_scored, optimistic, optimistic_arm
+from jaxbandits.estimation.arms import choose_best, optimistic, optimistic_arm
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.inverse_factors import Inverse
 from jaxbandits.numerics.linalg import Vector
@@ -57,14 +57,14 @@ def start(obs: ArmObs, theta: Vector, inverse: Inverse) -> Scores | None:
     """Return the scores to carry between rounds; None where the arms may change, or where carrying does not pay."""
     if not isinstance(obs, FixedArmObs) or obs.arms.shape[1] < LEAST_DIM:
         return None
-    return _computed(obs.arms, theta, inverse)
+    return _compute_scores(obs.arms, theta, inverse)
 
 
 def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
     """Return `argmax_x x'theta + radius ||x||_inverse` of the arms shown, from what was carried if it was."""
     if scores is None:
         return optimistic_arm(obs.arms, obs.mask, theta, inverse, radius)
-    return best_scored(obs.arms, obs.mask, optimistic(*scores, jnp.asarray(radius)))
+    return choose_best(obs.arms, obs.mask, optimistic(*scores, jnp.asarray(radius)))
 
 
 def follow(
@@ -87,8 +87,8 @@ def follow(
     carried = Scores(mean, scores.width_sq - step.weight * (moved * moved))
     rounds = t + 1
     due = (rounds % REFRESH == 0) | (rounds & (rounds - 1) == 0)  # the latter: a power of two
-    return batching.cond(due, lambda: _computed(obs.arms, theta, inverse), lambda: carried)
+    return batching.cond(due, lambda: _compute_scores(obs.arms, theta, inverse), lambda: carried)
 
 
-def _computed(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:
+def _compute_scores(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:
     return Scores(arms @ theta, inverse_factors.quadratic_forms(inverse, arms))

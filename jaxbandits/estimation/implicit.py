@@ -55,7 +55,7 @@ def logistic_step(
     reach = 1.001 * bound * jnp.linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
 
-    def unsettled(carry: Any) -> jax.Array:
+    def is_unsettled(carry: Any) -> jax.Array:
         _, _, _, _, change, step = carry
         return (change > tolerance) & (step < _MAX_STEPS)
 
@@ -73,4 +73,4 @@ def logistic_step(
         return following, nearest, low, high, jnp.abs(found - z), step + 1
 
     begin = (start, theta, -reach, reach, jnp.full_like(start, jnp.inf), 0)
-    return while_loop(unsettled, search, begin, _MAX_STEPS)[1]
+    return while_loop(is_unsettled, search, begin, _MAX_STEPS)[1]

@@ -25,7 +25,7 @@ class ScaledSquares(NamedTuple):
     @property
     def inverse_scale(self) -> jax.Array:
         """Exact reciprocal of `scale`, by a subtraction of exponents: a division costs as much as ten products."""
-        unsigned = _unsigned(self.scale.dtype)
+        unsigned = _unsigned_type(self.scale.dtype)
         twice_bias = unsigned(2 * (jnp.finfo(self.scale.dtype).maxexp - 1) << jnp.finfo(self.scale.dtype).nmant)
         return lax.bitcast_convert_type(twice_bias - lax.bitcast_convert_type(self.scale, unsigned), self.scale.dtype)
 
@@ -40,11 +40,11 @@ class ScaledSquares(NamedTuple):
 
 def _power_of_two(x: jax.Array) -> jax.Array:
     """Return the largest power of two that is at most x >= 0, exactly; 0 for 0 and what is smaller than normal."""
-    unsigned = _unsigned(x.dtype)
+    unsigned = _unsigned_type(x.dtype)
     fraction = unsigned((1 << jnp.finfo(x.dtype).nmant) - 1)
     return lax.bitcast_convert_type(lax.bitcast_convert_type(x, unsigned) & ~fraction, x.dtype)
 
 
-def _unsigned(dtype: Any) -> Any:
+def _unsigned_type(dtype: Any) -> Any:
     """Return the type of unsigned integers of the same size."""
     return jnp.uint32 if dtype == jnp.float32 else jnp.uint64

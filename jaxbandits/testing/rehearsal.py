@@ -66,12 +66,12 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
         )
         return out
 
-    env_state = _stored(call(environment, "init", key))
+    env_state = _stored_shapes(call(environment, "init", key))
     obs = call(environment, "observe", key, t, env_state)
     state = call(algorithm, "init", key)
     if isinstance(algorithm, InitFromObs):
-        state = call(algorithm, "init_from_obs", _stored(state), obs)
-    state = _stored(state)
+        state = call(algorithm, "init_from_obs", _stored_shapes(state), obs)
+    state = _stored_shapes(state)
     decision = call(algorithm, "select", key, t, state, obs)
     if isinstance(obs, (ArmObs, ContextObs, AdviceObs)):
         _check_arm_decision(algorithm, decision, obs)
@@ -98,7 +98,7 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
     return calls
 
 
-def _stored(state: Any) -> Any:
+def _stored_shapes(state: Any) -> Any:
     """Return the shapes of a state as a run keeps it between two programs: arrays, whose types are never weak."""
     return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), state)
 

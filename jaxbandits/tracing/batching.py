@@ -38,24 +38,24 @@ def trials_last(f: F) -> F:
 
     @jax.custom_jvp
     def call(*args: Any) -> Any:
-        return mapped(*args)
+        return map_trials(*args)
 
     @call.defjvp
     def tangent(primals: Any, tangents: Any) -> Any:
         return jax.jvp(f, primals, tangents)  # `custom_vmap` has no reverse mode
 
     @custom_vmap
-    def mapped(*args: Any) -> Any:
+    def map_trials(*args: Any) -> Any:
         return f(*args)
 
-    @def_vmap_last(mapped)
+    @def_vmap_last(map_trials)
     def over_trials(size: int, in_batched: Any, *args: Any) -> Any:
         def with_trial_axis(x: jax.Array, batched: bool) -> jax.Array:
             return x if batched else lax.expand_dims(x, (jnp.ndim(x),))
 
         # `call`, not `f`: another vmap may be around this one
         out = call(*jax.tree.map(with_trial_axis, args, tuple(in_batched)))
-        return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], size)), out), _all_batched(out)
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], size)), out), _true_tree(out)
 
     return cast(F, call)
 
@@ -69,7 +69,7 @@ def _broadcast_trials(tree: Any, batched: Any, size: int) -> Any:
     return jax.tree.map(broadcast, tree, batched)
 
 
-def _all_batched(tree: Any) -> Any:
+def _true_tree(tree: Any) -> Any:
     """Return a tree of True: every leaf is batched."""
     return jax.tree.map(lambda _: True, tree)
 
@@ -113,11 +113,11 @@ def while_loop(
     init_val = _strong(init_val)
     if max_steps is not None and not target.has_open_loops():
 
-        def masked(_: Any, carry: T) -> T:
+        def masked_step(_: Any, carry: T) -> T:
             active = cond_fun(carry)
             return jax.tree.map(lambda new, old: jnp.where(active, new, old), body_fun(carry), carry)
 
-        return fori_loop(0, max_steps, masked, init_val)
+        return fori_loop(0, max_steps, masked_step, init_val)
     pure_cond, cond_consts = _closure_convert(cond_fun, init_val)
     pure_body, body_consts = _closure_convert(body_fun, init_val)
 
@@ -141,7 +141,7 @@ def while_loop(
 
         init_val = _broadcast_trials(init_val, in_batched[2], size)
         last = while_loop(lambda carry: jnp.any(is_active(carry)), step, init_val)
-        return last, _all_batched(last)
+        return last, _true_tree(last)
 
     return run(cond_consts, body_consts, init_val)
 
@@ -180,7 +180,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
 
         low, high = bounds or (lower, upper)
         last = fori_loop(low, high, step, _broadcast_trials(init_val, in_batched[2], size))
-        return last, _all_batched(last)
+        return last, _true_tree(last)
 
     return run(bounds, consts, init_val)
 
@@ -209,6 +209,6 @@ def cond(pred: Any, true_fun: Callable[[], T], false_fun: Callable[[], T]) -> T:
             result = jax.tree.map(lambda a, b: jnp.where(pred, a, b), *(branch() for branch in branches))
         else:
             result = cond(pred, *branches)
-        return result, _all_batched(result)
+        return result, _true_tree(result)
 
     return run(pred, true_consts, false_consts)

@@ -81,7 +81,7 @@ def _extend_compile_options() -> None:
         return
 
     @functools.wraps(get_compile_options)
-    def extended(*args: Any, **kwargs: Any) -> Any:
+    def compile_options(*args: Any, **kwargs: Any) -> Any:
         options = get_compile_options(*args, **kwargs)
         if not getattr(_thread, "without_unrolling", False):
             return options
@@ -91,7 +91,7 @@ def _extend_compile_options() -> None:
         except (AttributeError, RuntimeError):
             return options
 
-    setattr(compiler, "get_compile_options", extended)  # noqa: B010
+    setattr(compiler, "get_compile_options", compile_options)  # noqa: B010
 
 
 @functools.cache

@@ -54,7 +54,7 @@ def sort(operands: Sequence[jax.Array], axis: int, stable: bool, plan: SortPlan)
         return [rows if plan.rows else rows.array()]
     indices = None
     if min(plan.stop, n - plan.start) <= SELECTED and key.dtype in (jnp.float32, jnp.float64):
-        indices = _select(_ordered(_as_compared(key)), axis, plan.start, plan.stop)
+        indices = _select(_ordered_integers(_as_compared(key)), axis, plan.start, plan.stop)
     elif n > COUNTED:
         return None
     else:
@@ -76,7 +76,7 @@ def top_k(x: jax.Array, axis: int, k: int) -> tuple[jax.Array, jax.Array] | None
     n, is_float = x.shape[axis], jnp.issubdtype(x.dtype, jnp.floating)
     if k < 1 or n < 2 or x.dtype.itemsize not in _INTEGERS:
         return None
-    key = _ordered(x) if is_float else x
+    key = _ordered_integers(x) if is_float else x
     if is_float and k <= SELECTED:
         last = key.dtype.type(jnp.iinfo(key.dtype).max - 1)  # of all NaNs, which `_select` must be able to pass
         chosen = _select(jnp.minimum(~key, last), axis, 0, k)  # descending: ~a < ~b where a > b
@@ -98,7 +98,7 @@ def _as_compared(x: jax.Array) -> jax.Array:
     return jnp.where(x == 0.0, 0.0, jnp.where(x == x, x, jnp.nan))
 
 
-def _ordered(x: jax.Array) -> jax.Array:
+def _ordered_integers(x: jax.Array) -> jax.Array:
     """Return whole numbers in the order of floats: -NaN, -infinity, ..., -0.0, 0.0, ..., infinity, NaN."""
     dtype = _INTEGERS[x.dtype.itemsize]
     bits = lax.bitcast_convert_type(x, dtype)

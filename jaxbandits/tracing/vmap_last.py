@@ -77,7 +77,7 @@ def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = 
         nor `axis_size` says how long the axis is.
     """
 
-    def mapped(*args: Any) -> Any:
+    def map_batch(*args: Any) -> Any:
         leaves, structure = jax.tree.flatten(args)
         batched = [axis is not None for axis in _axes(in_axes, args)]
         size = _batch_size([x for x, b in zip(leaves, batched, strict=True) if b], axis_size)
@@ -86,7 +86,7 @@ def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = 
         with own_settings():
             return traced.vmap(size, batched, *args)
 
-    return mapped
+    return map_batch
 
 
 def _batch_size(arrays: Sequence[Any], axis_size: Any) -> int:
@@ -238,7 +238,7 @@ def _has_last_rule(eqn: Any) -> bool:
     return eqn.primitive.name == "custom_vmap_call" and hasattr(eqn.params["rule"], _LAST_RULE)
 
 
-def _inlined(eqn: Any) -> Any | None:
+def _inner_jaxpr(eqn: Any) -> Any | None:
     """Return the closed jaxpr whose equations replace a call; None where the equation is a step of its own."""
     name = eqn.primitive.name
     closed: Any = eqn.params[_CALLS[name]] if name in _CALLS else None
@@ -253,7 +253,7 @@ def _differentiates_itself(closed: Any) -> bool:
     if len(inside) != 1:
         return False
     (eqn,) = inside
-    return _has_last_rule(eqn) or (eqn.primitive.name == "custom_jvp_call" and _inlined(eqn) is not None)
+    return _has_last_rule(eqn) or (eqn.primitive.name == "custom_jvp_call" and _inner_jaxpr(eqn) is not None)
 
 
 def _run(
@@ -278,7 +278,7 @@ def _run(
     Returns:
       The outputs, and whether each has the batch axis.
     """
-    flat = without_negative_indices(flatten(jaxpr, consts, _inlined))
+    flat = without_negative_indices(flatten(jaxpr, consts, _inner_jaxpr))
     shared, constants = liveness.shared_values(flat, ELEMENTWISE), liveness.large_constants(flat)
     shared -= liveness.computed_from(flat, itertools.compress(flat.inputs, invariant))
     plans = {} if size is None else row_axes(flat, ELEMENTWISE)

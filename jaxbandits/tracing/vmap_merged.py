@@ -26,10 +26,10 @@ def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @custom_vmap
-    def mapped(*args: Any) -> Any:
+    def map_copies(*args: Any) -> Any:
         return vmap_last(f)(*args)
 
-    @def_vmap_last(mapped)
+    @def_vmap_last(map_copies)
     def over_trials(size: int, in_batched: Any, *args: Any) -> Any:
         def broadcast_batch(x: jax.Array, batched: bool) -> jax.Array:
             return x if batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
@@ -43,7 +43,7 @@ def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
         # The reshapes stand between barriers, where they cost nothing; fused with other operations, XLA:CPU would
         # compute the indices of each entry by division.
         args = barrier(jax.tree.map(merge, barrier(jax.tree.map(broadcast_batch, args, tuple(in_batched)))))
-        out = barrier(jax.tree.map(split, barrier(mapped(*args))))
+        out = barrier(jax.tree.map(split, barrier(map_copies(*args))))
         return out, jax.tree.map(lambda _: True, out)
 
-    return mapped
+    return map_copies

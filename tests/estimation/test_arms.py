@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.estimation.arms import best_arm, best_scored, check_count, largest, nearest_arm, optimistic_arm
+from jaxbandits.estimation.arms import best_arm, check_count, choose_best, largest, nearest_arm, optimistic_arm
 
 NAN, INF = np.nan, np.inf
 
@@ -144,7 +144,7 @@ def test_best_scored():
     arms, nan = X, jnp.nan
 
     def played(scores, mask=None):
-        decision = best_scored(arms, mask, jnp.asarray(scores))
+        decision = choose_best(arms, mask, jnp.asarray(scores))
         np.testing.assert_array_equal(decision.x, X[decision.index])
         return int(decision.index)
 

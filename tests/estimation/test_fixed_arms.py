@@ -106,7 +106,7 @@ class LeastPlayed:
         return Counted(jnp.zeros(obs.arms.shape[0]), obs.arms[0])
 
     def select(self, key, t, state, obs):
-        return fixed_arms.best_scored(obs.arms, obs.mask, -state.plays)
+        return fixed_arms.choose_best(obs.arms, obs.mask, -state.plays)
 
     def update(self, key, t, state, obs, decision, feedback):
         return state._replace(plays=state.plays + (jnp.arange(obs.arms.shape[0]) == decision.index))

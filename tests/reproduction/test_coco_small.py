@@ -73,7 +73,7 @@ class Halved(L1Ball):
 def test_learners_without_a_quadratic_are_named():
     played = types.SimpleNamespace(next_state=types.SimpleNamespace(), algorithm=SinhaVaze(dim=2, horizon=9))
     with pytest.raises(InputError, match="SinhaVaze follows no quadratic"):
-        meters.followed(played)
+        meters.followed_quadratic(played)
 
 
 def test_the_potential_is_the_integral_of_the_weight():

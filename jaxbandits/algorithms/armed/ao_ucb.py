@@ -41,4 +41,4 @@ class AOUCB(IndexPolicy):
         del key
         log_now = log_rounds(t + 1)
         log_f = jnp.log1p((t + 1) * log_now * log_now)
-        return state.mean + self.noise_scale * jnp.sqrt(2.0 * log_f / state.played)
+        return state.mean + self.noise_scale * jnp.sqrt(2.0 * log_f / state.positive_count)

@@ -116,7 +116,7 @@ class CatoniUCB(IndexPolicy):
 def _catoni_root(values: jax.Array, counts: jax.Array, start: jax.Array) -> jax.Array:
     """Return the root z of `sum psi(x - z)` over the values x `[B, ...]` that count; 0 if none does."""
 
-    def moved(z: jax.Array, is_newton: bool) -> jax.Array:
+    def move(z: jax.Array, is_newton: bool) -> jax.Array:
         x = values - z
         size = jnp.abs(x)
         square = 1.0 + size + 0.5 * size * size
@@ -127,5 +127,5 @@ def _catoni_root(values: jax.Array, counts: jax.Array, start: jax.Array) -> jax.
         return z + total / jnp.maximum(jnp.sum(jnp.where(counts, slope, 0.0), axis=0), 1e-6)
 
     steps = 3 if values.dtype == jnp.float32 else 6
-    z = moved(start, is_newton=False)  # reweighted least squares, which converges from everywhere
-    return batching.fori_loop(0, steps, lambda _, z: moved(z, is_newton=True), z)
+    z = move(start, is_newton=False)  # reweighted least squares, which converges from everywhere
+    return batching.fori_loop(0, steps, lambda _, z: move(z, is_newton=True), z)

@@ -37,6 +37,6 @@ class ChernoffUCB(IndexPolicy):
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key
-        level = 2.0 * self.power * log_rounds(t) / state.played
+        level = 2.0 * self.power * log_rounds(t) / state.positive_count
         mean = jnp.maximum(state.mean, 0.0)
         return mean + jnp.sqrt(mean * level) + level

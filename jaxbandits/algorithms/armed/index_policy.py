@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import pytree, static
-from jaxbandits.estimation.arms import best_scored, check_count
+from jaxbandits.estimation.arms import check_count, choose_best
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _UNPLAYED = 1e30  # above every index
@@ -25,10 +25,10 @@ class Pulls(NamedTuple):
     @property
     def mean(self) -> jax.Array:
         """`[K]` m_i; 0 where the arm was not played."""
-        return self.total / self.played
+        return self.total / self.positive_count
 
     @property
-    def played(self) -> jax.Array:
+    def positive_count(self) -> jax.Array:
         """`[K]` T_i, at least 1: a divisor."""
         return jnp.maximum(self.count, 1.0)
 
@@ -65,7 +65,7 @@ class IndexPolicy(abc.ABC):
 
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
-        return best_scored(obs.arms, obs.mask, self._in_turn(t, state.count, self.index(key, t, state)))
+        return choose_best(obs.arms, obs.mask, self._in_turn(t, state.count, self.index(key, t, state)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -53,4 +53,4 @@ class KLUCB(IndexPolicy):
         del key
         log_now = log_rounds(t)
         level = log_now + self.c * jnp.log(jnp.maximum(log_now, 1.0))
-        return bernoulli.upper(jnp.clip(state.mean, 0.0, 1.0), level / state.played)
+        return bernoulli.upper(jnp.clip(state.mean, 0.0, 1.0), level / state.positive_count)

@@ -48,5 +48,5 @@ class MOSS(IndexPolicy):
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key, t
-        log_ratio = jnp.maximum(elementary.log(self.horizon / (self.n_arms * state.played)), 0.0)
-        return state.mean + self.noise_scale * jnp.sqrt(4.0 * log_ratio / state.played)
+        log_ratio = jnp.maximum(elementary.log(self.horizon / (self.n_arms * state.positive_count)), 0.0)
+        return state.mean + self.noise_scale * jnp.sqrt(4.0 * log_ratio / state.positive_count)

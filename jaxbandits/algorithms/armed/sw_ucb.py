@@ -82,7 +82,7 @@ class SWUCB(IndexPolicy):
     def index(self, key: jax.Array, t: jax.Array, state: WindowState) -> jax.Array:
         del key
         pulls, log_window = state.pulls, log_rounds(jnp.minimum(t, self.window))
-        return pulls.mean + self.reward_bound * jnp.sqrt(self.xi * log_window / pulls.played)
+        return pulls.mean + self.reward_bound * jnp.sqrt(self.xi * log_window / pulls.positive_count)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: WindowState, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -39,4 +39,4 @@ class UCB1(IndexPolicy):
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key
-        return state.mean + jnp.sqrt(self.exploration * log_rounds(t) / state.played)
+        return state.mean + jnp.sqrt(self.exploration * log_rounds(t) / state.positive_count)

@@ -47,4 +47,4 @@ class UCBDelta(IndexPolicy):
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key, t
-        return state.mean + self.noise_scale * jnp.sqrt(-2.0 * jnp.log(self.delta) / state.played)
+        return state.mean + self.noise_scale * jnp.sqrt(-2.0 * jnp.log(self.delta) / state.positive_count)

@@ -119,19 +119,19 @@ def step_epochs(domain: Any, run: Epochs, t: jax.Array, h: Point, bound: ArrayLi
 # Strongly convex losses: follow their sum, each replaced by <h_r, x> + (alpha / 2) ||x - x_r||^2 (Wan & Zhang, 2021).
 
 
-class Curved(NamedTuple):
+class QuadraticIterate(NamedTuple):
     """Iterate of online Frank-Wolfe on a sum of quadratics, of which only the linear part is stored."""
 
     last: Step  # the iterate x_t is last.x
     lin: Point  # [d]  sum of h_r - alpha x_r: the gradient of the sum at x is lin + alpha t x
 
 
-def init_curved(domain: Any, x: Point | None, shape: Shape) -> Curved:
+def init_quadratic(domain: Any, x: Point | None, shape: Shape) -> QuadraticIterate:
     """Return the iterate of the first round, at `x`, or at `domain.zero` if None."""
-    return Curved(last=init(domain, x, shape), lin=points.zeros(shape))
+    return QuadraticIterate(last=init(domain, x, shape), lin=points.zeros(shape))
 
 
-def step_curved(domain: Any, run: Curved, t: jax.Array, h: Point, alpha: ArrayLike) -> Curved:
+def step_quadratic(domain: Any, run: QuadraticIterate, t: jax.Array, h: Point, alpha: ArrayLike) -> QuadraticIterate:
     """Take one line-searched step on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
 
     Args:
@@ -145,4 +145,4 @@ def step_curved(domain: Any, run: Curved, t: jax.Array, h: Point, alpha: ArrayLi
     lin = points.add(points.add_scaled(run.lin, -alpha, x), h)  # h may be sparse: add it last
     weight = alpha * (t + 1).astype(run.last.gap.dtype)
     last = line_search_step(domain, x, points.add_scaled(lin, weight, x), run.last.guess, 0.5 * weight)
-    return Curved(last=last, lin=lin)
+    return QuadraticIterate(last=last, lin=lin)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.coco.frank_wolfe import Curved, init_curved, step_curved
+from jaxbandits.algorithms.coco.frank_wolfe import QuadraticIterate, init_quadratic, step_quadratic
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.types import Gradient, PointDecision
@@ -36,16 +36,22 @@ class SCOFW(PointLearner):
     def example(cls) -> "SCOFW":
         return cls(dim=2, curvature=0.5)
 
-    def init(self, key: jax.Array) -> Curved:
+    def init(self, key: jax.Array) -> QuadraticIterate:
         del key  # deterministic
-        return init_curved(self.domain, self.start, self.dim)
+        return init_quadratic(self.domain, self.start, self.dim)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Curved, obs: Any, decision: PointDecision, feedback: Gradient
-    ) -> Curved:
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: QuadraticIterate,
+        obs: Any,
+        decision: PointDecision,
+        feedback: Gradient,
+    ) -> QuadraticIterate:
         del key, obs, decision
-        return step_curved(self.domain, state, t, feedback.first().grad, self.curvature)
+        return step_quadratic(self.domain, state, t, feedback.first().grad, self.curvature)
 
-    def diagnostics(self, state: Curved) -> dict[str, jax.Array]:
+    def diagnostics(self, state: QuadraticIterate) -> dict[str, jax.Array]:
         """Return the Frank-Wolfe `gap` of F_t at x_t and the `oracle_calls` of a round."""
         return {"gap": state.last.gap, "oracle_calls": jnp.ones(())}

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.coco.frank_wolfe import Curved, init_curved, step_curved
+from jaxbandits.algorithms.coco.frank_wolfe import QuadraticIterate, init_quadratic, step_quadratic
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
 from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
@@ -30,7 +30,7 @@ from jaxbandits.types import Constrained, PointDecision
 class SCOFWTVCState(NamedTuple):
     """State of `SCOFWTVC`: the iterate, the sum of the surrogates, and the cumulative violation."""
 
-    run: Curved  # x_t is run.last.x; all in units of beta gamma
+    run: QuadraticIterate  # x_t is run.last.x; all in units of beta gamma
     queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
 
@@ -98,7 +98,7 @@ class SCOFWTVC(PointLearner):
         decay = jnp.asarray(self.horizon, zero.dtype) ** (-2.0 / 3.0)
         beta = gamma * alpha / (500.0 * G * G) * decay if self.beta is None else self.beta
         surrogate = QuadraticLyapunov(*(jnp.asarray(a, zero.dtype) for a in (beta, gamma, 1.0)))
-        run = init_curved(self.domain, self.start, self.dim)
+        run = init_quadratic(self.domain, self.start, self.dim)
         return SCOFWTVCState(run=run, queue=CompensatedSum.init(zero), surrogate=surrogate)
 
     def point(self, state: SCOFWTVCState) -> Point:
@@ -119,7 +119,7 @@ class SCOFWTVC(PointLearner):
         queue = state.queue.add(jnp.maximum(con, 0.0))
         weight = state.surrogate.weight(queue.total)
         h = surrogate_gradient(response.grad, con, response.con_grad, self.constraint_scale * weight)
-        run = step_curved(self.domain, state.run, t, h, self.curvature)
+        run = step_quadratic(self.domain, state.run, t, h, self.curvature)
         return SCOFWTVCState(run=run, queue=queue, surrogate=state.surrogate)
 
     def diagnostics(self, state: SCOFWTVCState) -> dict[str, jax.Array]:

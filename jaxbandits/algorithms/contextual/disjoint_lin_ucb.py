@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.arms import best_scored, check_count, optimistic
+from jaxbandits.estimation.arms import check_count, choose_best, optimistic
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.types import ArmDecision, ContextObs, Reward
@@ -72,7 +72,7 @@ class DisjointLinUCB:
         del key, t
         check_count(obs.arms, self.n_arms)
         width_sq = arm_models.widths_sq(state.inverse, obs.context)
-        return best_scored(obs.arms, obs.mask, optimistic(obs.context @ state.theta, width_sq, self.alpha))
+        return choose_best(obs.arms, obs.mask, optimistic(obs.context @ state.theta, width_sq, self.alpha))
 
     def update(
         self,

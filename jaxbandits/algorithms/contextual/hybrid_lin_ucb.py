@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.arms import best_scored, check_count, optimistic
+from jaxbandits.estimation.arms import check_count, choose_best, optimistic
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.inverse_factors import InverseFactors
 from jaxbandits.numerics.linalg import Vector
@@ -91,7 +91,7 @@ class HybridLinUCB:
         v = obs.arms - jnp.sum(arms.cross * u[:, None, :], axis=0).T  # [K, k]
         width_sq = inverse_factors.quadratic_forms(state.inverse, v) + obs.context @ u
         mean = v @ state.beta + jnp.sum(u * arms.total, axis=0)
-        return best_scored(obs.arms, obs.mask, optimistic(mean, width_sq, self.alpha))
+        return choose_best(obs.arms, obs.mask, optimistic(mean, width_sq, self.alpha))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: HybridState, obs: ContextObs, decision: ArmDecision, feedback: Reward

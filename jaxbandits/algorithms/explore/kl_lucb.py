@@ -60,10 +60,10 @@ class KLLUCB(LUCB):
         return cls(n_arms=5)
 
     def upper(self, pulls: Pulls) -> jax.Array:
-        return bernoulli.upper(jnp.clip(pulls.mean, 0.0, 1.0), self.rate(jnp.sum(pulls.count)) / pulls.played)
+        return bernoulli.upper(jnp.clip(pulls.mean, 0.0, 1.0), self.rate(jnp.sum(pulls.count)) / pulls.positive_count)
 
     def lower(self, pulls: Pulls, arm: jax.Array) -> jax.Array:
-        mean, level = jnp.clip(pulls.mean, 0.0, 1.0)[arm], self.rate(jnp.sum(pulls.count)) / pulls.played[arm]
+        mean, level = jnp.clip(pulls.mean, 0.0, 1.0)[arm], self.rate(jnp.sum(pulls.count)) / pulls.positive_count[arm]
         return bernoulli.lower(mean, level)
 
     def rate(self, rounds: jax.Array) -> jax.Array:

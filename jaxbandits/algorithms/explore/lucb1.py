@@ -48,4 +48,4 @@ class LUCB1(LUCB):
         """Return half the widths of the confidence intervals `[K]`."""
         stage = 1.0 + jnp.floor(0.5 * jnp.maximum(jnp.sum(pulls.count) - self.n_arms, 0.0))
         log_term = jnp.log(self.k_1 * self.n_arms / self.delta) + 4.0 * jnp.log(stage)
-        return jnp.sqrt(0.5 * jnp.maximum(log_term, 0.0) / pulls.played)
+        return jnp.sqrt(0.5 * jnp.maximum(log_term, 0.0) / pulls.positive_count)

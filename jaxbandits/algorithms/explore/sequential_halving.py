@@ -102,7 +102,7 @@ class SequentialHalving(Identification):
         state = HalvingState(state.pulls.add(decision.index, feedback.reward), state.is_left)
         for end, size in zip(self.ends, self._sizes, strict=True):
             # A real branch, since t is the same for all trials.
-            state = batching.cond(t == end - 1, lambda s=state, k=-(-size // 2): _halved(s, k), lambda s=state: s)
+            state = batching.cond(t == end - 1, lambda s=state, k=-(-size // 2): _halve(s, k), lambda s=state: s)
         return state
 
     def stopped(self, state: HalvingState) -> jax.Array:
@@ -113,7 +113,7 @@ class SequentialHalving(Identification):
         return first_axis.argmax(jnp.where(state.is_left > 0.0, mean, jnp.finfo(mean.dtype).min))
 
 
-def _halved(state: HalvingState, n_kept: int) -> HalvingState:
+def _halve(state: HalvingState, n_kept: int) -> HalvingState:
     """Return the first state of the next phase, with so many arms."""
     mean, numbers = state.pulls.mean, jnp.arange(len(state.is_left))
     score = jnp.where(state.is_left > 0.0, mean, -jnp.inf)

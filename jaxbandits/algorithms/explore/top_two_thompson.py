@@ -70,7 +70,7 @@ class TopTwoThompson(BetaPosterior, Identification):
         is_first = rng.bernoulli(coin_key, self.share)
         data, impl = jax.random.key_data(other_key), jax.random.key_impl(other_key)
 
-        def again(carry: Any) -> Any:
+        def redraw(carry: Any) -> Any:
             i, _ = carry
             return i + 1, rng.betas(rng.fold_in(jax.random.wrap_key_data(data, impl=impl), i), a, b)
 
@@ -78,7 +78,7 @@ class TopTwoThompson(BetaPosterior, Identification):
             i, last = carry
             return (i < self.attempts) & ~is_first & (first_axis.argmax(last) == best)
 
-        _, last = while_loop(has_the_same_best, again, (jnp.int32(0), draw), self.attempts)
+        _, last = while_loop(has_the_same_best, redraw, (jnp.int32(0), draw), self.attempts)
         second = first_axis.argmax(jnp.where(is_best, -1.0, last))
         played = jnp.where(is_first, best, second)
         return draw + 2.0 * (jnp.arange(self.n_arms) == played)

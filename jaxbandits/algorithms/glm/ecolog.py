@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import errors, ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import best_scored, widths
+from jaxbandits.estimation.arms import choose_best, widths
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics import inverse_factors
@@ -133,7 +133,7 @@ class ECOLog(EllipsoidLearner):
         if self.score == "link":
             return super().select(key, t, state, obs)
         bonus = self.radius(t, state) * widths(state.inverse, obs.arms)  # [K]
-        return best_scored(obs.arms, obs.mask, _LOGISTIC.mean(obs.arms @ state.theta) + bonus)
+        return choose_best(obs.arms, obs.mask, _LOGISTIC.mean(obs.arms @ state.theta) + bonus)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: ECOLogState, obs: ArmObs, decision: ArmDecision, feedback: Reward

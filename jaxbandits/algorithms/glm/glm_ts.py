@@ -18,7 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.estimation.arms import best_scored
+from jaxbandits.estimation.arms import choose_best
 from jaxbandits.numerics import inverse_factors, rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -81,7 +81,7 @@ class GLMTS:
         return self.estimator.init(key)
 
     def select(self, key: jax.Array, t: jax.Array, state: GLBOMDState, obs: ArmObs) -> ArmDecision:
-        return best_scored(obs.arms, obs.mask, obs.arms @ self.draw(key, t, state))
+        return choose_best(obs.arms, obs.mask, obs.arms @ self.draw(key, t, state))
 
     def draw(self, key: jax.Array, t: jax.Array, state: GLBOMDState) -> Vector:
         """Return theta~ `[d]`."""

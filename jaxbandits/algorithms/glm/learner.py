@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import level_set
-from jaxbandits.estimation.arms import best_scored, check_count, optimistic_arm
+from jaxbandits.estimation.arms import check_count, choose_best, optimistic_arm
 from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.numerics import inverse_factors
@@ -102,7 +102,7 @@ class LevelSetLearner(ArmLearner):
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> OptimisticDecision:
         del key
         values, maximisers = self.optimistic_values(t, state, obs)
-        best = best_scored(obs.arms, obs.mask, values)
+        best = choose_best(obs.arms, obs.mask, values)
         return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
 
     def error_ratio(self, t: jax.Array, state: Any, theta: Vector) -> jax.Array:

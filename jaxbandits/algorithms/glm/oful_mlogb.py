@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import ArmLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.estimation.arms import best_scored, widths
+from jaxbandits.estimation.arms import choose_best, widths
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.inverse_factors import InverseFactors
@@ -81,7 +81,7 @@ class OFULMLogB(ArmLearner):
         b = self.radius(t, state)
         z, width = obs.arms @ state.theta, b * widths(state.inverse, obs.arms)  # [K]
         scores = _LOGISTIC.mean(z) + _LOGISTIC.slope(z) * width + 3.0 * width * width
-        return best_scored(obs.arms, obs.mask, scores)
+        return choose_best(obs.arms, obs.mask, scores)
 
     def update(
         self, key: jax.Array, t: jax.Array, state: OFULMLogBState, obs: ArmObs, decision: ArmDecision, feedback: Reward

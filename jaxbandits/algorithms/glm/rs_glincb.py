@@ -25,7 +25,7 @@ from jaxbandits.base import errors, ranges, trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import level_set, likelihood
-from jaxbandits.estimation.arms import best_scored, largest, widths
+from jaxbandits.estimation.arms import choose_best, largest, widths
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.numerics import inverse_factors
@@ -159,7 +159,7 @@ class RSGLinCB(ArmLearner):
         explore = largest(width_sq, obs.mask) >= self._threshold
         beta = 150.0 * self.beta_scale * jnp.sqrt(self._log_term)
         late = obs.arms @ self._centre(state) + beta * widths(state.h_tau_inverse, obs.arms)
-        return best_scored(obs.arms, obs.mask, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf)))
+        return choose_best(obs.arms, obs.mask, jnp.where(explore, width_sq, jnp.where(surviving, late, -jnp.inf)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: RSGLinCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import best_scored
+from jaxbandits.estimation.arms import choose_best
 from jaxbandits.numerics import inverse_factors, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.inverse_factors import InverseFactors
@@ -77,7 +77,7 @@ class LinTS:
 
     def select(self, key: jax.Array, t: jax.Array, state: LinTSState, obs: ArmObs) -> ArmDecision:
         del t
-        return best_scored(obs.arms, obs.mask, obs.arms @ self.draw(key, state))
+        return choose_best(obs.arms, obs.mask, obs.arms @ self.draw(key, state))
 
     def draw(self, key: jax.Array, state: LinTSState) -> Vector:
         """Return theta~ `[d]`."""

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.estimation.arms import best_scored
+from jaxbandits.estimation.arms import choose_best
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.design import optimal_design
 from jaxbandits.numerics.linalg import Symmetric, Vector
@@ -112,7 +112,7 @@ class PhasedElimination:
         if obs.mask is not None:
             both = obs.mask & is_left
             is_left = jnp.where(jnp.any(both), both, obs.mask)
-        return best_scored(obs.arms, is_left, scores)
+        return choose_best(obs.arms, is_left, scores)
 
     def update(
         self,

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import window
-from jaxbandits.estimation.arms import best_scored, optimistic
+from jaxbandits.estimation.arms import choose_best, optimistic
 from jaxbandits.estimation.window import Window
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
@@ -85,7 +85,7 @@ class SWLinUCB:
         images = vmap_last(linalg.solve, (None, -1))(factors, obs.arms.T)  # [d, K]  V^{-1} x
         width_sq = jnp.sum(obs.arms.T * images, axis=0)
         mean = obs.arms @ linalg.solve(factors, state.moment)
-        return best_scored(obs.arms, obs.mask, optimistic(mean, width_sq, self.radius(t, state)))
+        return choose_best(obs.arms, obs.mask, optimistic(mean, width_sq, self.radius(t, state)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: SWLinUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward

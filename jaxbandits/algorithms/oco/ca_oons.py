@@ -175,13 +175,13 @@ class CAOONS:
             return jax.vmap(oracle.value, in_axes=-1)(points) - oracle.value(jnp.zeros(self.dim))
         if self.meta_loss == "paper":
             return jnp.sum(self._own(feedback) * points, axis=0)
-        return self._played(feedback) @ points
+        return self._gradient_at_play(feedback) @ points
 
     def base_gradients(self, feedback: Gradient | FullInformation) -> jax.Array:
         """Return the gradients `[d, N]` of the base learners."""
         if self.base_grad == "own":
             return self._own(feedback)
-        return jnp.broadcast_to(self._played(feedback)[:, None], (self.dim, self.n_learners))
+        return jnp.broadcast_to(self._gradient_at_play(feedback)[:, None], (self.dim, self.n_learners))
 
     @property
     def n_learners(self) -> int:
@@ -218,7 +218,7 @@ class CAOONS:
     def _own(self, feedback: Gradient | FullInformation) -> jax.Array:
         return feedback.grad[: self.n_learners].T
 
-    def _played(self, feedback: Gradient | FullInformation) -> jax.Array:
+    def _gradient_at_play(self, feedback: Gradient | FullInformation) -> jax.Array:
         return feedback.grad[-1]
 
 

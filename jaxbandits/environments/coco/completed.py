@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
     """Return a point `[m, n]` whose loss is within `tolerance` (1 + loss at 0) of the least, as its gap certifies."""
     none = np.zeros((0, start.size))
-    return _minimised(problem, none, np.zeros(0), np.zeros(0), 1.0, start, 50 * _INNER, tolerance)
+    return _minimise(problem, none, np.zeros(0), np.zeros(0), 1.0, start, 50 * _INNER, tolerance)
 
 
 def best_feasible(
@@ -53,12 +53,12 @@ def best_feasible(
         if worst > 0.5 * before or not rho:  # slow: a steeper penalty, at first as steep as the loss
             rho = max(2.0 * rho, problem.weight.max() / np.linalg.norm(rows[chosen], 2) ** 2)
         before = worst
-        x = _minimised(problem, rows[chosen], bounds[chosen], mu, rho, x, _INNER, 0.1 * tolerance, scale)
+        x = _minimise(problem, rows[chosen], bounds[chosen], mu, rho, x, _INNER, 0.1 * tolerance, scale)
         mu = np.maximum(0.0, mu + rho * (rows[chosen] @ x.ravel() - bounds[chosen]))
     return x
 
 
-def _minimised(problem, rows, bounds, mu, rho, x, iterations, tolerance, scale=None):
+def _minimise(problem, rows, bounds, mu, rho, x, iterations, tolerance, scale=None):
     """FISTA, restarted where it goes uphill, on loss + ||max(0, mu + rho (rows x - bounds))||^2 / (2 rho)."""
     shape = x.shape
     curvature = problem.weight.max() + (rho * np.linalg.norm(rows, 2) ** 2 if len(rows) else 0.0)

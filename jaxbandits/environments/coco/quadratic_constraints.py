@@ -105,16 +105,16 @@ class QuadraticConstraints:
         constraint = half_spaces.draw(key, state.normal, self.slope_noise, self.margin, self.margin_spread)
         target = state.target + noise
 
-        def away(x: jax.Array) -> jax.Array:
+        def offset(x: jax.Array) -> jax.Array:
             return x - target
 
         def loss(x: jax.Array) -> jax.Array:
-            return 0.5 * self.curvature * jnp.vdot(away(x), away(x))
+            return 0.5 * self.curvature * jnp.vdot(offset(x), offset(x))
 
         asked = [trees.row(decision.query, k) for k in range(len(decision.query))]
         feedback = Constrained(
             loss=trees.stack(*(loss(x) for x in asked)),
-            grad=trees.stack(*(self.curvature * away(x) for x in asked)),
+            grad=trees.stack(*(self.curvature * offset(x) for x in asked)),
             con=trees.stack(*(constraint.value(x) for x in asked)),
             con_grad=trees.stack(*[constraint.normal] * len(asked)),
         )

@@ -338,7 +338,7 @@ def _dependence(context: np.ndarray, action: np.ndarray, n_arms: int) -> tuple[f
     Where arms are uniform, the sums over events of (1{a = k} - 1/K) x have covariance (1{k = l}/K - 1/K^2) sum x x'.
     """
     sums = np.stack([np.bincount(action, column, n_arms) for column in context.T], axis=1)
-    statistic, rank = _whitened(sums - context.sum(axis=0) / n_arms, context.T @ context)
+    statistic, rank = _wald_statistic(sums - context.sum(axis=0) / n_arms, context.T @ context)
     return n_arms * statistic, (n_arms - 1) * rank
 
 
@@ -346,10 +346,10 @@ def _preference(arms: np.ndarray, action: np.ndarray) -> tuple[float, int]:
     """Return score statistic and degrees of freedom for a conditional logistic model in the features `[n, K, d]`."""
     centred = arms - arms.mean(axis=1, keepdims=True)
     total = centred[np.arange(len(action)), action].sum(axis=0)
-    return _whitened(total[None], np.einsum("nkd,nke->de", centred, centred) / arms.shape[1])
+    return _wald_statistic(total[None], np.einsum("nkd,nke->de", centred, centred) / arms.shape[1])
 
 
-def _whitened(sums: np.ndarray, covariance: np.ndarray) -> tuple[float, int]:
+def _wald_statistic(sums: np.ndarray, covariance: np.ndarray) -> tuple[float, int]:
     """Return the sum of s' C^+ s over the rows s of `[m, d]` sums, and the rank of C."""
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0.0, scale, 1.0)

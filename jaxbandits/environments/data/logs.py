@@ -108,7 +108,7 @@ class Log:
         """
         columns = Columns(frame)
         labels = columns.labels("action", action, actions, "actions")
-        contexts = columns.matrix("context", context) if _given(context) else None
+        contexts = columns.matrix("context", context) if _has_columns(context) else None
         parts: dict[str, Any] = {
             "action": labels.numbers,
             "reward": columns.numbers("reward", reward),
@@ -213,7 +213,7 @@ def number_actions(
     return labels
 
 
-def _given(context: Any) -> bool:
+def _has_columns(context: Any) -> bool:
     if isinstance(context, str) or not isinstance(context, Sequence):
         raise InputError(f"context must be a list of columns, got {format_value(context)}")
     return len(context) > 0

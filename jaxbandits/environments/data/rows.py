@@ -39,7 +39,7 @@ def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None
 def begin(key: jax.Array, order: str, n: int) -> Place:
     """Before round 0."""
     if order == "shuffled":
-        return _shuffled(key, jnp.int32(0), jnp.arange(n, dtype=jnp.int32))
+        return _draw_row(key, jnp.int32(0), jnp.arange(n, dtype=jnp.int32))
     return Place(rng.randint(key, n) if order == "iid" else jnp.zeros((), jnp.int32))
 
 
@@ -47,11 +47,11 @@ def follow(key: jax.Array, t: jax.Array, order: str, n: int, place: Place) -> Pl
     """After round t: a fresh permutation every pass, independent rows, or the table again and again."""
     coming = (t + 1).astype(jnp.int32)
     if order == "shuffled":
-        return _shuffled(key, coming, place.order)
+        return _draw_row(key, coming, place.order)
     return Place(rng.randint(key, n) if order == "iid" else lax.rem(coming, jnp.int32(n)))
 
 
-def _shuffled(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
+def _draw_row(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
     order, row, _ = draw_without_replacement(key, t, order)
     return Place(row, order)
 

@@ -24,7 +24,7 @@ from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
 from jaxbandits.environments.datasets.files import Path
-from jaxbandits.environments.datasets.labelled import checked, load_labelled
+from jaxbandits.environments.datasets.labelled import check_examples, load_labelled
 from jaxbandits.estimation.arms import largest
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
@@ -78,7 +78,7 @@ class TableBandit:
         Raises:
           InputError: shapes that do not fit, missing entries, a single label.
         """
-        return cls._from_labels(*checked(features, labels, classes), settings)
+        return cls._from_labels(*check_examples(features, labels, classes), settings)
 
     @classmethod
     def _from_labels(cls, features: np.ndarray, labels: Labels, settings: dict[str, Any]) -> "TableBandit":

@@ -138,9 +138,9 @@ class TextFile:
             frame = frame.filter(~(is_null & (self._lines()["text"].str.strip_chars() == "").gather(frame["line"])))
         if not len(frame):
             raise InputError(f"{self.path} holds no rows")
-        return frame.select("line", *(self._converted(frame, name, kind, types[kind]) for name, kind in schema.items()))
+        return frame.select("line", *(self._convert(frame, name, kind, types[kind]) for name, kind in schema.items()))
 
-    def _converted(self, frame: "pl.DataFrame", name: str, kind: str, dtype: Any) -> "pl.Series":
+    def _convert(self, frame: "pl.DataFrame", name: str, kind: str, dtype: Any) -> "pl.Series":
         """Return a column in its type, every cell of which holds something."""
         cells = _plain(frame[name])
         found = cells.cast(dtype, strict=False)

@@ -68,12 +68,12 @@ def load_labelled(
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
     features, labels = streams.read_npz(path, ("features", "labels"))
     try:
-        return checked(features, labels)[0], labels
+        return check_examples(features, labels)[0], labels
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def checked(features: Any, labels: Any, classes: Any = None) -> tuple[np.ndarray, Labels]:
+def check_examples(features: Any, labels: Any, classes: Any = None) -> tuple[np.ndarray, Labels]:
     """Return features `[n, d]` of finite numbers and `[n]` labels, numbered.
 
     Raises:

@@ -39,7 +39,7 @@ class RemoteFile(NamedTuple):
     member: str = ""
 
 
-class Published(NamedTuple):
+class DataSet(NamedTuple):
     """A data set.
 
     Attributes:
@@ -62,7 +62,7 @@ class Published(NamedTuple):
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 DATA_SETS = {
-    "adult": Published(
+    "adult": DataSet(
         "UCI Adult: 48,842 people, 14 attributes, income above 50,000",
         "CC BY 4.0; Becker & Kohavi, 1996",
         (
@@ -78,7 +78,7 @@ DATA_SETS = {
             ),
         ),
     ),
-    "covertype": Published(
+    "covertype": DataSet(
         "UCI Covertype: 581,012 plots of forest, 54 attributes, 7 cover types",
         "CC BY 4.0; Blackard, 1998",
         (
@@ -89,7 +89,7 @@ DATA_SETS = {
             ),
         ),
     ),
-    "movielens-100k": Published(
+    "movielens-100k": DataSet(
         "MovieLens-100k: 100,000 ratings of 1,682 films by 943 users",
         "research use, not to be passed on; Harper & Konstan, ACM TiiS 2015",
         (
@@ -100,7 +100,7 @@ DATA_SETS = {
             ),
         ),
     ),
-    "filmtrust": Published(
+    "filmtrust": DataSet(
         "FilmTrust: 35,497 ratings of 2,071 films by 1,508 users",
         "no licence stated; Guo, Zhang & Yorke-Smith, IJCAI 2013",
         (
@@ -112,19 +112,19 @@ DATA_SETS = {
             ),
         ),
     ),
-    "letter": Published(
+    "letter": DataSet(
         "UCI Letter Recognition: 20,000 images of letters, 16 attributes, 26 classes",
         "CC BY 4.0; Slate, 1991",
         (RemoteFile("letter-recognition.data"),),
         "UCI Machine Learning Repository, 'Letter Recognition'",
     ),
-    "penbased": Published(
+    "penbased": DataSet(
         "UCI Pen-Based Recognition of Handwritten Digits, training part: 7,494 digits, 16 attributes, 10 classes",
         "CC BY 4.0; Alpaydin & Alimoglu, 1996",
         (RemoteFile("pendigits.tra"),),
         "UCI Machine Learning Repository, 'Pen-Based Recognition of Handwritten Digits'",
     ),
-    "satimage": Published(
+    "satimage": DataSet(
         "UCI Statlog (Landsat Satellite), training part: 4,435 pixels, 36 attributes, 6 classes",
         "CC BY 4.0; Srinivasan, 1993",
         (RemoteFile("sat.trn"),),
@@ -145,7 +145,7 @@ def directory() -> Path | None:
     return platformdirs.user_cache_path("jaxbandits") / "data"
 
 
-def checked(name: str) -> Published:
+def find_entry(name: str) -> DataSet:
     """Return a data set by its name.
 
     Raises:
@@ -162,7 +162,7 @@ def find(name: str) -> Path | None:
     Raises:
       InputError: for an unknown name.
     """
-    found, place = checked(name), directory()
+    found, place = find_entry(name), directory()
     if place is None or not all((place / name / file.name).is_file() for file in found.files):
         return None
     return place / name / found.argument
@@ -175,7 +175,7 @@ def fetch(name: str) -> Path:
       InputError: in one line, for an unknown name, without the extra `data`, without a connection, for a file that is
         not the published one, and where it cannot be written.
     """
-    found, place = checked(name), directory()
+    found, place = find_entry(name), directory()
     if found.by_hand:
         raise InputError(f"{name} is not fetched: {by_hand(name)}")
     try:
@@ -198,7 +198,7 @@ def fetch(name: str) -> Path:
 
 def by_hand(name: str) -> str:
     """Say where users get the files of a data set that `fetch` does not, and where to put them."""
-    found, place = checked(name), directory()
+    found, place = find_entry(name), directory()
     folder = f"{place / name if place else name}"
     return f"get {' and '.join(file.name for file in found.files)} from {found.by_hand}, and put it into {folder}"
 

@@ -70,7 +70,7 @@ def groups_exist(group: Any, n_groups: int) -> jax.Array:
     return jnp.sum(((group < 0) | (group >= n_groups)).astype(jnp.int32)) == 0
 
 
-def weighted(risks: jax.Array, weights: ArrayLike | None) -> jax.Array:
+def weigh(risks: jax.Array, weights: ArrayLike | None) -> jax.Array:
     """Return `[m]` b_i R_i; R_i without weights."""
     return risks if weights is None else jnp.asarray(weights) * risks
 
@@ -90,7 +90,7 @@ def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[st
     if top_k > 1:
         found["top_k_risk"] = mean_of_largest(risks, top_k)
     if weights is not None:
-        found["weighted_max_risk"] = jnp.max(weighted(risks, weights))
+        found["weighted_max_risk"] = jnp.max(weigh(risks, weights))
     return found
 
 

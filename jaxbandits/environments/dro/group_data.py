@@ -164,7 +164,7 @@ class GroupData:
         self, key: jax.Array, t: jax.Array, state: GroupDataState, obs: None, decision: GroupDecision
     ) -> tuple[GroupDataState, Gradient, GroupDataOutcome]:
         del t, obs
-        row = self._rows_drawn(key, state, decision)
+        row = self._draw_rows(key, state, decision)
         x, y = jnp.asarray(self.rows.features)[row], jnp.asarray(self.rows.labels)[row]
         loss, grad = self.loss.gradients(decision.play, x, y)
         drawn = draws.drawn_of(decision)
@@ -206,7 +206,7 @@ class GroupData:
     def _firsts(self) -> tuple[int, ...]:
         return (0, *itertools.accumulate(self.sizes[:-1]))
 
-    def _rows_drawn(self, key: jax.Array, state: GroupDataState, decision: GroupDecision) -> jax.Array:
+    def _draw_rows(self, key: jax.Array, state: GroupDataState, decision: GroupDecision) -> jax.Array:
         """Return `[Q]` row numbers."""
         group = decision.group
         budget = draws.per_group(np.asarray(self.budgets, np.int32), group)

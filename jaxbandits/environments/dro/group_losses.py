@@ -62,7 +62,7 @@ class Squared:
         return jnp.square(x @ params - y)
 
     def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
-        return linear_gradients(_squared, params, x, y)
+        return linear_gradients(_square_error, params, x, y)
 
 
 @pytree
@@ -125,7 +125,7 @@ def _logistic(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
     return loss, slope * y
 
 
-def _squared(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _square_error(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.square(score - y), 2.0 * (score - y)
 
 

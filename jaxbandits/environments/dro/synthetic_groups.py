@@ -135,8 +135,8 @@ class SyntheticGroups:
             return instance
         w, q = recommendation
         risks = self.risks(state, w)
-        worst = draws.mean_of_largest(draws.weighted(risks, self.weights), self.top_k)
-        gap = worst - self.least_risk(state, draws.weighted(q, self.weights))
+        worst = draws.mean_of_largest(draws.weigh(risks, self.weights), self.top_k)
+        gap = worst - self.least_risk(state, draws.weigh(q, self.weights))
         return draws.measures(risks, self.top_k, self.weights) | {"duality_gap": gap} | instance
 
     def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, varied
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, sample_with_scale
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -78,7 +78,7 @@ class FreshArms:
         self, key: jax.Array, t: jax.Array, state: FreshArmsState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[FreshArmsState, ScaledReward, RegretOutcome]:
         del t
-        noise, scale = varied(self.noise, key, state.noise_scale, self.noise_decades)
+        noise, scale = sample_with_scale(self.noise, key, state.noise_scale, self.noise_decades)
         mean = decision.x @ state.theta
         best = largest(obs.arms @ state.theta)
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)

@@ -18,7 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, varied
+from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, sample_with_scale
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -137,7 +137,7 @@ class HeavyTailed:
         self, key: jax.Array, t: jax.Array, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision
     ) -> tuple[HeavyTailedState, ScaledReward, RegretOutcome]:
         del t
-        noise, scale = varied(self.noise, key, state.noise_scale, self.noise_decades)
+        noise, scale = sample_with_scale(self.noise, key, state.noise_scale, self.noise_decades)
         mean = decision.x @ state.theta
         best = largest(state.means, obs.mask) if state.best is None else state.best
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)

@@ -38,7 +38,9 @@ def check_noise(noise: Any, name: str) -> None:
         raise InputError(f"{name} must be a law such as Gaussian(), got {format_value(noise)}, without {missing[0]!r}")
 
 
-def varied(noise: "Noise", key: jax.Array, scale: jax.Array, decades: ArrayLike | None) -> tuple[jax.Array, jax.Array]:
+def sample_with_scale(
+    noise: "Noise", key: jax.Array, scale: jax.Array, decades: ArrayLike | None
+) -> tuple[jax.Array, jax.Array]:
     """Return a draw of `a * noise` and its moment scale `a * scale`: a = 1, or log10 a uniform on (0, decades)."""
     value = noise.sample(key)
     if decades is None:

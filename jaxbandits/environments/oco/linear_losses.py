@@ -17,7 +17,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
-from jaxbandits.environments.oco.sequences import Constant, padded, point
+from jaxbandits.environments.oco.sequences import Constant, pad, point
 from jaxbandits.numerics import losses, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
@@ -157,7 +157,7 @@ class LinearLosses:
     def _direction(self, key: jax.Array) -> Vector:
         if self.noise_rank is None:
             return rng.unit_vector(key, self.dim)
-        return padded(rng.unit_vector(key, self.noise_rank), self.dim)
+        return pad(rng.unit_vector(key, self.noise_rank), self.dim)
 
     def _comparator_loss(self, gradient_sum: Vector) -> jax.Array:
         best = self.domain.lmo(gradient_sum)[0] if self.comparator is None else point(self.comparator, self.dim)

@@ -222,7 +222,7 @@ class Piecewise:
         return simplex.indicator(segment, len(starts)) @ _of_dim(self.vectors, dim)
 
     def sum(self, rounds: jax.Array, dim: int) -> Vector:
-        return _real(self._played(rounds)) @ _of_dim(self.vectors, dim)
+        return _real(self._rounds_of_segments(rounds)) @ _of_dim(self.vectors, dim)
 
     def squared_path(self, horizon: ArrayLike) -> ArrayLike:
         vectors = jnp.asarray(self.vectors)
@@ -230,9 +230,9 @@ class Piecewise:
         return jnp.sum(jnp.where(jnp.asarray(self.starts) < horizon, jnp.sum(jumps**2, axis=-1), 0.0))
 
     def length_sum(self, horizon: ArrayLike) -> ArrayLike:
-        return _real(self._played(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
+        return _real(self._rounds_of_segments(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
 
-    def _played(self, rounds: ArrayLike) -> jax.Array:
+    def _rounds_of_segments(self, rounds: ArrayLike) -> jax.Array:
         """Return `[S]`, how many of the first `rounds` rounds fall into each segment."""
         ends = jnp.minimum(jnp.append(jnp.asarray(self.starts)[1:], rounds), rounds)
         return jnp.maximum(ends - jnp.asarray(self.starts), 0)
@@ -240,7 +240,7 @@ class Piecewise:
 
 def along_first(scale: ArrayLike, dim: int) -> Vector:
     """Return `[d]` scale e_1."""
-    return padded(_real(scale)[None], dim)
+    return pad(_real(scale)[None], dim)
 
 
 def point(value: ArrayLike, dim: int) -> Vector:
@@ -253,7 +253,7 @@ def point(value: ArrayLike, dim: int) -> Vector:
     return value
 
 
-def padded(first: Vector, dim: int) -> Vector:
+def pad(first: Vector, dim: int) -> Vector:
     """Return `[d]`, these coordinates, then zeros."""
     return jnp.concatenate([first, jnp.zeros(dim - len(first), first.dtype)])
 
@@ -261,7 +261,7 @@ def padded(first: Vector, dim: int) -> Vector:
 def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
     if dim == 1:
         raise InputError("Drift needs dim >= 2")
-    return padded(jnp.stack([x, y]), dim)
+    return pad(jnp.stack([x, y]), dim)
 
 
 def _of_dim(vectors: ArrayLike, dim: int) -> jax.Array:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
-from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
+from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
 from jaxbandits.types import Batches
 
 
@@ -47,7 +47,7 @@ class Batched(Operator):
 
     def step(self, key: Any, t: Any, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        return state, rewarded(self, feedback), outcome
+        return state, require_reward(self, feedback), outcome
 
     @property
     def feedback_batch(self) -> int:

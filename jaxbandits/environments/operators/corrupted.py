@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
+from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
 from jaxbandits.numerics import rng
 
 
@@ -37,7 +37,7 @@ class Corrupted(Operator):
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        reward = rewarded(self, feedback).reward
+        reward = require_reward(self, feedback).reward
         changed = (t < self.rounds) & rng.bernoulli(self._own(key), self.rate)
         received = jnp.where(changed, self.factor * reward + self.shift, reward)
         amount = jnp.abs(received - reward)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import jax
 
 from jaxbandits.base.pytree import param, pytree, static
-from jaxbandits.environments.operators.operator import Operator, example_environment, rewarded
+from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
 
 
 @pytree
@@ -35,7 +35,7 @@ class Delayed(Operator):
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        return state, rewarded(self, feedback), outcome
+        return state, require_reward(self, feedback), outcome
 
     @property
     def feedback_delay(self) -> int:

@@ -37,10 +37,10 @@ class PiecewiseDrift:
     period: int = static(1000, "[1, inf)", "rounds between two changes")
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
-        def drawn() -> Vector:
+        def draw() -> Vector:
             return jnp.linalg.norm(first) * rng.unit_vector(key, first.shape[0])
 
-        return cond((t > 0) & (t % self.period == 0), drawn, lambda: last)  # t is the same for all trials
+        return cond((t > 0) & (t % self.period == 0), draw, lambda: last)  # t is the same for all trials
 
 
 @pytree

@@ -118,7 +118,7 @@ def example_environment() -> Any:
     return HeavyTailed(dim=2, n_arms=5)
 
 
-def rewarded(operator: Operator, feedback: Any) -> Any:
+def require_reward(operator: Operator, feedback: Any) -> Any:
     """Feedback with a reward.
 
     Raises:

@@ -55,7 +55,7 @@ def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
     """
     if jax.random.key_data(key).shape[-1] != 2:
         return jax.random.fold_in(key, data)
-    return _folded(key, jnp.asarray(data))
+    return _fold(key, jnp.asarray(data))
 
 
 def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
@@ -65,19 +65,19 @@ def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
 
 
 @custom_vmap
-def _folded(key: jax.Array, data: jax.Array) -> jax.Array:
+def _fold(key: jax.Array, data: jax.Array) -> jax.Array:
     k0, k1 = _halves(jax.random.key_data(key))
     words = _block_of_key(k0, k1, jnp.uint32(data))
     return jax.random.wrap_key_data(jnp.stack(words, axis=-1), impl="threefry2x32")
 
 
-@_folded.def_vmap
+@_fold.def_vmap
 def _folded_many(size: int, in_batched: list[bool], key: jax.Array, data: jax.Array) -> tuple[Any, bool]:
     """Fold one number into many keys, in the layout of their data `[..., 2]`."""
     del size
     if in_batched[1]:
         return jax.vmap(jax.random.fold_in, in_axes=(0 if in_batched[0] else None, 0))(key, data), True
-    return _folded(key, data), True
+    return _fold(key, data), True
 
 
 @custom_vmap

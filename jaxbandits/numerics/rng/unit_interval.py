@@ -31,7 +31,7 @@ def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
 
 def uniform_of_words(high: jax.Array, low: jax.Array) -> jax.Array:
     """Return the number on (0, 1) of two random words; that of their complements is 1 less it."""
-    return _below_one((_signed(high) + (_signed(low) + 0.5) * 2.0**-31) * 2.0**-31)
+    return _below_one((_to_signed(high) + (_to_signed(low) + 0.5) * 2.0**-31) * 2.0**-31)
 
 
 def bernoulli(key: jax.Array, p: ArrayLike, counter: int = 0) -> jax.Array:
@@ -49,7 +49,7 @@ def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
 
 def uniforms_of_words(words: jax.Array) -> jax.Array:
     """Return a number on (0, 1) for each random word."""
-    return _below_one((_signed(words) + 0.5) * 2.0**-31)
+    return _below_one((_to_signed(words) + 0.5) * 2.0**-31)
 
 
 def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
@@ -77,7 +77,7 @@ def _scale(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.Arr
     return scale
 
 
-def _signed(word: jax.Array) -> jax.Array:
+def _to_signed(word: jax.Array) -> jax.Array:
     return (word >> 1).astype(jnp.result_type(float))
 
 

@@ -19,7 +19,7 @@ from jaxbandits.cli import main
 from jaxbandits.commands import reproduce
 from jaxbandits.commands.data import data_on_this_machine, data_set_of
 from jaxbandits.environments.datasets import published, uci
-from jaxbandits.environments.datasets.published import DATA_SETS, Published, RemoteFile, fetch, find, text_digest
+from jaxbandits.environments.datasets.published import DATA_SETS, DataSet, RemoteFile, fetch, find, text_digest
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.budget import parts
 
@@ -80,7 +80,7 @@ def offered(tmp_path, monkeypatch, address):
 
     def offer(path, member="", base=address, sha256=SHA256):
         file = RemoteFile("ratings.txt", base + path, sha256, member)
-        monkeypatch.setitem(DATA_SETS, "toy", Published("a toy", "ours", (file,)))
+        monkeypatch.setitem(DATA_SETS, "toy", DataSet("a toy", "ours", (file,)))
         return tmp_path / "data" / "toy" / "ratings.txt"
 
     return offer
