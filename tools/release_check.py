@@ -10,7 +10,7 @@ from pathlib import Path
 
 import wheels
 
-PAGES = ("README.md", "tests/pages.py")
+PAGES = ("README.md", "tests/doc_blocks.py")
 
 
 def main() -> int:
@@ -43,7 +43,7 @@ def _run_readme(archive: Path) -> str:
             target = Path(elsewhere, page)
             target.parent.mkdir(exist_ok=True)
             target.write_text((wheels.ROOT / page).read_text(encoding="utf-8"), encoding="utf-8")
-        wheels._call([python, "-m", "tests.pages", "README.md"], elsewhere)
+        wheels._call([python, "-m", "tests.doc_blocks", "README.md"], elsewhere)
         found = wheels._call([python, "-c", "import jaxbandits; print(jaxbandits.__file__)"], elsewhere).strip()
     if str(room) not in found:
         raise wheels.TroubleError(f"jaxbandits was imported from {found}")

@@ -19,7 +19,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 
 def bootstrap_t(value, error, rows, tails, rng, resamples=40_000):
@@ -57,7 +57,10 @@ def test_what_is_never_negative_has_no_interval_below_zero():
     assert found.interval_at(0.5)[0] == student.interval_at(0.5)[0] > 0.0 == found.interval_at(0.99)[0]
     for free in (values, -values[:, 0]):  # of either sign
         np.testing.assert_array_equal(metric_interval(free)[:3], t_interval(free)[:3])
-    several = {"a": made.trials({"loss": values[None, :, :1]}), "b": made.trials({"loss": values[None, :, 1:]})}
+    several = {
+        "a": factories.trials({"loss": values[None, :, :1]}),
+        "b": factories.trials({"loss": values[None, :, 1:]}),
+    }
     with pytest.warns(UserWarning, match="3 seeds"):
         rows = Result(several, {"base_seed": 0}).summary("loss")
     assert rows[0].low == 0.0 and rows[1].low < 0.0

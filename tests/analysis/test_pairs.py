@@ -8,14 +8,14 @@ from jaxbandits.analysis import growth, intervals, pairs
 from jaxbandits.base.errors import InputError
 from jaxbandits.results import describe
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 
 def three(rng, n=40):
     base = rng.gamma(2.0, size=(1, n, 4)).cumsum(2)
     shift = {"low": 0.0, "same": 0.0, "high": 3.0}
     noise = {name: 0.3 * rng.normal(size=base.shape) for name in shift}
-    return Result({name: made.trials({"regret": base + by + noise[name]}) for name, by in shift.items()})
+    return Result({name: factories.trials({"regret": base + by + noise[name]}) for name, by in shift.items()})
 
 
 def test_differences_and_wins_are_the_textbook_ones_at_a_third_of_the_error(rng):
@@ -57,8 +57,8 @@ def test_the_interval_of_a_mean_is_students_without_skewness_and_better_with():
 
 
 def test_ties_count_half_and_seeds_are_paired_by_number():
-    a = made.trials({"loss": np.asarray([1.0, 2.0, 3.0, 4.0])[None, :, None]})
-    b = made.trials({"loss": np.asarray([2.0, 3.0, 5.0])[None, :, None]}, first_seed=1)
+    a = factories.trials({"loss": np.asarray([1.0, 2.0, 3.0, 4.0])[None, :, None]})
+    b = factories.trials({"loss": np.asarray([2.0, 3.0, 5.0])[None, :, None]}, first_seed=1)
     (pair,) = Result({"a": a, "b": b}).pairs()
     assert pair.difference.n == 3 and pair.improvement.mean == pytest.approx(0.5 * 2 / 3 + 1 / 3)
     assert pair.improvement.high == 1.0  # both ties may be wins, and none of them
@@ -68,7 +68,7 @@ def test_ties_count_half_and_seeds_are_paired_by_number():
 def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rng):
     values = rng.normal(size=(3, 30, 2)) + 9.0 * np.arange(3)[:, None, None]
     values[2, 4] = np.nan
-    result = Result({"a": made.trials({"loss": values}, [{"rate": r} for r in (0.1, 0.2, 0.4)])})
+    result = Result({"a": factories.trials({"loss": values}, [{"rate": r} for r in (0.1, 0.2, 0.4)])})
     found = result.pairs()
     assert found[0].first == "a (rate=0.1)" and found[0].decided
     assert not found[1].decided and found[1].difference.failed == 1 and "29 (1 failed)" in str(found)
@@ -81,17 +81,18 @@ def test_points_of_a_sweep_are_contestants_and_a_failed_trial_decides_nothing(rn
         (lambda r: Result({"low": r["low"]}).pairs(), "at least two labels or points"),
         (lambda r: r.pairs(level=95), "level must lie"),
         (lambda r: r.pairs("los"), "unknown metric 'los'"),
-        (lambda r: made.result().pairs("risk"), "at least two"),
-        (lambda r: Result({k: made.result()["grouped"] for k in "ab"}).pairs("risk"), "'risk' is a vector"),
-        (lambda r: Result({"a": made.trials({"x": np.ones((1, 2, 1))}),
-                           "b": made.trials({"x": np.ones((1, 2, 1))}, first_seed=9)}).pairs(), "no seed in common"),
-        (lambda r: Result({"a": made.trials({"x": np.ones((21, 2, 1))}, [{"r": i} for i in range(21)])}).pairs(),
+        (lambda r: factories.result().pairs("risk"), "at least two"),
+        (lambda r: Result({k: factories.result()["grouped"] for k in "ab"}).pairs("risk"), "'risk' is a vector"),
+        (lambda r: Result({"a": factories.trials({"x": np.ones((1, 2, 1))}),
+                           "b": factories.trials({"x": np.ones((1, 2, 1))}, first_seed=9)}).pairs(),
+         "no seed in common"),
+        (lambda r: Result({"a": factories.trials({"x": np.ones((21, 2, 1))}, [{"r": i} for i in range(21)])}).pairs(),
          "21 points are too many"),
         (lambda r: r.growth(since=2), "since must lie in"),
         (lambda r: r.growth(since=0.9), "1 record points from 0.9 of the horizon on; 3 are needed"),
         (lambda r: r.time_to(None, "low"), "a threshold is a number, got 'low'"),
-        (lambda r: made.result().time_to("risk", 1.0), "'risk' is a vector"),
-        (lambda r: made.result().growth("regret", since=0.0), "grouped has 2 record points"),
+        (lambda r: factories.result().time_to("risk", 1.0), "'risk' is a vector"),
+        (lambda r: factories.result().growth("regret", since=0.0), "grouped has 2 record points"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_refused(rng, call, message):
@@ -103,7 +104,7 @@ def test_what_cannot_be_compared_is_refused(rng, call, message):
 def test_growth_is_the_slope_of_logarithms_with_a_jackknife(rng):
     t = 10.0 * np.arange(1, 31)
     curves = rng.gamma(3.0, size=(1, 25, 1)) * t**0.7
-    result = Result({"a": made.trials({"regret": curves})})
+    result = Result({"a": factories.trials({"regret": curves})})
     (row,) = result.growth(since=0.2)
     assert row.exponent.mean == pytest.approx(0.7, abs=1e-12)
     assert row.exponent.high - row.exponent.low < 1e-9  # every mean of such curves has that exponent
@@ -115,17 +116,17 @@ def test_growth_is_the_slope_of_logarithms_with_a_jackknife(rng):
 
     without = [slope(np.delete(curves[0], i, axis=0)) for i in range(25)]
     half = stats.t.ppf(0.975, 24) * np.sqrt(24 / 25 * np.sum((np.asarray(without) - np.mean(without)) ** 2))
-    (row,) = Result({"a": made.trials({"regret": curves})}).growth(since=0.2)
+    (row,) = Result({"a": factories.trials({"regret": curves})}).growth(since=0.2)
     assert tuple(row.exponent[:3]) == pytest.approx(
         (slope(curves[0]), *(slope(curves[0]) + half * np.asarray([-1, 1])))
     )
-    (row,) = Result({"a": made.trials({"regret": -curves})}).growth()
+    (row,) = Result({"a": factories.trials({"regret": -curves})}).growth()
     assert np.isnan(row.exponent.mean) and row.exponent.high == np.inf
 
 
 def test_time_to_a_threshold_is_the_first_record_point(rng):
     values = np.asarray([[9.0, 5.0, 1.0], [9.0, 1.0, 5.0], [9.0, 9.0, 9.0], [0.0, 9.0, 9.0]])[None]
-    result = Result({"a": made.trials({"loss": values})})
+    result = Result({"a": factories.trials({"loss": values})})
     (row,) = result.time_to("loss", 1.0)
     np.testing.assert_array_equal(row.rounds, [30, 20, np.inf, 10])
     assert row.share.mean == 0.75 and row.median.mean == 20 and row.median.high == np.inf  # four trials say little
@@ -145,7 +146,7 @@ def test_the_interval_of_a_median_covers(rng):
 
 def test_a_result_in_words(rng):
     points = [{"rate": r, "environment.df": d} for r in (0.1, 0.2) for d in (2.0, 3.0)]
-    swept = made.trials({"regret": rng.gamma(2.0, size=(4, 30, 12)).cumsum(2)}, points)
+    swept = factories.trials({"regret": rng.gamma(2.0, size=(4, 30, 12)).cumsum(2)}, points)
     result = Result({"a": swept}, {"base_seed": 3, "started_unix_s": 0.0})
     text = describe.text(result)
     for part in (

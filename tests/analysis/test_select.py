@@ -5,14 +5,14 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 POINTS = [{"rate": rate} for rate in (0.1, 0.2, 0.4)]
 
 
 def _result(finals, **more):
     """`[H, S]` values at the horizon."""
-    return Result({"a": made.trials({"loss": np.asarray(finals)[..., None]}, POINTS, **more)})
+    return Result({"a": factories.trials({"loss": np.asarray(finals)[..., None]}, POINTS, **more)})
 
 
 def test_selection_and_evaluation_seeds_are_apart():
@@ -27,7 +27,7 @@ def test_selection_and_evaluation_seeds_are_apart():
 
 def test_the_choice_of_pure_noise_is_not_believed(rng):
     """A thousand equal points: the selection value of the best is far below the truth, its estimate is not."""
-    trials = made.trials({"loss": rng.normal(size=(1000, 100, 1))}, [{"rate": float(i)} for i in range(1000)])
+    trials = factories.trials({"loss": rng.normal(size=(1000, 100, 1))}, [{"rate": float(i)} for i in range(1000)])
     best = Result({"a": trials}).best("loss")["a"]
     assert best.value < -0.3
     assert abs(best.estimate.mean) < 4.0 / np.sqrt(50)
@@ -55,7 +55,7 @@ def test_a_failed_trial_counts_as_infinitely_bad():
 
 
 def test_vector_metrics_need_a_function():
-    result = Result({"a": made.trials({"risk": np.arange(24.0).reshape(1, 4, 2, 3)}, axes={"risk": ("group",)})})
+    result = Result({"a": factories.trials({"risk": np.arange(24.0).reshape(1, 4, 2, 3)}, axes={"risk": ("group",)})})
     with pytest.raises(InputError, match=r"'risk' is a vector \(group\)"):
         result.best("risk")
     best = result.best("risk", by=lambda values: values.max(axis=1).mean())["a"]
@@ -91,7 +91,7 @@ def test_one_seed_cannot_both_choose_and_judge():
 
 def test_the_easiest_environment_is_not_the_best_learner():
     points = [{"rate": 0.1, "environment.noise": noise} for noise in (1.0, 2.0)]
-    trials = made.trials({"loss": np.array([[0.0] * 4, [1.0] * 4])[..., None]}, points)
+    trials = factories.trials({"loss": np.array([[0.0] * 4, [1.0] * 4])[..., None]}, points)
     with pytest.warns(
         UserWarning, match=r"a: points differ in environment\.noise: the best of them may be the easiest"
     ):

@@ -9,7 +9,7 @@ import pytest
 
 from jaxbandits.analysis.table import aligned, number
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def test_numbers_are_aligned_under_their_names():
 
 
 def test_the_table_has_a_line_per_row_and_a_column_per_field():
-    result = made.result()
+    result = factories.result()
     header, rule, *lines = result.table("regret", level=0.9).splitlines()
     assert re.split(r"  +", header) == ["label", "rate", "mean regret", "90 % t-interval", "median", "10 %", "25 %",
                                         "75 %", "90 %", "trials", "failed", "ns/round"]  # fmt: skip
@@ -65,11 +65,11 @@ class _Balanced(HTMLParser):
 
 def test_a_notebook_shows_a_small_table_with_escaped_labels():
     evil = "<script>alert('x')</script>&"
-    result = Result({evil: made.result()["swept"]})
+    result = Result({evil: factories.result()["swept"]})
     page = result._repr_html_()
     assert "<script" not in page and evil in _Balanced(page).text
     assert "src=" not in page and "href=" not in page
-    many = Result({"a": made.trials({"loss": np.ones((1000, 3, 2))}, [{"rate": float(i)} for i in range(1000)])})
+    many = Result({"a": factories.trials({"loss": np.ones((1000, 3, 2))}, [{"rate": float(i)} for i in range(1000)])})
     page = many._repr_html_()
     assert len(page) < 20_000 and "and 980 more" in "".join(_Balanced(page).text)
 

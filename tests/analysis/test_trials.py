@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
-from tests.results import made
+from tests.results import factories
 
 
 def test_metrics_come_in_order_with_regret_first():
-    trials = made.trials({"comparator": np.zeros((1, 2, 3)), "regret": np.ones((1, 2, 3))})
+    trials = factories.trials({"comparator": np.zeros((1, 2, 3)), "regret": np.ones((1, 2, 3))})
     assert trials.metrics == ("regret", "comparator")
     np.testing.assert_array_equal(trials.get(), np.ones((1, 2, 3)))
     assert trials.horizon == 30 and trials.final("comparator").shape == (1, 2)
@@ -21,7 +21,7 @@ def test_a_trial_fails_by_any_number_that_is_not_finite_or_by_its_state():
     values[0, 1, 0, 1], values[1, 2, 2, 0] = np.nan, np.inf
     healthy = np.ones((2, 4), bool)
     healthy[1, 3] = False
-    trials = made.trials(
+    trials = factories.trials(
         {"risk": values, "loss": np.zeros((2, 4, 3))}, points=[{"a": 1.0}, {"a": 2.0}], healthy=healthy
     )
     assert np.argwhere(trials.failed("risk")).tolist() == [[0, 1], [1, 2], [1, 3]]
@@ -31,12 +31,12 @@ def test_a_trial_fails_by_any_number_that_is_not_finite_or_by_its_state():
 
 def test_entries_of_a_matrix_metric_by_named_axes(rng):
     values = rng.normal(size=(1, 2, 3, 4, 5))
-    trials = made.trials({"gap": values}, axes={"gap": ("group", "arm")})
+    trials = factories.trials({"gap": values}, axes={"gap": ("group", "arm")})
     assert len(trials.entries("gap", {})) == 20
     entries = trials.entries("gap", {"arm": -1})
     assert [entry for entry, _ in entries] == [{"group": g, "arm": 4} for g in range(4)]
     np.testing.assert_array_equal(entries[2][1], values[:, :, :, 2, 4])
-    unnamed = made.trials({"gap": values})
+    unnamed = factories.trials({"gap": values})
     assert unnamed.axis_names("gap") == ("gap_0", "gap_1")
 
 
@@ -51,14 +51,14 @@ def test_entries_of_a_matrix_metric_by_named_axes(rng):
     ],
 )
 def test_entries_that_do_not_exist(at, message):
-    trials = made.trials({"gap": np.zeros((1, 2, 3, 4))}, axes={"gap": ("group",)})
+    trials = factories.trials({"gap": np.zeros((1, 2, 3, 4))}, axes={"gap": ("group",)})
     with pytest.raises(InputError, match=message):
         trials.entries("gap", at)
 
 
 def test_points_are_found_by_their_values():
     points = [{"rate": rate, "scale": scale} for rate in (0.1, 0.2, 0.3) for scale in (1.0, 2.0)]
-    trials = made.trials({"loss": np.zeros((6, 2, 3))}, points=points)
+    trials = factories.trials({"loss": np.zeros((6, 2, 3))}, points=points)
     assert trials.indices({"rate": 0.1 + 0.2}) == [4, 5]  # 0.30000000000000004
     assert trials.indices({"rate": [0.1, 0.3], "scale": 2}) == [1, 5]
     assert trials.indices([-1, 0]) == [5, 0]
@@ -79,7 +79,7 @@ def test_points_are_found_by_their_values():
     with pytest.raises(InputError, match=r"2 points have rate=0\.1; name the fields of one: rate, scale"):
         trials.index({"rate": 0.1})
     with pytest.raises(InputError, match="no point has a=1, b=2 together"):
-        made.trials({"x": np.zeros((2, 1, 1))}, [{"a": 1, "b": 1}, {"a": 2, "b": 2}]).indices({"a": 1, "b": 2})
+        factories.trials({"x": np.zeros((2, 1, 1))}, [{"a": 1, "b": 1}, {"a": 2, "b": 2}]).indices({"a": 1, "b": 2})
     with pytest.raises(InputError, match="a point maps fields to values, got 3"):
         trials.index(3)
 
@@ -104,13 +104,13 @@ def test_points_are_found_by_their_values():
     ],
 )  # fmt: skip
 def test_arrays_that_do_not_fit_are_refused(change, message):
-    trials = made.trials({"loss": np.zeros((1, 2, 3))})
+    trials = factories.trials({"loss": np.zeros((1, 2, 3))})
     with pytest.raises(InputError, match=message) as error:
         dataclasses.replace(trials, **change)
     assert "\n" not in str(error.value)
 
 
 def test_nothing_measured_is_an_error_and_no_crash():
-    trials = dataclasses.replace(made.trials({"loss": np.zeros((1, 2, 3))}), values={})
+    trials = dataclasses.replace(factories.trials({"loss": np.zeros((1, 2, 3))}), values={})
     with pytest.raises(InputError, match="nothing was measured"):
         trials.get()

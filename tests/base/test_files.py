@@ -16,7 +16,7 @@ from jaxbandits.simulation import Options
 from jaxbandits.sweeps import file as sweep_file
 from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.merge import merge_sweeps
-from tests.results import made
+from tests.results import factories
 
 ARRAYS = {
     "header": np.array('{"a": 1}'),
@@ -206,7 +206,7 @@ def test_a_link_at_the_name_itself_is_replaced(tmp_path):
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800", "", 5, None, b"bytes", object()])
 def test_what_is_no_path_is_told_at_every_door(path):
-    result = made.result()
+    result = factories.result()
     doors = {
         "save": result.save, "load": Result.load, "csv": result.to_csv, "sweep": load_sweep,
         "sweep file": sweep_file.read, "checkpoint": lambda path: Options(checkpoint=path),

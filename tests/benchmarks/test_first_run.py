@@ -18,10 +18,10 @@ from benchmarks.gpu.children import Budget, Children, Record, Task
 from benchmarks.gpu.devices import GPUS
 from benchmarks.gpu.estimate import COUNTS, Costs, counts_path, fit, rounds_per_second
 from benchmarks.gpu.programs import TABLE, TARGETS, builders
-from tests.pages import ROOT
-from tests.toys import Noisy, Shrink
+from tests.doc_blocks import ROOT
+from tests.toy_problems import Noisy, Shrink
 
-PRETENDED = "tests.benchmarks.pretended_device"
+PRETENDED = "tests.benchmarks.fake_device"
 
 
 @pytest.fixture

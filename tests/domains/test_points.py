@@ -19,7 +19,7 @@ from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.types import Gradient
-from tests import called
+from tests import compiled
 
 KEY = jax.random.key(0)
 SHAPES = [3, (3,), (2, 3), ((2, 3), (4,)), ((2, 3), 4, (1, 2, 2))]
@@ -83,16 +83,16 @@ def test_learners_play_points_of_any_form(make, rng):
     shape = ((2, 3), (4,))
     structured, vector = as_arrays(make(shape)), as_arrays(make(10))
     validate(structured)
-    states = called.init(structured, KEY), called.init(vector, KEY)
+    states = compiled.init(structured, KEY), compiled.init(vector, KEY)
     for t in range(12):
         grad = draw(rng, shape)
         told = [jax.tree.map(lambda g: 0.3 * np.asarray(g)[None], grad), 0.3 * flat(grad)[None]]
         plays = [
-            called.select(a, KEY, jnp.int32(t), s, None) for a, s in zip((structured, vector), states, strict=True)
+            compiled.select(a, KEY, jnp.int32(t), s, None) for a, s in zip((structured, vector), states, strict=True)
         ]
         np.testing.assert_allclose(flat(plays[0].play), plays[1].play, rtol=1e-12, atol=1e-14)
         states = tuple(
-            called.update(a, KEY, jnp.int32(t), s, None, p, Gradient(jnp.zeros(1), g))
+            compiled.update(a, KEY, jnp.int32(t), s, None, p, Gradient(jnp.zeros(1), g))
             for a, s, p, g in zip((structured, vector), states, plays, told, strict=True)
         )
 

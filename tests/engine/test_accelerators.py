@@ -17,8 +17,8 @@ from jaxbandits.programs import compilation
 from jaxbandits.simulation import simulate
 from jaxbandits.tracing import batching, target
 from jaxbandits.tracing.vmap_last import TracedFunction
-from tests.hlo import kernels, open_loops
-from tests.toys import Noisy, Shrink
+from tests.hlo_loops import kernels, open_loops
+from tests.toy_problems import Noisy, Shrink
 
 WIDTH = 32
 # They look at all data again, whose length grows: no block has a number of steps that is known.

@@ -23,7 +23,7 @@ from jaxbandits.programs.compilation import RateEstimator
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, Meter, compare, simulate, sweep
 from tests.polling import wait_until
-from tests.toys import Noisy, Shrink, Slow
+from tests.toy_problems import Noisy, Shrink, Slow
 
 ROOT = Path(__file__).parents[2]
 RUN = {"progress": False, "width": 32, "record_points": 20}
@@ -33,7 +33,7 @@ import sys
 import jax
 jax.config.update("jax_enable_x64", True)
 from jaxbandits.simulation import simulate
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 result = simulate(Shrink(rate=1e-7), Noisy(scale=1.0), 200_000, 96, workers=1, progress=False, width=32,
                   record_points=20, seconds_per_call=0.02, save_every=0.0, checkpoint=sys.argv[1])
 result.save(sys.argv[2])
@@ -176,7 +176,7 @@ def test_another_measure_under_the_same_name_does_not_resume(tmp_path):
 
 _USER = """
 from jaxbandits.base.pytree import pytree
-from tests.toys import Shrink
+from tests.toy_problems import Shrink
 from {helper} import factor
 
 @pytree

@@ -11,7 +11,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.engine import driver
 from jaxbandits.programs.compilation import RateEstimator
 from jaxbandits.simulation import compare, simulate
-from tests.toys import Noisy, Shrink, Slow
+from tests.toy_problems import Noisy, Shrink, Slow
 
 
 def test_the_first_call_is_short_and_later_ones_follow_the_measured_rate():

@@ -8,7 +8,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.programs import compilation
 from jaxbandits.simulation import Grid, compare, product, simulate, sweep, zip_fields
-from tests.toys import Noisy, Shrink, Slow, Vectors
+from tests.toy_problems import Noisy, Shrink, Slow, Vectors
 
 QUIET = {"progress": False, "width": 32}
 

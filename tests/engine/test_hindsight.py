@@ -8,7 +8,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.engine import program
 from jaxbandits.simulation import Grid, compare, simulate
-from tests.toys import Hindsight, Lost, Shrink
+from tests.toy_problems import Hindsight, Lost, Shrink
 
 QUIET = {"progress": False, "width": 32}
 

@@ -17,7 +17,7 @@ from scipy import stats
 
 from jaxbandits.analysis import growth, intervals, pairs, select
 from jaxbandits.simulation import racing, stopping
-from tests.results import made
+from tests.results import factories
 
 LAWS: dict[str, tuple[Callable, float]] = {  # draws of a size, and their mean
     "normal": (lambda rng, size: rng.normal(size=size), 0.0),
@@ -89,7 +89,7 @@ def test_all_pairs_at_once(law, column, promised, rng):
 
 def test_the_table_of_pairs_uses_these_intervals(rng):
     losses = contestants_of("lognormal (1)", (50,), rng)
-    who = [pairs.Contestant(str(i), made.trials({"loss": x[None, :, None]}), 0) for i, x in enumerate(losses)]
+    who = [pairs.Contestant(str(i), factories.trials({"loss": x[None, :, None]}), 0) for i, x in enumerate(losses)]
     for pair, (a, b) in zip(pairs.pairs(who, "loss"), itertools.combinations(losses, 2), strict=True):
         np.testing.assert_allclose(pair.difference[:3], pairs.skewed(a - b, 0.05 / 6)[:3], rtol=1e-9)
 
@@ -99,7 +99,7 @@ def test_equal_differences_decide_nothing(rng):
     base = rng.normal(size=50)
     for shift in (1.0, 0.0, -0.1):
         who = [
-            pairs.Contestant(name, made.trials({"loss": losses[None, :, None]}), 0)
+            pairs.Contestant(name, factories.trials({"loss": losses[None, :, None]}), 0)
             for name, losses in (("a", np.round(base)), ("b", np.round(base) + shift))
         ]
         for margin in (0.0, 5.0):
@@ -157,7 +157,7 @@ def test_the_best_point_is_judged_on_seeds_that_did_not_choose_it(rng):
     """Of 20 points of one law: the interval on the evaluation seeds covers, that on the selection seeds would not."""
     repeats, missed, optimistic = 400, 0, 0
     for _ in range(repeats):
-        trials = made.trials({"loss": 5.0 + rng.normal(size=(20, 40, 1))}, [{"rate": float(i)} for i in range(20)])
+        trials = factories.trials({"loss": 5.0 + rng.normal(size=(20, 40, 1))}, [{"rate": float(i)} for i in range(20)])
         found = select.best("a", trials, "loss", "mean", True, 0.5, 0.95)
         missed += not found.estimate.low <= 5.0 <= found.estimate.high
         seen = intervals.t_interval(trials.final("loss")[found.index, :20])

@@ -8,7 +8,7 @@ from jaxbandits.base.pytree import pytree
 from jaxbandits.engine import driver
 from jaxbandits.programs.compilation import RateEstimator
 from jaxbandits.simulation import Meter, compare, simulate
-from tests.toys import CONSUMERS, Drawn, Draws, Noisy, Shrink, Vectors, draws_of
+from tests.toy_problems import CONSUMERS, Drawn, Draws, Noisy, Shrink, Vectors, draws_of
 
 QUIET = {"progress": False, "width": 32}
 TABLE = np.arange(12.0).reshape(4, 3)

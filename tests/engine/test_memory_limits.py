@@ -7,7 +7,7 @@ from jaxbandits.base import memory
 from jaxbandits.base.errors import InputError
 from jaxbandits.operators import with_delay
 from jaxbandits.simulation import simulate
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 QUIET = {"progress": False}
 ENV = HeavyTailed(dim=2, n_arms=3)

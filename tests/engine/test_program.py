@@ -23,7 +23,7 @@ from jaxbandits.programs import compilation
 from jaxbandits.programs.compilation import LRUCache
 from jaxbandits.simulation import Meter, simulate
 from jaxbandits.types import PointDecision
-from tests.toys import Noisy, Shrink, Slow, Vectors
+from tests.toy_problems import Noisy, Shrink, Slow, Vectors
 
 
 def _job(algorithm, environment, width=32, n_seeds=64):

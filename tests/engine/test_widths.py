@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.widths import assert_same_bits, cases
+from tests.width_invariance import assert_same_bits, cases
 
 
 @pytest.mark.parametrize(("name", "widths"), cases(["armed/ucb1", "oco/oons"]))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.simulation import simulate
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 
 def test_this_process_computes_in_32_bits():

@@ -7,7 +7,7 @@ import pytest
 from jaxbandits.programs import compilation
 from jaxbandits.simulation import Meter, simulate
 from jaxbandits.tracing import target
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 ROUNDS = 10**6
 METERS = [

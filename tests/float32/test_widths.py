@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.widths import assert_same_bits, cases
+from tests.width_invariance import assert_same_bits, cases
 
 # One of each kind of program: counts, draws, scores of arms, small solves, experts, gradients, constraints.
 QUICK = (

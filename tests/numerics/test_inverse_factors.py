@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.numerics import inverse_factors, linalg
 from jaxbandits.numerics.projection import project_ball
-from tests.factors import factors
+from tests.cholesky_factors import factors
 
 SAMPLES = 3
 DIMS = [3, inverse_factors.WRITTEN_OUT + 2, 1, 2, inverse_factors.WRITTEN_OUT, linalg.UNROLLED + 2]

@@ -8,7 +8,7 @@ from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
 from jaxbandits.plots import curves
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 POINTS = [{"environment.df": d, "environment.dim": n} for d in (2.0, 30.0) for n in (2, 5)]
 
@@ -23,7 +23,7 @@ def _closed():
 def result(rng):
     base = rng.gamma(2.0, size=(4, 30, 3)).cumsum(2)
     better = base - np.asarray([5.0, 5.0, -5.0, 0.0])[:, None, None] + 0.1 * rng.normal(size=base.shape)
-    return Result({"a": made.trials({"regret": better}, POINTS), "b": made.trials({"regret": base}, POINTS)})
+    return Result({"a": factories.trials({"regret": better}, POINTS), "b": factories.trials({"regret": base}, POINTS)})
 
 
 def test_a_contrast_over_one_field_shows_paired_differences(result):
@@ -71,7 +71,7 @@ def test_what_cannot_be_drawn_is_refused(result, call, message):
 
 
 def test_bands_of_quantities_that_are_never_negative_are_not_either(rng):
-    skewed = made.trials({"regret": rng.gamma(0.05, size=(1, 5, 3)), "gain": rng.normal(size=(1, 5, 3))})
+    skewed = factories.trials({"regret": rng.gamma(0.05, size=(1, 5, 3)), "gain": rng.normal(size=(1, 5, 3))})
     low = {}
     for metric in ("regret", "gain"):
         (band,) = Result({"a": skewed}).plot(metric).collections

@@ -7,7 +7,7 @@ import pytest
 from jaxbandits.base.errors import InputError
 from jaxbandits.plots import curves
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +23,8 @@ def _names(ax):
 def test_one_labelled_curve_with_a_band_per_label_and_point(rng):
     values = rng.gamma(2.0, size=(2, 60, 5)).cumsum(2)
     points = [{"rate": 0.1}, {"rate": 0.25}]
-    a = made.trials({"loss": values}, points, units={"loss": "points"})
-    result = Result({"a": a, "b": made.trials({"loss": values[:1, :40, :3]})})
+    a = factories.trials({"loss": values}, points, units={"loss": "points"})
+    result = Result({"a": a, "b": factories.trials({"loss": values[:1, :40, :3]})})
     for band in ("mean", "quantile"):
         ax = result.plot("loss", band=band)
         assert _names(ax) == ["a (rate=0.1)", "a (rate=0.25)", "b [40 seeds]"]
@@ -40,7 +40,7 @@ def test_one_labelled_curve_with_a_band_per_label_and_point(rng):
 def test_failed_trials_are_left_out_and_named():
     values = np.ones((1, 60, 2))
     values[0, :3, 1] = np.nan
-    ax = Result({"a": made.trials({"loss": values})}).plot()
+    ax = Result({"a": factories.trials({"loss": values})}).plot()
     assert _names(ax) == ["a [3 failed]"] and ax.lines[0].get_ydata().tolist() == [1.0, 1.0]
 
 
@@ -48,7 +48,7 @@ def test_entries_against_the_same_entries_of_another_metric(rng):
     """Risks of single groups against the rows drawn from each."""
     risk, drawn = rng.normal(size=(1, 60, 4, 3)), rng.integers(1, 9, size=(1, 60, 4, 3)).cumsum(2).astype(float)
     axes = {"risk": ("group",), "drawn": ("group",), "spent": ("coin",)}
-    result = Result({"a": made.trials({"risk": risk, "drawn": drawn, "spent": drawn[..., :2]}, axes=axes)})
+    result = Result({"a": factories.trials({"risk": risk, "drawn": drawn, "spent": drawn[..., :2]}, axes=axes)})
     for group, line in enumerate(result.plot("risk", x="drawn").lines):
         np.testing.assert_allclose(line.get_xdata(), drawn[0, :, :, group].mean(0))
         np.testing.assert_allclose(line.get_ydata(), risk[0, :, :, group].mean(0))
@@ -61,7 +61,7 @@ def test_any_recorded_scalar_is_an_abscissa(rng):
     samples = rng.integers(1, 9, size=(1, 60, 4)).cumsum(2).astype(float)
     loss = rng.normal(size=(1, 60, 4))
     loss[0, 7, 2] = np.inf
-    trials = made.trials(
+    trials = factories.trials(
         {"loss": loss, "samples": samples, "risk": np.zeros((1, 60, 4, 2))}, units={"samples": "draws"}
     )
     result = Result({"a": trials})
@@ -77,13 +77,13 @@ def test_any_recorded_scalar_is_an_abscissa(rng):
     ):
         with pytest.raises(InputError, match=message):
             result.plot("loss", x=x)
-    other = Result({"a": trials, "b": made.trials({"loss": loss})})
+    other = Result({"a": trials, "b": factories.trials({"loss": loss})})
     with pytest.raises(InputError, match="b did not measure 'samples'"):
         other.plot("loss", x="samples")
 
 
 def test_every_entry_of_a_vector_metric_or_the_one_asked_for():
-    result = made.result()
+    result = factories.result()
     ax = result.plot("risk")
     assert _names(ax) == ["grouped (group 0)", "grouped (group 1)", "grouped (group 2)"]
     assert len({line.get_color() for line in ax.lines}) == 3
@@ -93,7 +93,7 @@ def test_every_entry_of_a_vector_metric_or_the_one_asked_for():
 
 
 def test_labels_and_points_are_selected_and_colours_stay():
-    result = made.result()
+    result = factories.result()
     ax = result.plot()
     colours = {name: line.get_color() for name, line in zip(_names(ax), ax.lines, strict=True)}
     ax = result.plot(algorithms=["grouped"])
@@ -106,18 +106,18 @@ def test_labels_and_points_are_selected_and_colours_stay():
 
 
 def test_line_settings_overrule_ours_under_any_name():
-    (line,) = made.result().plot(algorithms=["grouped"], c="red", linewidth=3, ls=":").lines
+    (line,) = factories.result().plot(algorithms=["grouped"], c="red", linewidth=3, ls=":").lines
     assert (line.get_color(), line.get_linewidth(), line.get_linestyle()) == ("red", 3, ":")
 
 
 def test_axes_are_drawn_into():
     ax = plt.figure().add_subplot()
-    assert made.result().plot(ax=ax) is ax and len(ax.lines) == 4
+    assert factories.result().plot(ax=ax) is ax and len(ax.lines) == 4
 
 
 def test_too_many_curves_are_refused_at_once():
     points = [{"rate": float(i)} for i in range(1000)]
-    result = Result({"a": made.trials({"loss": np.zeros((1000, 2, 3))}, points)})
+    result = Result({"a": factories.trials({"loss": np.zeros((1000, 2, 3))}, points)})
     with pytest.raises(InputError, match=r"1,000 curves .*`best`.*`heatmap`.*`algorithms=`"):
         result.plot()
     assert not plt.get_fignums()  # nothing was begun
@@ -147,13 +147,13 @@ def test_too_many_curves_are_refused_at_once():
 )
 def test_bad_settings_are_one_clear_line(settings, message):
     with pytest.raises(InputError, match=message) as error:
-        made.result().plot(**settings)
+        factories.result().plot(**settings)
     assert "\n" not in str(error.value)
 
 
 def _grid(rng):
     points = [{"rate": r, "scale": s} for s in (3.0, 1.0) for r in (0.1, 0.2, 0.4)]
-    return made.trials({"loss": rng.normal(size=(6, 8, 2)), "risk": rng.normal(size=(6, 8, 2, 3))}, points)
+    return factories.trials({"loss": rng.normal(size=(6, 8, 2)), "risk": rng.normal(size=(6, 8, 2, 3))}, points)
 
 
 def test_heat_maps_show_means_at_the_horizon(rng):
@@ -172,14 +172,14 @@ def test_heat_maps_show_means_at_the_horizon(rng):
 
 
 def test_cells_without_trials_are_blank(rng):
-    trials = made.trials({"loss": rng.normal(size=(2, 8, 2))}, [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}])
+    trials = factories.trials({"loss": rng.normal(size=(2, 8, 2))}, [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}])
     shown = Result({"x": trials}).heatmap("loss", "a", "b").images[0].get_array()
     assert np.ma.getmaskarray(shown).tolist() == [[False, True], [True, False]]
 
 
 def test_heat_maps_refuse_what_is_not_two_fields(rng):
     points = [{"rate": r, "scale": s, "df": d} for r in (0.1, 0.2) for s in (1.0, 2.0) for d in (2.0, 3.0)]
-    result = Result({"a": made.trials({"loss": rng.normal(size=(8, 4, 2))}, points)})
+    result = Result({"a": factories.trials({"loss": rng.normal(size=(8, 4, 2))}, points)})
     with pytest.raises(InputError, match=r"points of one cell differ in df: choose with points={field: value}"):
         result.heatmap("loss", "rate", "scale")
     assert result.heatmap("loss", "rate", "scale", points={"df": 3.0}).images[0].get_array().count() == 4

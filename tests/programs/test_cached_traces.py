@@ -5,7 +5,7 @@ import pytest
 
 from jaxbandits import armed
 from jaxbandits.programs.cached_traces import ignore_cached_traces, own_code
-from tests.toys import Shrink
+from tests.toy_problems import Shrink
 
 OWN, FOREIGN = armed.UCB1(n_arms=2), Shrink()
 

@@ -21,7 +21,7 @@ jax.monitoring.register_event_duration_secs_listener(
     lambda event, *_, **__: "backend_compile" in event and compiled.append(event)
 )
 from jaxbandits.simulation import simulate
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 simulate(Shrink(), Noisy(), 10, 2, progress=False)
 assert "tqdm" not in sys.modules and "scipy" not in sys.modules, "imported for nothing"
 print(len(compiled), jax.config.jax_compilation_cache_dir)

@@ -17,7 +17,7 @@ from jaxbandits.programs.program_identity import identify
 from jaxbandits.simulation import simulate
 from jaxbandits.tracing import settings
 from jaxbandits.tracing.vmap_last import TracedFunction
-from tests.toys import Hindsight, Noisy, Shrink
+from tests.toy_problems import Hindsight, Noisy, Shrink
 
 DEVICE = jax.local_devices()[0]
 X = jax.ShapeDtypeStruct((3,), np.float32)

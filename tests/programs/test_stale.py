@@ -41,7 +41,7 @@ from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Grid, Meter, compare, simulate, sweep
 from jaxbandits.tracing.jax_compat import Primitive, batching, mlir
 from jaxbandits.types import PointDecision, Recommends, Reward
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 ROOT = Path(__file__).parents[2]
 RUN = {"progress": False, "width": 1, "workers": 1, "record_points": 4}

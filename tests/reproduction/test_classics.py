@@ -12,7 +12,7 @@ from jaxbandits.reproduction.experiments.classics import bietti_wins, garivier_t
 from jaxbandits.results.result import Result
 from jaxbandits.theory.classics import etc_regret, least_stopping_time
 from tests.reproduction.test_declared_claims import told, verdicts
-from tests.results import made
+from tests.results import factories
 
 NAMES = [name for name in EXPERIMENTS if name.startswith("classics/")]
 
@@ -36,7 +36,7 @@ def curves(slopes, horizon=1000, seeds=64):
     t = np.unique(np.geomspace(1, horizon, 40).astype(int))
     spread = np.linspace(0.98, 1.02, seeds)
     trials = {
-        label: made.trials({"regret": (spread[:, None] * slope * np.log(t))[None]}, record_points=t)
+        label: factories.trials({"regret": (spread[:, None] * slope * np.log(t))[None]}, record_points=t)
         for label, slope in slopes.items()
     }
     return Measured({"arms": Result(trials)}, {})
@@ -67,7 +67,7 @@ def test_bounds_of_explore_then_commit_are_those_of_each_gap():
     assert panels["gap0.5"].bound == pytest.approx(41.581, abs=1e-3)
     learner = experiment.algorithms("experiments", 1000, panels["gap0.5"])["ETC"]
     assert learner.exploration == 67
-    trials = made.trials({"regret": np.full((1, 4, 1), 20.0)}, record_points=[1000])
+    trials = factories.trials({"regret": np.full((1, 4, 1), 20.0)}, record_points=[1000])
     derived = experiment.derive(trials, learner, panels["gap0.5"])
     np.testing.assert_allclose(derived["share_of_bound"], 20.0 / panels["gap0.5"].bound)
     np.testing.assert_allclose(derived["share_of_exact"], 20.0 / etc_regret(0.5, 1000, 67))

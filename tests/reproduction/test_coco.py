@@ -14,7 +14,7 @@ from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.experiments.coco import setting
 from jaxbandits.simulation import simulate
-from tests.results import made
+from tests.results import factories
 
 
 @pytest.mark.slow
@@ -83,9 +83,9 @@ def test_multipliers_multiply_the_constants_of_the_presets():
 
 def test_regret_under_the_budget_is_against_the_best_that_keeps_it():
     values = {name: np.full((1, 1, 1), k) for k, name in enumerate(("loss", "zero_loss", "violation", "norm"), 1)}
-    both = made.trials({**values, "regret": np.full((1, 1, 1), 9.0), "feasible_regret": np.full((1, 1, 1), 7.0)})
+    both = factories.trials({**values, "regret": np.full((1, 1, 1), 9.0), "feasible_regret": np.full((1, 1, 1), 7.0)})
     assert setting.shares(both, None, None)["regret"] == 7.0
-    assert "regret" not in setting.shares(made.trials(values), None, None)
+    assert "regret" not in setting.shares(factories.trials(values), None, None)
 
 
 @pytest.mark.slow
@@ -123,5 +123,5 @@ def test_the_score_is_one_for_0_and_the_weight_for_ratings_everywhere(constraint
 
 def test_shares_of_a_learner_that_does_not_move():
     values = {"loss": [[[6.0]]], "zero_loss": [[[12.0]]], "violation": [[[0.0]]], "norm": [[[0.0]]]}
-    shares = setting.shares(made.trials({k: np.asarray(v) for k, v in values.items()}), None, None)
+    shares = setting.shares(factories.trials({k: np.asarray(v) for k, v in values.items()}), None, None)
     assert shares["relative_loss"] == 0.5 and shares["violation_share"] == 0.0

@@ -19,11 +19,11 @@ from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.experiments.coco import certificates, errata, setting, tradeoff
 from jaxbandits.simulation import Meter, compare
 from jaxbandits.theory import coco as theory
-from tests.results import made
+from tests.results import factories
 
 
 def test_shares_are_of_the_bound_of_the_learner():
-    trials = made.trials(
+    trials = factories.trials(
         {"feasible_regret": np.asarray([[[1.0, 6.0]]]), "violation": np.asarray([[[0.5, 2.0]]])},
         record_points=np.asarray([4, 16]),
     )
@@ -102,7 +102,9 @@ def test_inequality_7_is_left_where_a_term_is_missing():
         "surrogate_regret": [[[3.0, 3.0]]], "loss_regret": [[[1.0, 2.0]]], "potential": [[[1.0, 3.0]]],
         "feasible_regret": [[[0.0, 0.0]]], "violation": [[[0.0, 0.0]]],
     }  # fmt: skip
-    trials = made.trials({name: np.asarray(values) for name, values in rows.items()}, record_points=np.asarray([1, 2]))
+    trials = factories.trials(
+        {name: np.asarray(values) for name, values in rows.items()}, record_points=np.asarray([1, 2])
+    )
     found = certificates._derived(trials, OFWTVC(dim=2, horizon=2), None)["inequality_7"]
     np.testing.assert_allclose(found, [[[-0.2, 0.25]]])
 
@@ -134,7 +136,7 @@ def swept(regret, violation):
     """Two seeds, three weights; a horizon of 10."""
     values = {"feasible_regret": regret, "violation": violation}
     arrays = {name: np.asarray(v, float)[..., None] for name, v in values.items()}
-    return made.trials(arrays, points=[{"gamma": g} for g in (1.0, 0.1, 0.01)], record_points=np.asarray([10]))
+    return factories.trials(arrays, points=[{"gamma": g} for g in (1.0, 0.1, 0.01)], record_points=np.asarray([10]))
 
 
 def test_the_frontier_compares_the_best_admitted_points():

@@ -32,7 +32,7 @@ from jaxbandits.theory import coco
 from jaxbandits.theory.linear import theorem_1
 from jaxbandits.theory.oco import visible_bound
 from jaxbandits.types import ArmDecision, Reward
-from tests.results import made
+from tests.results import factories
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -68,7 +68,7 @@ def told(levels, times=None, metric="regret", seeds=64):
     """What an experiment would have measured: panel -> label -> mean (2 % apart over seeds); (panel, label) -> ns."""
     spread = np.linspace(0.98, 1.02, seeds)
     results = {
-        panel: Result({k: made.trials({metric: (v * spread)[None, :, None]}) for k, v in of.items()})
+        panel: Result({k: factories.trials({metric: (v * spread)[None, :, None]}) for k, v in of.items()})
         for panel, of in levels.items()
     }
     stops = np.linspace(0, 1000, 11)[1:].astype(int)
@@ -456,7 +456,7 @@ def told_metrics(levels, seeds=64):
     return Measured(
         {
             panel: Result(
-                {k: made.trials({m: (v * spread)[None, :, None] for m, v in its.items()}) for k, its in of.items()}
+                {k: factories.trials({m: (v * spread)[None, :, None] for m, v in its.items()}) for k, its in of.items()}
             )
             for panel, of in levels.items()
         },
@@ -575,7 +575,7 @@ def test_numbers_of_the_study_on_sea():
     (stays,) = [c for c in EXPERIMENTS["oco/e3"].claims if c.sentence == "stays-at-4"]
     assert (stays.low, stays.high) == (pytest.approx(0.99 * 3.1231056), pytest.approx(1.01 * 3.1231056))
     assert e5._means(0.4, 10_000) == pytest.approx((0.004, 0.016, 0.064, 0.15))
-    trials = made.trials({"pseudo_regret": np.asarray([[[6.0]]])}, record_points=np.asarray([900]))
+    trials = factories.trials({"pseudo_regret": np.asarray([[[6.0]]])}, record_points=np.asarray([900]))
     panel = EXPERIMENTS["oco/e5"].panels(900)["s0.2-m0"]
     assert float(e5._over_noise(trials, None, panel)["scaled_regret"].item()) == pytest.approx(1.0)
 

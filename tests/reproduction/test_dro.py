@@ -21,8 +21,8 @@ from jaxbandits.reproduction.figures import render
 from jaxbandits.reproduction.ledger import files
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import compare, racing
-from tests.results import made
-from tests.toys import Noisy, Shrink
+from tests.results import factories
+from tests.toy_problems import Noisy, Shrink
 
 NAMES = [name for name in EXPERIMENTS if name.startswith("dro/fig")]
 
@@ -111,7 +111,7 @@ def test_statistics_count_groups():
     """Two seeds, three groups: the first label is lowest on two groups of both seeds, the second on one."""
     risks = {"a": [[1.0, 1.0, 9.0], [1.0, 1.5, 9.0]], "b": [[2.0, 2.0, 3.0], [2.0, 2.0, 3.0]]}
     trials = {
-        k: made.trials({"risk": np.asarray(v)[None, :, None]}, axes={"risk": ("group",)}) for k, v in risks.items()
+        k: factories.trials({"risk": np.asarray(v)[None, :, None]}, axes={"risk": ("group",)}) for k, v in risks.items()
     }
     measured = Measured({"p": Result(trials)}, {})
     assert float(setting.lowest("p", "a", ("b",))(measured).mean) == 2.0
@@ -121,8 +121,8 @@ def test_statistics_count_groups():
     assert float(setting.wins("p", "b", "a")(measured).mean) == 1.0
     rounds = np.array([10, 20])
     longer = {"risk": np.array([[[[9.0, 0.0, 0.0]], [[9.0, 9.0, 0.0]]]] * 2)[None, :, :, 0]}
-    longer = made.trials(longer, axes={"risk": ("group",)}, record_points=rounds)
-    short = made.trials({"risk": np.full((1, 2, 2, 3), 5.0)}, axes={"risk": ("group",)}, record_points=rounds)
+    longer = factories.trials(longer, axes={"risk": ("group",)}, record_points=rounds)
+    short = factories.trials({"risk": np.full((1, 2, 2, 3), 5.0)}, axes={"risk": ("group",)}, record_points=rounds)
     twice = dro.SMPA(dim=3, budgets=(20, 20, 20))  # samples twice: 20 rounds are 10 iterations
 
     def pair(learner):
@@ -142,7 +142,7 @@ def test_statistics_count_groups():
 def test_fig8_looks_at_the_preset_horizon():
     panel = EXPERIMENTS["dro/fig8"].panels(48)["heterogeneous"]
     records = np.arange(1, 49)
-    trials = made.trials({"top_k_risk": records[None, None] * 1.0}, record_points=records)
+    trials = factories.trials({"top_k_risk": records[None, None] * 1.0}, record_points=records)
     derived = EXPERIMENTS["dro/fig8"].derive(trials, None, panel)
     assert set(derived["objective_at_preset"].ravel()) == {2.0}
     np.testing.assert_array_equal(derived["objective"], trials.get("top_k_risk"))
@@ -170,7 +170,7 @@ def test_fig8_draws_a_pair_an_axes():
     """What a run leaves out, too: of the pair that stays alone one curve."""
     fig8, records = EXPERIMENTS["dro/fig8"], np.arange(1, 5)
     labels = {"adult": ("SMD(m)", "SMD(m)_a", "Online(1)", "Online(1)_a"), "heterogeneous": ("ATkRO(1)_a",)}
-    trials = made.trials({"objective": np.ones((1, 2, 4))}, record_points=records)
+    trials = factories.trials({"objective": np.ones((1, 2, 4))}, record_points=records)
     results = {name: Result(dict.fromkeys(x, trials)) for name, x in labels.items()}
     report = Report(fig8, "theory", 4, results, {}, ())
     axes = render.draw(report, fig8.figures[0]).axes

@@ -21,7 +21,7 @@ from jaxbandits.reproduction.engine.figures import Against, Cost, Exponents, Hea
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.statistic import final_mean
 from jaxbandits.reproduction.ledger import files, finished
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 FAST = ("linear/sysid",)
 TINY = {"seeds": 50, "horizon": 120, "progress": False}

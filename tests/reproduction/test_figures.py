@@ -17,8 +17,8 @@ from jaxbandits.reproduction.figures.style import mathtext
 from jaxbandits.reproduction.ledger import files
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
-from tests.reproduction import made
-from tests.results import made as results
+from tests.reproduction import factories
+from tests.results import factories as results
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")  # few seeds by design
 
@@ -47,7 +47,7 @@ def _looks(ax):
 )  # fmt: skip
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_declared_figure_is_drawn(name):
-    report = made.report(EXPERIMENTS[name])
+    report = factories.report(EXPERIMENTS[name])
     for drawing in report.experiment.figures:
         figure = render.draw(report, drawing)  # laid out where files are written, which is slow
         assert report.preset in figure.get_supxlabel() and report.experiment.title[:10] in figure.get_suptitle()
@@ -121,7 +121,7 @@ def test_a_row_that_repeats_another_is_left_out():
 
 def test_a_panel_alone_is_drawn_as_in_its_figure(tmp_path):
     experiment = EXPERIMENTS["glm/fig2"]
-    report = made.report(experiment)
+    report = factories.report(experiment)
     for name, result in report.results.items():
         result.save(tmp_path / f"fig2-{name}.npz")
     about = {"experiment": "glm/fig2", "preset": report.preset, "horizon": 60, "panels": dict.fromkeys(report.results)}

@@ -17,7 +17,7 @@ from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.verdict import judge
 from jaxbandits.reproduction.experiments.glm.regions import marks, regions_of
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 COVERTYPE = EXPERIMENTS["glm/covertype"]
 
@@ -117,7 +117,7 @@ def test_a_difference_is_shown_as_a_share_of_the_axis():
     """(165 - 97) / 220, beside a ratio that is the same as without."""
     spread = np.linspace(0.98, 1.02, 64)
     levels = {"GLB-OMD": 165.0, "OFUGLB": 97.0, "GLOC": 220.0}
-    results = {"S3": Result({k: made.trials({"regret": (v * spread)[None, :, None]}) for k, v in levels.items()})}
+    results = {"S3": Result({k: factories.trials({"regret": (v * spread)[None, :, None]}) for k, v in levels.items()})}
     (claim,) = [c for c in EXPERIMENTS["glm/fig1"].claims if c.id == "modest/ofuglb/s3"]
     verdict = judge(claim, Measured(results, {}))
     companions = dict(verdict.companions)

@@ -28,11 +28,11 @@ from jaxbandits.reproduction.ledger.sentences import chapters
 from jaxbandits.reproduction.papers import PAPERS
 from jaxbandits.results.result import Result
 from jaxbandits.sweeps.directory import Directory
-from tests.reproduction import made
-from tests.results import made as results
+from tests.reproduction import factories
+from tests.results import factories as results
 
 ROOT = Path(__file__).parents[2]
-ASKED = {"seeds": 6, "horizon": made.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
+ASKED = {"seeds": 6, "horizon": factories.HORIZON, "preset": None, "without": (), "seed": 0, "data": None}
 SINGLE = {"precision": "float32"}  # whatever the tests compute in
 YES, NO, OPEN = "holds", "does not hold", "open"
 ABOUT = About("title", "Authors, Figure 1", {"theory": "as stated", "tuned": "tuned"}, (), "", 100, False)
@@ -270,7 +270,7 @@ def directory(tmp_path_factory):
     for name, items in rows.items():
         drawn = EXPERIMENTS[name].figures[:1] if name != "oco/e4" else ()
         experiment = dataclasses.replace(EXPERIMENTS[name], name=f"my{name}", claims=(), figures=drawn)
-        report = dataclasses.replace(made.report(experiment), judged=items)
+        report = dataclasses.replace(factories.report(experiment), judged=items)
         asked = finished.request(experiment, **ASKED) | SINGLE
         files.write(report, _made(out / name.replace("/", "-")), asked)
         if name == "oco/e6":
@@ -308,7 +308,7 @@ def test_experiments_of_a_stranger_have_their_words_from_the_manifests(directory
 def test_a_run_says_which_commit_it_began_with(tmp_path):
     """Read before anything is computed, and how long all of it took."""
     start = files.Start.now()
-    files.write(made.report(dataclasses.replace(EXPERIMENTS["oco/e6"], figures=())), tmp_path, None, start)
+    files.write(factories.report(dataclasses.replace(EXPERIMENTS["oco/e6"], figures=())), tmp_path, None, start)
     kept = json.loads((tmp_path / "manifest.json").read_text())
     assert kept["commit"] == start.commit and kept["wall_s"] >= 0.0
 
@@ -485,7 +485,7 @@ def test_a_run_that_fails_leaves_the_others(tmp_path, capsys, monkeypatch):
             raise InputError("no such thing")
         plain = dataclasses.replace(experiment, claims=(), figures=())
         out.mkdir(parents=True)
-        files.write(made.report(plain), out, finished.request(plain, **ASKED))
+        files.write(factories.report(plain), out, finished.request(plain, **ASKED))
 
     monkeypatch.setattr(reproduce, "_reproduce_one", one)
     assert cli.main(["reproduce", "oco/all", "--budget", "quick", "--processes", "1", "--out", str(tmp_path)]) == 1

@@ -13,7 +13,7 @@ from jaxbandits.reproduction.experiments.oco import bounded, restarts
 from jaxbandits.reproduction.experiments.oco.setting import share_of_bound
 from jaxbandits.results.result import Result
 from tests.reproduction.test_declared_claims import told, verdicts
-from tests.results import made
+from tests.results import factories
 
 
 def test_the_bound_of_e1_by_hand():
@@ -28,7 +28,7 @@ def test_the_bound_of_e1_by_hand():
 
 
 def test_shares_of_the_bound_are_those_of_the_panel():
-    trials = made.trials({"regret": np.asarray([[[1.0, 6.0]]])})
+    trials = factories.trials({"regret": np.asarray([[[1.0, 6.0]]])})
     np.testing.assert_array_equal(
         share_of_bound(trials, None, Panel("panel", None, bound=4.0))["share_of_bound"], [[[0.25, 1.5]]]
     )
@@ -39,11 +39,13 @@ def test_the_noise_of_e5_and_e6_is_divided_out():
     e5, e6 = EXPERIMENTS["oco/e5"], EXPERIMENTS["oco/e6"]
     panel = e5.panels(100)["s0.2-m0"]
     records = np.asarray([4, 100])
-    trials = made.trials({"pseudo_regret": 0.2 * np.sqrt(records)[None, None]}, record_points=records)
+    trials = factories.trials({"pseudo_regret": 0.2 * np.sqrt(records)[None, None]}, record_points=records)
     np.testing.assert_allclose(e5.derive(trials, None, panel)["scaled_regret"], 1.0)
     panel = e6.panels(100)["n-8"]
     uniform, pointwise = (1.0 - (7.0 / 8.0) ** 8) * records, records / 8.0
-    trials = made.trials({"uniform": uniform[None, None], "pointwise": pointwise[None, None]}, record_points=records)
+    trials = factories.trials(
+        {"uniform": uniform[None, None], "pointwise": pointwise[None, None]}, record_points=records
+    )
     derived = e6.derive(trials, None, panel)
     np.testing.assert_allclose(derived["uniform_error"], 0.0, atol=1e-12)
     np.testing.assert_allclose(derived["pointwise_error"], 0.0, atol=1e-12)
@@ -52,7 +54,7 @@ def test_the_noise_of_e5_and_e6_is_divided_out():
 
 def test_learners_without_a_meta_algorithm_exceed_nothing():
     certificates = EXPERIMENTS["oco/certificates"]
-    trials = made.trials({"meta_loss": [[[3.0]]], "meta_budget": [[[5.0]]]})
+    trials = factories.trials({"meta_loss": [[[3.0]]], "meta_budget": [[[5.0]]]})
     assert certificates.derive(trials, None, None)["meta_excess"] == -2.0
 
 
@@ -62,7 +64,7 @@ def growing(exponents, scale=10.0, seeds=64):
     return Measured(
         {
             panel: Result(
-                {k: made.trials({"regret": scale * (spread[:, None] * records**v)[None]}, record_points=records)
+                {k: factories.trials({"regret": scale * (spread[:, None] * records**v)[None]}, record_points=records)
                  for k, v in of.items()}
             )
             for panel, of in exponents.items()
@@ -169,7 +171,7 @@ def test_restarts_and_radii_by_hand():
     for before, after, counted in ((2.0, 5.0, 1.0), (2.0, 2.0, 0.0)):
         played = state(state=state(bound=jnp.asarray(before)), next_state=state(bound=jnp.asarray(after)))
         assert float(restarts.restarted(played)) == counted
-    trials = made.trials({"restarts": [[[7.0]]], "radius": [[[48.0]]]}, record_points=np.asarray([1024]))
+    trials = factories.trials({"restarts": [[[7.0]]], "radius": [[[48.0]]]}, record_points=np.asarray([1024]))
     found = {name: value.item() for name, value in restarts.shares(trials, None, None).items()}
     assert found == {
         "restarts_over_log": 0.7,
@@ -186,7 +188,7 @@ def test_restarts_and_radii_by_hand():
         ("radius_over_root", 1.5, "radius-as-updated", "holds"),
         ("radius_over_root", 2.1, "radius-as-updated", "does not hold"),
     ):
-        values = made.trials({metric: np.full((1, 256, 1), value)})
+        values = factories.trials({metric: np.full((1, 256, 1), value)})
         measured = Measured({"linear": Result({"CLA-OONS": values})}, {})
         assert judge(claims[f"{sentence}/linear"], measured).decision == verdict, sentence
 

@@ -13,12 +13,14 @@ from jaxbandits.reproduction.engine.claim import Claim, Measured
 from jaxbandits.reproduction.engine.verdict import judge, p_value
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
-from tests.results import made
+from tests.results import factories
 
 
 def result_of(curves, records, points=({},)):
     """A result from label to `[H, S, M]` regret curves."""
-    return Result({label: made.trials({"regret": c}, points, record_points=records) for label, c in curves.items()})
+    return Result(
+        {label: factories.trials({"regret": c}, points, record_points=records) for label, c in curves.items()}
+    )
 
 
 def measured_of(result, times=None):
@@ -347,8 +349,8 @@ def test_unknown_names():
 def test_seeds_are_paired_by_their_global_index(rng):
     """Labels may start at different seeds: what counts is what both ran."""
     a, b = rng.normal(size=(1, 60, 1)), rng.normal(size=(1, 60, 1))
-    shifted = made.trials({"regret": b}, first_seed=10, record_points=[5])
-    result = Result({"a": made.trials({"regret": a}, record_points=[5]), "b": shifted})
+    shifted = factories.trials({"regret": b}, first_seed=10, record_points=[5])
+    result = Result({"a": factories.trials({"regret": a}, record_points=[5]), "b": shifted})
     estimate = statistic.mean_difference("panel", "a", "b")(measured_of(result))
     assert estimate.n == 50
     np.testing.assert_allclose(estimate.mean, np.mean(a[0, 10:, 0] - b[0, :50, 0]))
@@ -356,7 +358,7 @@ def test_seeds_are_paired_by_their_global_index(rng):
 
 def test_two_metrics_of_one_label_are_compared_where_both_are_finite():
     first, second = np.array([1.0, np.nan, 5.0, 7.0]), np.array([2.0, 3.0, np.inf, 1.0])
-    trials = made.trials({"first": first[None, :, None], "second": second[None, :, None]})
+    trials = factories.trials({"first": first[None, :, None], "second": second[None, :, None]})
     measured = measured_of(Result({"a": trials}))
     estimate = statistic.metric_difference("panel", "a", "first", "second", 0.5)(measured)
     assert (estimate.mean, estimate.n, estimate.failed) == (np.mean([0.0, 6.5]), 2, 2)

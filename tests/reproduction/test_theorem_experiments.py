@@ -15,7 +15,7 @@ from jaxbandits.reproduction.experiments.oco import bound, growth, terms
 from jaxbandits.theory import coco as coco_theory
 from jaxbandits.theory import dro as dro_theory
 from jaxbandits.theory import oco as oco_theory
-from tests.results import made
+from tests.results import factories
 
 MEANS = np.array([0.5, *np.arange(0.86, 1.005, 0.01)])
 
@@ -42,7 +42,7 @@ def test_regrets_of_players_are_those_of_their_plays(rng, panel, label, k):
         "play": weight * w,
         "play_squared": weight * w * w,
     }
-    trials = made.trials({name: [[[total.sum()]]] for name, total in sums.items()}, record_points=[50])
+    trials = factories.trials({name: [[[total.sum()]]] for name, total in sums.items()}, record_points=[50])
     found = players._with_regrets(trials, learner, where)
     mean_q, share = (weight / weight.sum()) @ q, weight / weight.sum()
     model = share @ phi - np.min(risks(grid) @ mean_q)
@@ -76,7 +76,7 @@ def test_budgets_fill_the_batches_and_leave_the_bounds_room():
         assert np.all(1.0 - optimum / factors > theorem.bounds(n))
         risk = np.full(16, 0.3)
         risk[3] = 0.9
-        trials = made.trials({"risk": risk[None, None, None]})
+        trials = factories.trials({"risk": risk[None, None, None]})
         found = budgets._with_excess(trials, learners[label], panel)
         assert found["excess"].item() == pytest.approx(factors[3] * 0.9 - optimum)
         assert found["share_of_bound"].item() == pytest.approx((0.9 - optimum / factors[3]) / theorem.bounds(n)[3])
@@ -144,7 +144,7 @@ def test_shares_of_the_bound_of_theorem_3_1():
     sums = {"regret": [9.0, 5.0], "eta": [1 / 256, 1 / 512], "error_sq": [1.0, 3.0], "move_sq": [0.5, 0.9],
             "last_move_sq": [0.1, 0.2], "noise_sq": [2.0, 4.0], "variation_sq": [1.0, 1.0],
             "change_sq": [9.0, 9.0]}  # fmt: skip
-    found = bound._with_bound(made.trials({name: [[row]] for name, row in sums.items()}), learner, panel)
+    found = bound._with_bound(factories.trials({name: [[row]] for name, row in sums.items()}), learner, panel)
     curvature = 33 / 16 * 5 * np.log1p(np.array([10.0, 20.0]) / 256) * np.array([256, 512])
     expected = curvature + 8 * 257 / 256 + 24 * np.array([1.0, 3.0]) - 4 * np.array([0.4, 0.7])
     np.testing.assert_allclose(found["bound"][0, 0], expected)
@@ -158,7 +158,7 @@ def test_excess_over_lemma_2():
     panel = experiment.panels(100)["gaussian"]
     (learner,) = experiment.algorithms("theory", 100, panel).values()
     sums = {"gap": [-5.0, 1.0], "stability": [2.0, 3.0], "negative": [4.0, 5.0], "error_sq": [2.0, 6.0]}
-    found = sub_gaussian._with_bound(made.trials({name: [[row]] for name, row in sums.items()}), learner, panel)
+    found = sub_gaussian._with_bound(factories.trials({name: [[row]] for name, row in sums.items()}), learner, panel)
     np.testing.assert_allclose(found["bound"][0, 0], [1.0, 7.0])
     np.testing.assert_allclose(found["lemma_2_excess"][0, 0], [1 / 12, 1 / 12])
     assert sub_gaussian.exponent_of_log(1e4) == pytest.approx(math.log10(4 / 3))

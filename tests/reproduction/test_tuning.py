@@ -34,7 +34,7 @@ from jaxbandits.reproduction.experiments.coco import setting as coco
 from jaxbandits.reproduction.experiments.linear import setting as linear
 from jaxbandits.reproduction.ledger import runs
 from jaxbandits.simulation import compare
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 MODULES = {"linear": linear_module, "glm": glm_module, "oco": oco_module, "coco": coco_module, "dro": dro_module}
 POINTS = {"linear": {66}, "glm": {36}, "oco": {6**3, 6**4}, "dro": {36}}  # of a learner

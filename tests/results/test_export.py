@@ -9,13 +9,13 @@ import pytest
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 
 def test_a_grid_has_one_dimension_per_field(rng):
     pytest.importorskip("xarray")
     points = [{"rate": r, "environment.scale": s} for s in (1.0, 2.0) for r in (0.1, 0.2, 0.4)]
-    trials = made.trials({"loss": rng.normal(size=(6, 4, 3)), "risk": rng.normal(size=(6, 4, 3, 2))}, points,
+    trials = factories.trials({"loss": rng.normal(size=(6, 4, 3)), "risk": rng.normal(size=(6, 4, 3, 2))}, points,
                          axes={"risk": ("group",)}, units={"loss": "points"})  # fmt: skip
     dataset = Result({"a": trials}).to_xarray()["a"]
     assert dataset["loss"].dims == ("rate", "environment.scale", "seed", "round")
@@ -28,7 +28,7 @@ def test_a_grid_has_one_dimension_per_field(rng):
 def test_points_that_are_no_grid_share_a_dimension(rng):
     pytest.importorskip("xarray")
     points = [{"rate": 0.1, "scale": 1.0}, {"rate": 0.2, "scale": 4.0}, {"rate": 0.2, "scale": 9.0}]
-    trials = made.trials({"loss": rng.normal(size=(3, 4, 2))}, points)
+    trials = factories.trials({"loss": rng.normal(size=(3, 4, 2))}, points)
     dataset = Result({"a": trials}).to_xarray()["a"]
     assert dataset["loss"].dims == ("point", "seed", "round")
     np.testing.assert_array_equal(dataset.sel(rate=0.2).sel(scale=9.0)["loss"].squeeze(), trials.values["loss"][2])
@@ -37,7 +37,7 @@ def test_points_that_are_no_grid_share_a_dimension(rng):
 @pytest.mark.slow
 def test_every_label_has_arrays_of_its_own(tmp_path):
     xarray = pytest.importorskip("xarray")
-    result = made.result()
+    result = factories.result()
     arrays = result.to_xarray()
     assert arrays["swept"]["regret"].shape == (3, 6, 4) and arrays["grouped"]["risk"].dims == ("seed", "round", "group")
     pytest.importorskip("h5netcdf")
@@ -48,7 +48,7 @@ def test_every_label_has_arrays_of_its_own(tmp_path):
 
 def test_tidy_tables_hold_every_number_once():
     polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
-    result = made.result()
+    result = factories.result()
     frame = result.to_polars()
     assert frame.columns == ["label", "rate", "seed", "round", "healthy", "inadmissible", "regret", "loss", "risk[0]",
                              "risk[1]", "risk[2]"]  # fmt: skip
@@ -63,7 +63,7 @@ def test_tidy_tables_hold_every_number_once():
 
 
 def test_csv_is_the_same_table(tmp_path):
-    result = made.result()
+    result = factories.result()
     path = result.to_csv(tmp_path / "deep" / "r.csv")
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
@@ -79,7 +79,7 @@ def test_csv_is_the_same_table(tmp_path):
 
 def test_a_field_and_a_metric_of_one_name_are_told_apart():
     pytest.importorskip("xarray")
-    result = Result({"a": made.trials({"radius": np.ones((1, 2, 3))}, [{"radius": 7.0}])})
+    result = Result({"a": factories.trials({"radius": np.ones((1, 2, 3))}, [{"radius": 7.0}])})
     dataset = result.to_xarray()["a"]
     assert dataset["radius"].dims == ("radius (field)", "seed", "round")
     assert dataset["radius (field)"].values.tolist() == [7.0]
@@ -94,13 +94,13 @@ def test_a_field_and_a_metric_of_one_name_are_told_apart():
 def test_a_missing_package_says_how_to_install_it(monkeypatch, method, package, how):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InputError, match=how):
-        getattr(made.result(), method)()
+        getattr(factories.result(), method)()
 
 
 def test_summaries_and_files_of_other_tools(tmp_path):
     polars, xarray = pytest.importorskip("polars"), pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")
-    result = made.result()
+    result = factories.result()
     with pytest.warns(UserWarning, match="intervals of skewed"):
         frame, rows = result.summary_frame("regret"), result.summary("regret")
     assert frame["mean"].to_list() == [row.mean for row in rows] and frame["rate"].to_list() == [0.1, 0.2, 0.4, None]
@@ -116,7 +116,7 @@ def test_summaries_and_files_of_other_tools(tmp_path):
 
 
 def test_text_that_a_spreadsheet_would_run_is_text(tmp_path):
-    trials = made.trials({"a": -np.ones((1, 1, 1))}, [{"rule": "@sum(A1)"}])
+    trials = factories.trials({"a": -np.ones((1, 1, 1))}, [{"rule": "@sum(A1)"}])
     path = Result({"=HYPERLINK(0)": trials, "+1": trials, "fine": trials}).to_csv(tmp_path / "r.csv")
     with path.open() as file:
         rows = list(csv.DictReader(file))
@@ -128,7 +128,7 @@ def test_labels_that_netcdf_would_confuse_have_groups_of_their_own(tmp_path):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")
     labels = ("a/b", "a-b", "a//b", ".", "..", "_", "a-b 2")
-    result = Result({label: made.trials({"m": np.full((1, 1, 1), i)}) for i, label in enumerate(labels)})
+    result = Result({label: factories.trials({"m": np.full((1, 1, 1), i)}) for i, label in enumerate(labels)})
     groups = xarray.open_groups(result.to_netcdf(tmp_path / "r.nc"), engine="h5netcdf")
     found = {data.attrs["label"]: float(data["m"].item()) for data in groups.values() if "label" in data.attrs}
     assert found == {label: i for i, label in enumerate(labels)}
@@ -136,7 +136,7 @@ def test_labels_that_netcdf_would_confuse_have_groups_of_their_own(tmp_path):
 
 
 def test_a_terminal_is_shown_control_characters_as_escapes():
-    shown = str(Result({"a\x1b[2J\n": made.trials({"m": np.ones((1, 2, 1))})}))
+    shown = str(Result({"a\x1b[2J\n": factories.trials({"m": np.ones((1, 2, 1))})}))
     assert "\x1b" not in shown and r"a\x1b[2J\n" in shown
 
 
@@ -145,7 +145,7 @@ def test_a_metric_with_a_slash_keeps_its_numbers_in_netcdf(tmp_path):
     pytest.importorskip("h5netcdf")
     values = np.arange(6.0).reshape(1, 3, 2)
     result = Result(
-        {"a": made.trials({"a/b": values, "a-b": -values, "c/d": values[..., None]}, axes={"c/d": ("x/y",)})}
+        {"a": factories.trials({"a/b": values, "a-b": -values, "c/d": values[..., None]}, axes={"c/d": ("x/y",)})}
     )
     with xarray.open_dataset(result.to_netcdf(tmp_path / "r.nc"), engine="h5netcdf", group="a") as again:
         assert sorted(again.data_vars) == ["a-b", "a-b 2", "c-d", "healthy", "inadmissible"]
@@ -162,5 +162,5 @@ def test_a_disk_that_is_full_is_one_line_and_leaves_no_library_with_an_open_file
 
     monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(InputError, match=r"cannot write .*r\.nc: No space left on device"):
-        made.result().to_netcdf(tmp_path / "r.nc")
+        factories.result().to_netcdf(tmp_path / "r.nc")
     assert not [*tmp_path.iterdir()]

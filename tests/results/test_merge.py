@@ -8,7 +8,7 @@ import pytest
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 SPEC = {"algorithm": {"type": "toy"}, "horizon": 40, "digest": "d0", "programs": {"{}": "p0"}}
 
@@ -38,7 +38,7 @@ def _same(a, b):
 
 @pytest.fixture
 def whole():
-    result = made.result()
+    result = factories.result()
     result["swept"].values["loss"][1, 2] = np.nan
     result["swept"].healthy[0, 1] = False
     result["grouped"].inadmissible[0, 3] = 5

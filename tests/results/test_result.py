@@ -8,7 +8,7 @@ from scipy import stats
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 
 def _quiet(call, *arguments, **settings):
@@ -18,13 +18,13 @@ def _quiet(call, *arguments, **settings):
 
 
 def test_a_result_is_iterated_like_a_mapping():
-    result = made.result()
+    result = factories.result()
     assert list(result.keys()) == list(result) and list(result.values()) == [result[label] for label in result]
     assert dict(result.items()) == dict(result) == result.trials
 
 
 def test_labels_keep_their_own_shapes():
-    result = made.result()
+    result = factories.result()
     assert result.labels == tuple(result) == ("swept", "grouped") and len(result) == 2
     assert result.metrics == ("regret", "loss", "risk")
     assert result.get("regret", "swept").shape == (3, 6, 4)
@@ -34,7 +34,7 @@ def test_labels_keep_their_own_shapes():
 
 
 def test_a_label_may_be_left_out_only_where_there_is_one():
-    result = made.result()
+    result = factories.result()
     one = Result({"swept": result["swept"]})
     np.testing.assert_array_equal(one.get("loss"), result.get("loss", "swept"))
     for method in (result.get, result.final, result.usable, result.failed):
@@ -43,7 +43,7 @@ def test_a_label_may_be_left_out_only_where_there_is_one():
 
 
 def test_a_metric_by_name_gives_its_values():
-    result = made.result()
+    result = factories.result()
     one = Result({"swept": result["swept"]})
     np.testing.assert_array_equal(one["regret"], result.get("regret", "swept"))
     np.testing.assert_array_equal(result["swept"]["loss"], result.get("loss", "swept"))
@@ -52,7 +52,7 @@ def test_a_metric_by_name_gives_its_values():
 
 
 def test_unknown_names_suggest_the_known_ones():
-    result = made.result()
+    result = factories.result()
     for call, message in (
         (lambda: result["swep"], "unknown label 'swep'; did you mean 'swept'"),
         (lambda: result[0], "unknown label 0"),
@@ -73,7 +73,7 @@ def test_unknown_names_suggest_the_known_ones():
 
 @pytest.mark.parametrize("level", [95, 0, 1, -1, 0.0, 1.0, float("nan"), "x", True, None, [0.9]])
 def test_levels_lie_between_zero_and_one(level):
-    result = made.result()
+    result = factories.result()
     for call in (
         lambda: result.summary(level=level),
         lambda: result.table(level=level),
@@ -86,7 +86,7 @@ def test_levels_lie_between_zero_and_one(level):
 
 def test_summary_interval_and_quantiles_are_the_textbook_ones(rng):
     values = rng.gamma(2.0, size=(1, 64, 3))
-    (row,) = Result({"a": made.trials({"loss": values})}).summary("loss", level=0.9)
+    (row,) = Result({"a": factories.trials({"loss": values})}).summary("loss", level=0.9)
     last = values[0, :, -1]
     low, high = stats.t.interval(0.9, 63, last.mean(), stats.sem(last))
     assert (row.mean, row.low, row.high) == pytest.approx((last.mean(), low, high), rel=1e-12)
@@ -97,7 +97,7 @@ def test_summary_interval_and_quantiles_are_the_textbook_ones(rng):
 
 
 def test_summary_has_a_row_per_point_and_entry_and_leaves_out_labels_without_the_metric():
-    result = made.result()
+    result = factories.result()
     rows = _quiet(result.summary, "regret")
     assert [(row.label, row.point) for row in rows] == [
         ("swept", {"rate": 0.1}), ("swept", {"rate": 0.2}), ("swept", {"rate": 0.4}), ("grouped", {})
@@ -112,27 +112,27 @@ def test_failed_trials_are_counted_and_left_out_with_a_warning():
     values = np.ones((1, 60, 2))
     values[0, :7, 1] = np.nan
     values[0, 7, 0] = 100.0
-    result = Result({"a": made.trials({"loss": values}), "b": made.trials({"loss": np.ones((1, 60, 2))})})
+    result = Result({"a": factories.trials({"loss": values}), "b": factories.trials({"loss": np.ones((1, 60, 2))})})
     with pytest.warns(
         UserWarning,
         match="7 of 120 trials are not finite, the first by round 20; they are left out, counted in the column",
     ):
         rows = result.summary()
     assert [(row.trials, row.failed, row.mean) for row in rows] == [(53, 7, 1.0), (60, 0, 1.0)]
-    (row,) = _quiet(Result({"a": made.trials({"loss": np.full((1, 3, 2), np.nan)})}).summary)
+    (row,) = _quiet(Result({"a": factories.trials({"loss": np.full((1, 3, 2), np.nan)})}).summary)
     assert row.trials == 0 and row.failed == 3 and np.isnan([row.mean, row.median]).all()
 
 
 def test_inadmissible_decisions_warn():
     inadmissible = np.zeros((1, 60), np.int64)
     inadmissible[0, 3] = 4
-    result = Result({"a": made.trials({"loss": np.ones((1, 60, 2))}, inadmissible=inadmissible)})
+    result = Result({"a": factories.trials({"loss": np.ones((1, 60, 2))}, inadmissible=inadmissible)})
     with pytest.warns(UserWarning, match="a: 1 of 60 trials made inadmissible decisions, in up to 4 of 20 rounds"):
         result.summary()
 
 
 def test_few_seeds_warn_and_name_who_has_them():
-    few, many = made.trials({"loss": np.ones((1, 7, 2))}), made.trials({"loss": np.ones((1, 80, 2))})
+    few, many = factories.trials({"loss": np.ones((1, 7, 2))}), factories.trials({"loss": np.ones((1, 80, 2))})
     with pytest.warns(UserWarning, match="^7 seeds: intervals of skewed quantities need about 50"):
         Result({"a": few}).summary()
     with pytest.warns(UserWarning, match="^7 seeds of slow, slower: intervals"):
@@ -143,14 +143,14 @@ def test_few_seeds_warn_and_name_who_has_them():
 
 
 def test_one_seed_has_an_interval_without_end():
-    (row,) = _quiet(Result({"a": made.trials({"loss": np.ones((1, 1, 2))})}).summary)
+    (row,) = _quiet(Result({"a": factories.trials({"loss": np.ones((1, 1, 2))})}).summary)
     assert (row.mean, row.low, row.high, row.trials) == (1.0, -np.inf, np.inf, 1)
 
 
 def test_paired_difference_is_over_the_seeds_both_ran(rng):
     noise = rng.normal(size=12)
-    a = made.trials({"loss": np.tile(noise[:8, None] + 3.0, (1, 1, 2))}, first_seed=0)
-    b = made.trials({"loss": np.tile(noise[4:, None], (1, 1, 2))}, first_seed=4)
+    a = factories.trials({"loss": np.tile(noise[:8, None] + 3.0, (1, 1, 2))}, first_seed=0)
+    b = factories.trials({"loss": np.tile(noise[4:, None], (1, 1, 2))}, first_seed=4)
     estimate = Result({"a": a, "b": b}).paired_difference("a", "b")
     assert estimate.n == 4 and estimate.failed == 0
     assert estimate.mean[0] == pytest.approx(3.0) and estimate.half_width[0] < 1e-12
@@ -160,7 +160,7 @@ def test_pairs_with_a_failed_trial_are_left_out_with_a_warning():
     a, b = np.full((2, 60, 1), 5.0), np.full((2, 60, 1), 3.0)
     a[0, 7], b[1, 9] = np.inf, np.nan
     points = [{"rate": 0.1}, {"rate": 0.2}]
-    result = Result({"a": made.trials({"loss": a}, points), "b": made.trials({"loss": b}, points)})
+    result = Result({"a": factories.trials({"loss": a}, points), "b": factories.trials({"loss": b}, points)})
     with pytest.warns(UserWarning, match="2 of 60 pairs have a failed trial"):
         estimate = result.paired_difference("a", "b", "loss")
     assert estimate.n == 58 and estimate.failed == 2 and estimate.mean.tolist() == [2.0, 2.0]
@@ -168,22 +168,22 @@ def test_pairs_with_a_failed_trial_are_left_out_with_a_warning():
 
 def test_paired_difference_of_a_vector_metric_keeps_its_axes(rng):
     values = rng.normal(size=(2, 1, 9, 2, 3))
-    result = Result({k: made.trials({"risk": v}) for k, v in zip("ab", values, strict=True)})
+    result = Result({k: factories.trials({"risk": v}) for k, v in zip("ab", values, strict=True)})
     estimate = result.paired_difference("a", "b")
     np.testing.assert_allclose(estimate.mean, (values[0] - values[1])[:, :, -1].mean(1))
 
 
 def test_what_cannot_be_paired_is_refused():
-    result = made.result()
+    result = factories.result()
     with pytest.raises(InputError, match="swept and grouped cannot be paired: 3 points and 1 points"):
         result.paired_difference("swept", "grouped")
-    far = made.trials({"regret": np.ones((1, 4, 2))}, first_seed=100)
+    far = factories.trials({"regret": np.ones((1, 4, 2))}, first_seed=100)
     with pytest.raises(InputError, match="no seed in common"):
         Result({"a": result["grouped"], "b": far}).paired_difference("a", "b")
 
 
 def test_repr_is_short_and_shows_no_numbers():
-    result = made.result()
+    result = factories.result()
     assert repr(result["swept"]) == "Trials(3 points x 6 seeds, 40 rounds at 4 record points; regret, loss)"
     assert "swept: 3 points x 6 seeds" in repr(result) and "regret, loss, risk" in repr(result)
     many = Result({f"learner {i}": result["swept"] for i in range(1000)})
@@ -191,6 +191,6 @@ def test_repr_is_short_and_shows_no_numbers():
 
 
 def test_a_state_that_is_lost_behind_a_finite_metric_has_no_round():
-    trials = made.trials({"regret": np.ones((1, 60, 3))}, healthy=np.arange(60)[None] != 7)
+    trials = factories.trials({"regret": np.ones((1, 60, 3))}, healthy=np.arange(60)[None] != 7)
     with pytest.warns(UserWarning, match="1 of 60 trials are not finite; they are left out"):
         Result({"a": trials}).table("regret")

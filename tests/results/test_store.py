@@ -10,7 +10,7 @@ import pytest
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
-from tests.results import made
+from tests.results import factories
 
 
 def _same(a, b):
@@ -31,7 +31,7 @@ def _same(a, b):
 
 
 def test_save_and_load_keep_everything(tmp_path):
-    result = made.result()
+    result = factories.result()
     result["swept"].values["loss"][0, 0, 0] = np.nan
     path = result.save(tmp_path / "deep" / "run")
     assert path.name == "run.npz" and not list(tmp_path.rglob("*.tmp"))
@@ -40,13 +40,13 @@ def test_save_and_load_keep_everything(tmp_path):
 
 
 def test_labels_metrics_and_fields_of_any_spelling_survive(tmp_path):
-    trials = made.trials({"a/b:c": np.ones((1, 2, 3)), "ü ": np.zeros((1, 2, 3))}, [{"environment.noise.df": 2.5}])
+    trials = factories.trials({"a/b:c": np.ones((1, 2, 3)), "ü ": np.zeros((1, 2, 3))}, [{"environment.noise.df": 2.5}])
     result = Result({"../x": trials, "0:seeds": trials, "": trials})
     assert _same(Result.load(result.save(tmp_path / "r")), result)
 
 
 def test_numbers_of_numpy_in_the_header(tmp_path):
-    trials = made.trials({"a": np.ones((1, 2, 3))}, [{"rate": np.float32(0.5)}], spec={"at": np.arange(3)})
+    trials = factories.trials({"a": np.ones((1, 2, 3))}, [{"rate": np.float32(0.5)}], spec={"at": np.arange(3)})
     loaded = Result.load(Result({"x": trials}, {"devices": np.int64(2)}).save(tmp_path / "r"))
     assert loaded["x"].points == ({"rate": 0.5},) and loaded["x"].spec == {"at": [0, 1, 2]}
     assert loaded.info == {"devices": 2}
@@ -54,7 +54,7 @@ def test_numbers_of_numpy_in_the_header(tmp_path):
 
 def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path, rng):
     """Single bytes at 400 places of a small file: refused by one line, or the content is exactly what it was."""
-    result = made.result()
+    result = factories.result()
     path = result.save(tmp_path / "r.npz")
     intact = path.read_bytes()
     refused = 0
@@ -71,7 +71,7 @@ def test_a_flipped_bit_is_an_error_or_changes_nothing(tmp_path, rng):
 
 
 def test_a_truncated_file_is_refused(tmp_path, rng):
-    path = made.result().save(tmp_path / "r.npz")
+    path = factories.result().save(tmp_path / "r.npz")
     intact = path.read_bytes()
     for length in (0, 1, 100, *rng.integers(2, len(intact), 40), len(intact) - 1):
         path.write_bytes(intact[:length])
@@ -127,7 +127,7 @@ def _header(act):
     ],
 )
 def test_content_that_does_not_fit_is_one_line(tmp_path, change):
-    path = made.result().save(tmp_path / "r.npz")
+    path = factories.result().save(tmp_path / "r.npz")
     _rewritten(path, change)
     with pytest.raises(InputError, match="damaged or not a jaxbandits result") as error:
         Result.load(path)
@@ -135,7 +135,7 @@ def test_content_that_does_not_fit_is_one_line(tmp_path, change):
 
 
 def test_other_files_are_one_line(tmp_path):
-    path = made.result().save(tmp_path / "r.npz")
+    path = factories.result().save(tmp_path / "r.npz")
     _rewritten(path, _header(lambda h: h.update(format="jaxbandits result 4")))
     with pytest.raises(InputError, match="has format 'jaxbandits result 4', this version reads 'jaxbandits result 5'"):
         Result.load(path)
@@ -159,12 +159,12 @@ def test_other_files_are_one_line(tmp_path):
 def test_an_unwritable_path_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot create"):
-        made.result().save(tmp_path / "file" / "r.npz")
+        factories.result().save(tmp_path / "file" / "r.npz")
 
 
 def test_what_a_file_declares_is_checked_before_it_is_read(tmp_path, monkeypatch):
     """A small file that would fill much memory: arrays that the header does not have, or not in this shape."""
-    path = made.result().save(tmp_path / "r")
+    path = factories.result().save(tmp_path / "r")
     whole = files.read_npz(path)
     large = np.zeros((3, 6, 100_000))
     read = []
@@ -209,7 +209,7 @@ def test_an_array_of_another_size_than_its_header_says_is_not_read(tmp_path):
 def test_a_small_file_that_is_refused_is_not_unpacked(tmp_path, change, monkeypatch):
     """Shapes agree with each other, and the file is refused all the same: no large array may be read for that."""
     path = tmp_path / "r.npz"
-    arrays = files.read_npz(made.result().save(path))
+    arrays = files.read_npz(factories.result().save(path))
     files.write_npz(path, arrays | change, compress=True)
     assert path.stat().st_size < 200_000
     sizes = []

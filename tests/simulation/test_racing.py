@@ -9,7 +9,7 @@ from jaxbandits import Grid, race, sweep
 from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import racing
 from jaxbandits.simulation.racing import at_edge, best, log_wealth, race_values
-from tests.toys import Lost, Noisy, Shrink
+from tests.toy_problems import Lost, Noisy, Shrink
 
 SEEDS = 64
 

@@ -10,7 +10,7 @@ from jaxbandits.engine.plan import resolve_record_points
 from jaxbandits.programs import compilation
 from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Meter, compare, simulate
-from tests.toys import Lost, NeedsGradient, Noisy, Shrink
+from tests.toy_problems import Lost, NeedsGradient, Noisy, Shrink
 
 QUIET = {"progress": False, "width": 32}
 

@@ -5,7 +5,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import time_rounds
-from tests.toys import Noisy, Shrink, Slow
+from tests.toy_problems import Noisy, Shrink, Slow
 
 
 def test_time_per_round_is_measured_for_every_stretch():

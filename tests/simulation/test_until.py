@@ -8,7 +8,7 @@ from jaxbandits.analysis import pairs
 from jaxbandits.base.errors import InputError
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import stopping
-from tests.results import made
+from tests.results import factories
 
 SEEDS = 20
 
@@ -24,7 +24,7 @@ def play(rng, monkeypatch):
             shared = rng.gamma(2.0, size=seeds)
             losses = {label: shared + shift + rng.normal(size=seeds) for label, shift in algorithms.items()}
             trials = {
-                label: made.trials({"loss": loss[None, :, None]}, first_seed=options.first_seed)
+                label: factories.trials({"loss": loss[None, :, None]}, first_seed=options.first_seed)
                 for label, loss in losses.items()
             }
             return Result(trials, {"base_seed": 0})

@@ -12,8 +12,8 @@ from jaxbandits.engine import driver
 from jaxbandits.sweeps import file
 from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.sweep import plan_sweep
-from tests.results import made
-from tests.sweeps.made import FILE
+from tests.results import factories
+from tests.sweeps.toy_sweeps import FILE
 
 ROOT = Path(__file__).parents[2]
 SMALL = ("--set", "alg.dim=2", "--set", "env.dim=2")
@@ -68,7 +68,7 @@ def test_merge(path, capsys):
     assert main(["merge", "of-1", "-o", "all"]) == 1  # half of it
     assert main(["merge", "of-1", "of-2", "-o", "all"]) == 0
     assert "all: 2 of 2 parts done" in capsys.readouterr().out
-    made.result().save("one.npz")
+    factories.result().save("one.npz")
     assert main(["merge", "one.npz", "one.npz", "--out", "both.npz"]) == 0
     assert "both.npz" in capsys.readouterr().out and Path("both.npz").stat().st_size
     for wrong, message in ((["of-1", "one.npz"], "not both"), (["none"], "no such file"), (["results"], "")):

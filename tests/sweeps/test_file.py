@@ -7,7 +7,7 @@ from jaxbandits.linear import OFUL, HeavyTailed
 from jaxbandits.simulation import Grid
 from jaxbandits.sweeps import file
 from jaxbandits.sweeps.sweep import plan_sweep
-from tests.sweeps.made import FILE
+from tests.sweeps.toy_sweeps import FILE
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from jaxbandits.sweeps import status as status_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.run import run_sweep
 from tests.polling import wait_until
-from tests.sweeps import played
+from tests.sweeps import player_process
 from tests.sweeps.test_run import contents
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ class Player:
 
     def __init__(self):
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}  # no threads before a fork
-        command = [sys.executable, "-W", "ignore", "-m", "tests.sweeps.played"]
+        command = [sys.executable, "-W", "ignore", "-m", "tests.sweeps.player_process"]
         self._process = subprocess.Popen(
             command, env=environment, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -73,7 +73,7 @@ def _kept(directory):
 
 
 def _journal(directory, what):
-    path = played.journal(directory)
+    path = player_process.journal(directory)
     rows = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
     return [((part, int(batch)), int(rounds)) for kind, part, batch, rounds, _ in rows if kind == what]
 
@@ -91,7 +91,7 @@ def _done(directory):
 )
 def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_path, rng, player):
     """Real kills: what a checkpoint held is never lost, and every sweep that ends is that of an undisturbed run."""
-    run_sweep(played.sweep(horizon), tmp_path / "whole", workers=1, progress=False)
+    run_sweep(player_process.sweep(horizon), tmp_path / "whole", workers=1, progress=False)
     whole = contents(tmp_path / "whole")
     assert len(whole) == 3
     count, ended, resumed = 0, 0, 0

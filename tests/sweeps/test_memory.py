@@ -14,7 +14,7 @@ _COMMON = """
 import json, sys
 import numpy as np
 from jaxbandits import Grid, Result, Sweep, load_sweep, run_sweep, simulate
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 def said(**found):
     status = open("/proc/self/status").read()

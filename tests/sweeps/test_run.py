@@ -26,8 +26,8 @@ from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.merge import merge_sweeps
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.sweeps.sweep import plan_sweep
-from tests.sweeps.made import FILE, SWEEP, changed, whole
-from tests.toys import Noisy, Shrink, Slow
+from tests.sweeps.toy_sweeps import FILE, SWEEP, changed, whole
+from tests.toy_problems import Noisy, Shrink, Slow
 
 ROOT = Path(__file__).parents[2]
 N_PARTS = 6 + 1  # one point of 40 seeds a part of at most 70 trials, and the learner that is not swept
@@ -477,7 +477,7 @@ def test_what_failed_everywhere_stays_failed(copied, tmp_path):
 _SHARE = """
 import sys
 from jaxbandits import run_sweep
-from tests.sweeps.made import SWEEP
+from tests.sweeps.toy_sweeps import SWEEP
 for directory in sys.argv[1:]:
     run_sweep(SWEEP, directory, progress=False)
 """

@@ -16,8 +16,8 @@ from jaxbandits.sweeps import submit as submit_lib
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.submit import ShardJob
 from tests.polling import wait_until
-from tests.sweeps.made import FILE
 from tests.sweeps.test_run import contents
+from tests.sweeps.toy_sweeps import FILE
 
 submitit = pytest.importorskip("submitit")
 

@@ -36,7 +36,7 @@ from jaxbandits.glm import load_covertype
 from jaxbandits.linear import HvtEstimator
 from jaxbandits.oco import CAOONS, OGD, AnytimeCAOONS, LinearLosses, OptaxLearner, load_csv, load_libsvm
 from jaxbandits.operators import Given
-from tests.wrong import NO_NUMBERS, WRONG, outcome
+from tests.bad_values import NO_NUMBERS, WRONG, outcome
 
 ENV = HeavyTailed(dim=2, n_arms=5)
 

@@ -19,7 +19,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.experiment import chosen
 from jaxbandits.sweeps import file
-from tests.pages import FENCE, FEWER, FILE, PAGES, ROOT, blocks, execute, is_cut
+from tests.doc_blocks import FENCE, FEWER, FILE, PAGES, ROOT, blocks, execute, is_cut
 
 SHORT = {"sweep": ("--quiet",), "reproduce": ("--quiet", "--horizon", "100")}  # of commands that run
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]

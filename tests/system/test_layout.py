@@ -14,8 +14,8 @@ from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 from jaxbandits.estimation.fixed_arms import LEAST_DIM
 from jaxbandits.numerics import rng, sampling, simplex
 from jaxbandits.tracing.vmap_last import vmap_last
-from tests.hlo import moves
-from tests.layout import compiled_rounds
+from tests.hlo_loops import moves
+from tests.round_programs import compiled_rounds
 
 # Rounds that transpose trials, and why: the shorter this list the better.
 TURNS = {

@@ -19,7 +19,7 @@ from jaxbandits.engine.plan import Job
 from jaxbandits.engine.width import bytes_of
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.types import Gradient, narrow
-from tests.toys import Noisy, Slow
+from tests.toy_problems import Noisy, Slow
 
 ROOT = Path(__file__).parents[2]
 HOMOGENEOUS = SyntheticGroups.homogeneous(dim=1000, n_groups=20)
@@ -29,7 +29,7 @@ import itertools
 from jaxbandits.programs import compilation
 from jaxbandits.simulation import simulate
 from jaxbandits.types import Gradient, narrow
-from tests.toys import Noisy, Slow
+from tests.toy_problems import Noisy, Slow
 
 def resident_mb():
     pages = int(open("/proc/self/statm").read().split()[1])

@@ -10,7 +10,7 @@ from jaxbandits.base.versions import ENTRY_POINTS
 from jaxbandits.cli import _parser, main
 from jaxbandits.linear import OFUL
 from jaxbandits.reproduction import EXPERIMENTS, register_experiment
-from tests.wrong import WRONG, outcome
+from tests.bad_values import WRONG, outcome
 
 ENTRY = catalogue.Entry(OFUL, OFUL(dim=2), "nobody", ("linear/heavy_tailed",))
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from tests.pages import ROOT
+from tests.doc_blocks import ROOT
 
 
 def test_options_of_the_project_need_no_plugin():

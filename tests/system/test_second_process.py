@@ -1,6 +1,6 @@
 """A second process with the default settings loads the programs of the first and gives the same numbers.
 
-Machine code that JAX saved may call functions of its process by name; `tests.routines` lists those of LAPACK.
+Machine code that JAX saved may call functions of its process by name; `tests.external_routines` lists those of LAPACK.
 """
 
 import json
@@ -14,8 +14,8 @@ import pytest
 from jaxlib import lapack
 
 from jaxbandits import Result, cli
-from tests.pages import PAGES, ROOT, blocks
-from tests.routines import LAPACK, LEARNERS, TYPES
+from tests.doc_blocks import PAGES, ROOT, blocks
+from tests.external_routines import LAPACK, LEARNERS, TYPES
 
 pytestmark = pytest.mark.system
 BLOCKS = "potrf/blocks"  # in the form for accelerators; no other learner of its process calls that routine
@@ -72,7 +72,9 @@ def run(directory, *arguments, home=None):
 
 @pytest.mark.slow
 def test_every_lapack_target_of_jaxlib_can_be_read_back(tmp_path):
-    first, second = (json.loads(run(tmp_path, "-m", "tests.routines", "targets", tmp_path / "kept")) for _ in "12")
+    first, second = (
+        json.loads(run(tmp_path, "-m", "tests.external_routines", "targets", tmp_path / "kept")) for _ in "12"
+    )
     called = {target for calls, _ in first.values() for target in calls}
     (registered,) = (names for platform, names in lapack.registrations().items() if platform == "cpu")
     assert len(first) == len(LAPACK) * len(TYPES)
@@ -84,7 +86,7 @@ def test_every_lapack_target_of_jaxlib_can_be_read_back(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("names", [QUICK, tuple(set(LEARNERS) - set(QUICK))], ids=["quick", "others"])
 def test_learners_that_leave_the_program_play_again(tmp_path, names):
-    first, second = (json.loads(run(tmp_path, "-m", "tests.routines", "learners", *names)) for _ in "12")
+    first, second = (json.loads(run(tmp_path, "-m", "tests.external_routines", "learners", *names)) for _ in "12")
     for name in names:
         (_, numbers), (compiled, again) = first[name], second[name]
         assert again == numbers
@@ -109,7 +111,7 @@ def test_the_blocks_of_a_page_run_twice(tmp_path, page):
     outputs = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        outputs.append(run(tmp_path / name, "-m", "tests.pages", page, home=tmp_path / "home"))
+        outputs.append(run(tmp_path / name, "-m", "tests.doc_blocks", page, home=tmp_path / "home"))
     assert without_times(outputs[0]) == without_times(outputs[1])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import jaxbandits
-from tests.pages import FENCE, PAGES
+from tests.doc_blocks import FENCE, PAGES
 
 CODE = re.compile(r"`[^`\n]*`")
 HISTORY = re.compile(

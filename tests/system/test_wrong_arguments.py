@@ -8,16 +8,16 @@ from jaxbandits import Entry, InputError, check_algorithm, check_environment, re
 from jaxbandits.results.merge import merge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import Grid, Meter, compare, product, simulate, sweep, time_rounds, zip_fields
-from tests.results import made
-from tests.toys import Noisy, Shrink
-from tests.wrong import WRONG, outcome
+from tests.bad_values import WRONG, outcome
+from tests.results import factories
+from tests.toy_problems import Noisy, Shrink
 
 A, E = Shrink(), Noisy()
 SETTINGS = {"record_points": 2, "progress": False, "width": 1}
-MADE = made.result()
+MADE = factories.result()
 SWEPT = Result({"swept": MADE["swept"]}, MADE.info)
 TWINS = Result({"a": MADE["swept"], "b": MADE["swept"]}, MADE.info)
-CELLS = Result({"s": made.trials({"loss": np.ones((4, 3, 2))}, product({"a": [1, 2], "b": [1, 2]}))})
+CELLS = Result({"s": factories.trials({"loss": np.ones((4, 3, 2))}, product({"a": [1, 2], "b": [1, 2]}))})
 ANY_NUMBER = {"nan", "inf", "-inf", "negative", "zero", "fraction", "huge", "flag"}  # of a grid that nothing runs
 
 

@@ -21,12 +21,12 @@ from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.testing import check_algorithm
-from tests.results import made
+from tests.results import factories
 
 ROOT = Path(__file__).parents[2]
 ENV = HeavyTailed(dim=2, n_arms=3)
 SWEEP = {"algorithms": [OFUL(dim=2)], "environment": ENV, "horizon": 5, "seeds": 2}
-RESULT = made.result()
+RESULT = factories.result()
 GRID = {"x": Grid(OFUL(dim=2), {"ridge": [b"1"]})}
 
 
@@ -171,7 +171,7 @@ _COMPILES = """
 import os, signal, threading
 from jaxbandits import simulate
 from jaxbandits.engine import driver
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 ended = threading.Event()
 

@@ -15,7 +15,7 @@ from jaxbandits.diagnostics import glm as glm_meters
 from jaxbandits.environments.glm.generalized_linear import GeneralizedLinear
 from jaxbandits.simulation import simulate
 from tests.algorithms.glm.replay_glm import ROUNDS, agree, force, play
-from tests.factors import factors
+from tests.cholesky_factors import factors
 from tests.reference import glb_omd, glm_one_pass
 
 MU = glb_omd.FAMILIES["bernoulli"].mu

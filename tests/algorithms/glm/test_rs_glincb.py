@@ -12,7 +12,7 @@ from jaxbandits.algorithms.glm.rs_glincb import RSGLinCB
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
-from tests import called
+from tests import compiled
 from tests.algorithms.glm.replay_mle import fixed_instance, play, regret
 from tests.reference import glb_omd
 
@@ -97,9 +97,9 @@ def test_elimination_is_against_the_largest_lower_bound(upper, second, expected)
     widths = [0.1, second - 0.8, upper - 0.5]
     state = at_rest(algorithm, [1.0, 0.8, 0.5], widths, [1.0, 2.0, 3.0])
     obs = ArmObs(jnp.eye(3))
-    assert int(called.select(algorithm, KEY, jnp.int32(0), state, obs).index) == expected
+    assert int(compiled.select(algorithm, KEY, jnp.int32(0), state, obs).index) == expected
     masked = obs._replace(mask=jnp.asarray([False, True, True]))  # the largest lower bound left is that of the second
-    assert int(called.select(algorithm, KEY, jnp.int32(0), state, masked).index) == 2
+    assert int(compiled.select(algorithm, KEY, jnp.int32(0), state, masked).index) == 2
 
 
 @pytest.mark.slow

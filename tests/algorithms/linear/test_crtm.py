@@ -10,7 +10,7 @@ from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.types import ArmObs
-from tests import called
+from tests import compiled
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY
 from tests.reference import crtm_crmm as reference
@@ -115,7 +115,7 @@ def test_a_zero_arm_teaches_nothing():
 def test_the_first_arm_wins_a_tie():
     alg = as_arrays(CRTM.theory(dim=2, horizon=10))
     obs = ArmObs(jnp.asarray([[0.5, 0.5], [0.0, 0.9], [0.9, 0.0]]))
-    assert int(called.select(alg, KEY, jnp.int32(0), called.init(alg, KEY), obs).index) == 1
+    assert int(compiled.select(alg, KEY, jnp.int32(0), compiled.init(alg, KEY), obs).index) == 1
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, ArmObs, Reward
-from tests import called
+from tests import compiled
 from tests.reference import heavy_tailed_linear as reference
 
 KEY = jax.random.key(0)
@@ -53,17 +53,17 @@ def test_masked_arms_are_not_played(rng):
     alg = as_arrays(OFUL(dim=3))
     arms = jnp.asarray(rng.standard_normal((7, 3)))
     mask = rng.permutation(7) < 4
-    decision = called.select(alg, KEY, jnp.int32(0), called.init(alg, KEY), ArmObs(arms, jnp.asarray(mask)))
+    decision = compiled.select(alg, KEY, jnp.int32(0), compiled.init(alg, KEY), ArmObs(arms, jnp.asarray(mask)))
     assert int(decision.index) == np.argmax(np.where(mask, np.linalg.norm(arms, axis=1), -1.0))
 
 
 def test_first_round_values_are_hand_computed():
     """V = lambda I, b = 0: the longest arm wins; radius = R sqrt(2 log(1/delta)) + sqrt(lambda) S."""
     alg = as_arrays(OFUL(dim=2, noise_scale=2.0, ridge=4.0, norm_bound=3.0, delta=np.exp(-2.0)))
-    state = called.init(alg, KEY)
+    state = compiled.init(alg, KEY)
     np.testing.assert_allclose(alg.radius(jnp.int32(0), state), 2.0 * 2.0 + 2.0 * 3.0, rtol=1e-14)
     obs = ArmObs(jnp.asarray([[0.5, 0.5], [0.0, 0.9], [0.9, 0.0]]))
-    assert int(called.select(alg, KEY, jnp.int32(0), state, obs).index) == 1  # the first of two equal ones
+    assert int(compiled.select(alg, KEY, jnp.int32(0), state, obs).index) == 1  # the first of two equal ones
 
 
 @pytest.mark.slow

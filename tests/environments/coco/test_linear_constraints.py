@@ -13,7 +13,7 @@ from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.nuclear import NuclearBall
 from jaxbandits.environments.coco.linear_constraints import LinearConstraints
 from jaxbandits.types import PointDecision
-from tests import called
+from tests import compiled
 from tests.reference.ofw_tvc import best_feasible_on_ball, lmo_nuclear
 
 KEY = jax.random.key(0)
@@ -169,7 +169,7 @@ class TestComparators:
     @pytest.mark.parametrize("dim", DIMS, ids=str)
     def test_before_the_first_round(self, dim):
         environment = make(dim)
-        answer = records(environment, called.init(environment, KEY))
+        answer = records(environment, compiled.init(environment, KEY))
         assert answer["comparator_loss"] == 0.0 and answer["feasible_comparator_loss"] == 0.0
 
     def test_the_small_ball_is_always_feasible(self):
@@ -202,10 +202,10 @@ class TestBatch:
 
     def test_several_queries(self):
         environment = make(2)
-        state = called.init(environment, KEY)
+        state = compiled.init(environment, KEY)
         query = jnp.array([[0.1, 0.2], [0.3, -0.4], [0.0, 0.0]])
         play_at = jnp.array([0.3, -0.4])
-        _, feedback, outcome = called.step(environment, KEY, jnp.int32(0), state, None, PointDecision(play_at, query))
+        _, feedback, outcome = compiled.step(environment, KEY, jnp.int32(0), state, None, PointDecision(play_at, query))
         chex.assert_shape([feedback.loss, feedback.con], (3,))
         chex.assert_shape([feedback.grad, feedback.con_grad], (3, 2))
         np.testing.assert_allclose([feedback.loss[1], feedback.con[1]], [outcome.loss, outcome.constraint], rtol=1e-14)

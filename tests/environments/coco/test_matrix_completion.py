@@ -22,7 +22,7 @@ from jaxbandits.reproduction.experiments.coco import setting
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from jaxbandits.types import PointDecision
-from tests import called
+from tests import compiled
 from tests.reference import ofw_tvc as reference
 
 KEY = jax.random.key(0)
@@ -83,7 +83,7 @@ class TestRounds:
 
     def test_gradients_are_those_of_autodiff(self):
         environment = as_arrays(SMALL)
-        state, x = called.init(environment, KEY), np.random.default_rng(1).normal(size=(5, 7))
+        state, x = compiled.init(environment, KEY), np.random.default_rng(1).normal(size=(5, 7))
 
         def value(x, what):
             return getattr(environment.step(KEY, jnp.int32(3), state, None, PointDecision.at(x))[2], what)

@@ -16,7 +16,7 @@ from jaxbandits.linear import OFUL, TOFU
 from jaxbandits.operators import with_delay
 from jaxbandits.testing import contract
 from jaxbandits.types import ArmDecision, Reward
-from tests.wrong import WRONG, outcome
+from tests.bad_values import WRONG, outcome
 
 N, K, P, SEEDS = 24, 3, 2, 3
 

@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits import InputError
 from jaxbandits.data import TableBandit, load_labelled
-from tests.wrong import WRONG, outcome
+from tests.bad_values import WRONG, outcome
 
 FEATURES = np.array([[1.5, 0.0], [-2.0, 1.0], [0.25, 1.0]])
 HEAD = "% a comment\n@relation forest\n\n@attribute height numeric\n@ATTRIBUTE soil {wet, 'very dry'}\n"

@@ -22,7 +22,7 @@ from jaxbandits.environments.dro.group_data import GroupData
 from jaxbandits.environments.dro.group_losses import Custom, Hinge, Logistic, Squared
 from jaxbandits.simulation import simulate
 from jaxbandits.types import GroupDecision
-from tests import called
+from tests import compiled
 
 REAL = Path(os.environ.get("JAXBANDITS_DATA", "")) / "adult"
 SIZES = (5, 3, 9)
@@ -69,7 +69,7 @@ def test_risks_are_means_over_the_rows_of_a_group(rng):
         w = rng.normal(size=4)
         y = np.where(made.labels == 1.0, 1.0, -1.0) if loss.signed else made.labels
         expected = [0.5 * np.mean(values(made.features[rows] @ w, y[rows])) for rows in made.rows()]
-        np.testing.assert_allclose(environment.risks(called.init(environment, None), w), expected, rtol=1e-13)
+        np.testing.assert_allclose(environment.risks(compiled.init(environment, None), w), expected, rtol=1e-13)
 
 
 def test_blocks_of_rows_add_up(rng, monkeypatch):
@@ -78,7 +78,7 @@ def test_blocks_of_rows_add_up(rng, monkeypatch):
     environment = as_arrays(GroupData.from_table(made))
     w, y = rng.normal(size=3), np.where(made.labels == 1.0, 1.0, -1.0)
     expected = [np.mean(np.logaddexp(0.0, -y[rows] * (made.features[rows] @ w))) for rows in made.rows()]
-    np.testing.assert_allclose(environment.risks(called.init(environment, None), w), expected, rtol=1e-13)
+    np.testing.assert_allclose(environment.risks(compiled.init(environment, None), w), expected, rtol=1e-13)
 
 
 def test_gradients_are_those_of_the_losses(rng):
@@ -113,7 +113,7 @@ def test_iid_rows_are_uniform_in_their_group(key):
 def test_held_out_rows_are_never_drawn_and_measure_the_risks(key, rng):
     made = table()
     environment = as_arrays(GroupData.from_table(made, held_out=2))
-    state, other = (called.init(environment, k) for k in jax.random.split(key))
+    state, other = (compiled.init(environment, k) for k in jax.random.split(key))
     w = rng.normal(size=3)
     y = np.where(made.labels == 1.0, 1.0, -1.0)
     firsts = np.cumsum([0, *SIZES])[:-1]
@@ -123,7 +123,7 @@ def test_held_out_rows_are_never_drawn_and_measure_the_risks(key, rng):
     np.testing.assert_allclose(environment.risks(state, w), expected, rtol=1e-13)
     assert not np.array_equal(state.order, other.order)  # each trial holds out its own
     drawn, _, _ = drawn_rows(GroupData.from_table(made, held_out=2, loss=Squared()), [0, 1, 2], 300, key)
-    order = called.init(environment, jax.random.split(key, 301)[0]).order  # of that trial
+    order = compiled.init(environment, jax.random.split(key, 301)[0]).order  # of that trial
     for i, rows in enumerate(np.asarray(drawn).astype(int).T):
         held = numbers[np.asarray(order[firsts[i] : firsts[i] + 2])]
         assert set(rows) == set(made.rows()[i]) - set(held)

@@ -10,7 +10,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.numerics import rng as rng_
-from tests import called
+from tests import compiled
 from tests.environments.dro.groups import draw_rows, step
 
 
@@ -19,7 +19,7 @@ from tests.environments.dro.groups import draw_rows, step
 def test_law_of_the_rows(d, key):
     """Independent standard normals (mean, correlations, Kolmogorov distance) and the stated share of wrong labels."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=3))
-    state = called.init(environment, key)
+    state = compiled.init(environment, key)
     n = 20_000
     x, y = (np.asarray(a) for a in draw_rows(environment, jax.random.split(key, n), state, jnp.array([2, 0])))
     flat = x.reshape(n, 2 * d)
@@ -45,7 +45,7 @@ def test_normals_have_tails(key):
 @pytest.mark.slow
 def test_instances_have_the_angles_of_the_paper(key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=4000, n_groups=5))
-    optima = np.asarray(called.init(environment, key).optima)
+    optima = np.asarray(compiled.init(environment, key).optima)
     np.testing.assert_allclose(np.linalg.norm(optima, axis=1), 1.0, rtol=1e-13)
     cosines = (optima @ optima.T)[np.triu_indices(5, 1)]
     np.testing.assert_allclose(cosines, 1.0 / (1.0 + 0.5**2), atol=0.08)  # 5 / sqrt(d)
@@ -65,7 +65,7 @@ def test_label_probabilities_of_the_presets(key):
 @pytest.mark.parametrize("d", [3, 15])
 def test_rows_that_are_not_drawn_read_zero(d, key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=d, n_groups=4))
-    state, w, group = called.init(environment, key), jnp.ones(d), jnp.arange(4)
+    state, w, group = compiled.init(environment, key), jnp.ones(d), jnp.arange(4)
     drawn = jnp.array([True, False, True, False])
     _, every, outcome = step(environment, key, state, w, group, None)
     _, some, masked = step(environment, key, state, w, group, drawn)
@@ -82,7 +82,7 @@ def test_rows_that_are_not_drawn_read_zero(d, key):
 def test_indices_known_at_trace_time_give_the_same_rows(d, key):
     """`SMD.select` lists every group as a NumPy array, which spares the gather."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=4))
-    state, keys = called.init(environment, key), jax.random.split(key, 50)
+    state, keys = compiled.init(environment, key), jax.random.split(key, 50)
     traced = draw_rows(environment, keys, state, jnp.arange(4))
     known = jax.jit(jax.vmap(lambda k: environment.sample(k, state, np.arange(4))))(keys)
     np.testing.assert_array_equal(known[0], traced[0])
@@ -94,7 +94,7 @@ def test_indices_known_at_trace_time_give_the_same_rows(d, key):
 
 def test_without_a_recommendation_nothing_is_evaluated(key):
     environment = as_arrays(SyntheticGroups.homogeneous(dim=3, n_groups=4))
-    assert set(environment.at_record(called.init(environment, key), None)) == {"instance"}
+    assert set(environment.at_record(compiled.init(environment, key), None)) == {"instance"}
 
 
 def test_label_probabilities_in_order():

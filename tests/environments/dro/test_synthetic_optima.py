@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.dro import saddle as saddle_
 from jaxbandits.environments.dro.synthetic_groups import SyntheticGroups
 from jaxbandits.simulation import compare
-from tests import called
+from tests import compiled
 from tests.environments.dro.groups import HALF_NORMAL, evaluate
 from tests.reference import dro_risks
 
@@ -34,7 +34,7 @@ def instance_of(environment, trials, seed):
     """`[m, d]` a_i, drawn again from the recorded words of the key."""
     words = trials.get("instance")[0, seed, 0].astype(np.uint32)
     key = jax.random.wrap_key_data(jnp.asarray((words[:2] << 16) | words[2:]), impl="threefry2x32")
-    state = called.init(environment, key)
+    state = compiled.init(environment, key)
     return np.asarray((state.correct - 0.5)[:, None] * state.optima)
 
 
@@ -142,7 +142,7 @@ def test_the_optimum_by_an_outside_solver(short_run):
 def test_the_gap_of_weighted_top_k_risks(key, rng):
     """Against the reference: primal with the k largest, dual with the mass of q b."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=6, n_groups=5, radius=2.0, top_k=2, weights=WEIGHTS))
-    state = called.init(environment, key)
+    state = compiled.init(environment, key)
     a = np.asarray((state.correct - 0.5)[:, None] * state.optima)
     for _ in range(5):
         w, q = rng.normal(size=6), np.minimum(rng.dirichlet(np.ones(5)), 0.5)

@@ -13,7 +13,7 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.environments.dro import log_cosh
 from jaxbandits.environments.dro.synthetic_groups import GroupsState, SyntheticGroups
 from jaxbandits.types import narrow
-from tests import called
+from tests import compiled
 from tests.environments.dro.groups import HALF_NORMAL, evaluate, least_risk_of, risks_of, slopes_of, step
 
 
@@ -102,7 +102,7 @@ def test_two_orthogonal_groups():
 @pytest.mark.parametrize(("d", "m"), [(4, 3), (50, 20)])
 def test_gap_is_zero_at_the_saddle_and_positive_elsewhere(preset, d, m, rng, key):
     environment = as_arrays(preset(dim=d, n_groups=m, radius=np.inf))
-    state = called.init(environment, key)
+    state = compiled.init(environment, key)
     w, q = saddle(environment, state)
     best = evaluate(environment, state, w, q)
     assert -1e-12 <= best["duality_gap"] < 1e-6
@@ -131,7 +131,7 @@ def test_least_risk_over_a_ball(rng):
 def test_risks_equal_sample_means(d, rng, key):
     """Closed-form risks and their gradients within 4.5 standard errors of what `step` returns."""
     environment = as_arrays(SyntheticGroups.heterogeneous(dim=d, n_groups=4))
-    state = called.init(environment, key)
+    state = compiled.init(environment, key)
     w, n = jnp.asarray(rng.normal(size=d)), 20_000
     group = jnp.array([0, 1, 2, 3, 3])
     play = jax.jit(jax.vmap(lambda k: step(environment, k, state, w, group, None)[1]))

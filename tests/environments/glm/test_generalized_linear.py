@@ -15,7 +15,7 @@ from jaxbandits.estimation.links import Bernoulli, Gaussian, Poisson
 from jaxbandits.numerics import rng
 from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmDecision
-from tests import called
+from tests import compiled
 
 ARMS = np.array([[0.6, 0.8], [1.0, 0.0], [0.0, -0.5], [-0.3, 0.4]])
 THETA = np.array([0.9, -1.2])
@@ -67,8 +67,8 @@ class TestInstance:
     )
     def test_arms_lie_in_the_ball(self, dim, n_arms, fresh):
         env = as_arrays(GeneralizedLinear(dim=dim, n_arms=n_arms, fresh_arms=fresh))
-        state = called.init(env, jax.random.key(1))
-        arms = called.observe(env, jax.random.key(2), jnp.int32(0), state).arms
+        state = compiled.init(env, jax.random.key(1))
+        arms = compiled.observe(env, jax.random.key(2), jnp.int32(0), state).arms
         dense = np.asarray(arms)
         assert dense.shape == (n_arms, dim)
         assert np.all(np.linalg.norm(dense, axis=1) <= 1.0)
@@ -77,7 +77,7 @@ class TestInstance:
 
     def test_trials_differ_and_keys_repeat(self):
         env = as_arrays(GeneralizedLinear(dim=3, n_arms=4))
-        one, same, other = (called.init(env, jax.random.key(k)) for k in (0, 0, 1))
+        one, same, other = (compiled.init(env, jax.random.key(k)) for k in (0, 0, 1))
         np.testing.assert_array_equal(one.arms, same.arms)
         assert not np.any(np.isin(one.arms, other.arms))
         assert not np.any(np.isin(one.theta, other.theta))
@@ -88,13 +88,13 @@ class TestRounds:
     @pytest.mark.parametrize("name", LINKS)
     def test_regret_and_rewards(self, name):
         env = given(name)
-        state = called.init(env, jax.random.key(0))
-        obs = called.observe(env, jax.random.key(1), jnp.int32(0), state)
+        state = compiled.init(env, jax.random.key(0))
+        obs = compiled.observe(env, jax.random.key(1), jnp.int32(0), state)
         np.testing.assert_array_equal(obs.arms, ARMS)
         means = MEANS[name](ARMS @ THETA)
         keys, n = jax.random.split(jax.random.key(2), 50_000), 50_000
         step = jax.jit(
-            jax.vmap(lambda key, x: called.step(env, key, jnp.int32(0), state, obs, ArmDecision(0, x))[1:], (0, None))
+            jax.vmap(lambda key, x: compiled.step(env, key, jnp.int32(0), state, obs, ArmDecision(0, x))[1:], (0, None))
         )
         for k in range(4):
             feedback, outcome = step(keys, decide(env, obs, k).x)
@@ -104,15 +104,15 @@ class TestRounds:
 
     def test_fresh_arms_change_and_so_does_the_best(self):
         env = as_arrays(GeneralizedLinear(dim=2, n_arms=6, fresh_arms=True, link=Poisson(), norm_bound=2.0))
-        state = called.init(env, jax.random.key(0))
+        state = compiled.init(env, jax.random.key(0))
         theta = np.asarray(state.theta)
         seen = []
         for t in range(3):
-            obs = called.observe(env, jax.random.fold_in(jax.random.key(1), t), jnp.int32(t), state)
+            obs = compiled.observe(env, jax.random.fold_in(jax.random.key(1), t), jnp.int32(t), state)
             arms = np.asarray(obs.arms)
             z = arms @ theta
             for k in (0, int(np.argmax(z))):
-                _, _, outcome = called.step(env, jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, k))
+                _, _, outcome = compiled.step(env, jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, k))
                 np.testing.assert_allclose(outcome.regret, np.exp(z.max()) - np.exp(z[k]), atol=1e-12)
             seen.append(arms)
         assert not np.any(np.isin(seen[0], seen[1])) and not np.any(np.isin(seen[1], seen[2]))
@@ -122,31 +122,31 @@ class TestRounds:
         table = np.random.default_rng(0).uniform(-0.5, 0.5, (7, 4, 2))
         env = as_arrays(GeneralizedLinear(dim=2, n_arms=4, fresh_arms=True, table=table, theta=THETA))
         for seed, t in ((0, 0), (1, 5)):
-            state = called.init(env, jax.random.key(seed))
-            obs = called.observe(env, jax.random.key(seed), jnp.int32(t), state)
+            state = compiled.init(env, jax.random.key(seed))
+            obs = compiled.observe(env, jax.random.key(seed), jnp.int32(t), state)
             np.testing.assert_array_equal(obs.arms, table[t])
             means = MEANS["bernoulli"](table[t] @ THETA)
-            _, _, outcome = called.step(env, jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, 2))
+            _, _, outcome = compiled.step(env, jax.random.key(3), jnp.int32(t), state, obs, decide(env, obs, 2))
             np.testing.assert_allclose(outcome.regret, means.max() - means[2], atol=1e-12)
 
     def test_fixed_arms_do_not_change(self):
         env = as_arrays(GeneralizedLinear(dim=2, n_arms=6))
-        state = called.init(env, jax.random.key(0))
-        first, second = (called.observe(env, jax.random.key(k), jnp.int32(k), state).arms for k in (0, 1))
+        state = compiled.init(env, jax.random.key(0))
+        first, second = (compiled.observe(env, jax.random.key(k), jnp.int32(k), state).arms for k in (0, 1))
         np.testing.assert_array_equal(first, second)
 
     @pytest.mark.quick_cases("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_kappa_is_at_the_true_parameter_over_the_arms(self, name):
         env = given(name)
-        state = called.init(env, jax.random.key(0))
-        obs = called.observe(env, jax.random.key(1), jnp.int32(0), state)
+        state = compiled.init(env, jax.random.key(0))
+        obs = compiled.observe(env, jax.random.key(1), jnp.int32(0), state)
         z = ARMS @ THETA
         slope = {"gaussian": np.ones(4), "bernoulli": 1.0 / (2.0 + 2.0 * np.cosh(z)), "poisson": np.exp(z)}[name]
         assert float(_kappa(env, state, obs)) == pytest.approx(1.0 / slope.min(), rel=1e-12)
         fresh = as_arrays(GeneralizedLinear.tv(link=LINKS[name]))
-        state = called.init(fresh, jax.random.key(0))
-        obs = called.observe(fresh, jax.random.key(1), jnp.int32(0), state)
+        state = compiled.init(fresh, jax.random.key(0))
+        obs = compiled.observe(fresh, jax.random.key(1), jnp.int32(0), state)
         low, high = LINKS[name].slope_bounds(-3.0, 3.0)
         assert 1.0 / high <= float(_kappa(fresh, state, obs)) <= 1.0 / low
 
@@ -160,8 +160,8 @@ class TestRounds:
         ):
             validate(env)
             env = as_arrays(env)
-            state = called.init(env, jax.random.key(0))
-            arms = np.asarray(called.observe(env, jax.random.key(1), jnp.int32(0), state).arms)
+            state = compiled.init(env, jax.random.key(0))
+            arms = np.asarray(compiled.observe(env, jax.random.key(1), jnp.int32(0), state).arms)
             assert arms.shape == shape and env.fresh_arms == fresh
 
     @pytest.mark.slow
@@ -176,14 +176,14 @@ class TestRounds:
         np.testing.assert_allclose(np.linalg.norm(arms, axis=1), 1.0)
         assert (thetas @ arms.T).max() <= -float(env.link.margin) + 1e-12
         np.testing.assert_allclose((arms @ centre).max() + 1.0, -float(env.link.margin), rtol=1e-12)
-        state = called.init(env, keys[0])
-        obs = called.observe(env, keys[1], jnp.int32(0), state)
-        _, feedback, outcome = called.step(env, keys[2], jnp.int32(0), state, obs, decide(env, obs, 3))
+        state = compiled.init(env, keys[0])
+        obs = compiled.observe(env, keys[1], jnp.int32(0), state)
+        _, feedback, outcome = compiled.step(env, keys[2], jnp.int32(0), state, obs, decide(env, obs, 3))
         assert float(feedback.reward) > 0.0 and float(outcome.regret) >= 0.0
 
     def test_at_record(self):
         env = given()
-        state = called.init(env, jax.random.key(0))
+        state = compiled.init(env, jax.random.key(0))
         assert env.at_record(state, None) == {}
         record = env.at_record(state, jnp.array([0.9, 0.0]))
         assert float(record["estimation_error"]) == pytest.approx(1.2)

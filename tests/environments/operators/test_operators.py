@@ -31,9 +31,9 @@ from jaxbandits.operators import (
 from jaxbandits.sweeps import file
 from jaxbandits.testing import contract
 from jaxbandits.types import ArmDecision, Reward
-from tests import called, hlo
-from tests.layout import compiled_rounds
-from tests.wrong import WRONG, outcome
+from tests import compiled, hlo_loops
+from tests.bad_values import WRONG, outcome
+from tests.round_programs import compiled_rounds
 
 T, SEEDS, K = 40, 3, 4
 INSIDE = HeavyTailed(dim=2, n_arms=K, noise=noise.Gaussian(spread=0.5), available=3)
@@ -214,15 +214,15 @@ def test_delays_add_up_and_none_is_none():
 def test_what_waits_is_not_copied():
     """A round costs the same however many wait: one row is read and written in place, trials last."""
     text = compiled_rounds(OFUL(dim=2), with_delay(INSIDE, 113))
-    inside = [line for computation in hlo.inside_loops(text) for line in computation]
-    assert any("[113," in line for line in inside) and not hlo.moves(text)
+    inside = [line for computation in hlo_loops.inside_loops(text) for line in computation]
+    assert any("[113," in line for line in inside) and not hlo_loops.moves(text)
     assert not [line for line in inside if re.search(r"= [a-z]\d+\[113,\S* (copy|transpose)\(", line)]
 
 
 def test_batches_that_wait_are_not_copied():
     text = compiled_rounds(OFUL(dim=2), with_batches(INSIDE, 113))
-    inside = [line for computation in hlo.inside_loops(text) for line in computation]
-    assert any("[113," in line for line in inside) and not hlo.moves(text)
+    inside = [line for computation in hlo_loops.inside_loops(text) for line in computation]
+    assert any("[113," in line for line in inside) and not hlo_loops.moves(text)
     assert not [line for line in inside if re.search(r"= [a-z]\d+\[113,\S* (copy|transpose)\(", line)]
 
 
@@ -339,9 +339,9 @@ def test_laws_of_drift():
 @pytest.mark.slow
 def test_the_estimation_error_is_about_the_parameter_of_the_last_round():
     environment = with_drift(with_noise(INSIDE, noise.Gaussian(spread=0.1)), Given(path=PATH))
-    state = called.init(environment, jax.random.key(0))
-    obs = called.observe(environment, jax.random.key(1), jnp.int32(5), state)
-    state, *_ = called.step(
+    state = compiled.init(environment, jax.random.key(0))
+    obs = compiled.observe(environment, jax.random.key(1), jnp.int32(5), state)
+    state, *_ = compiled.step(
         environment, jax.random.key(2), jnp.int32(5), state, obs, ArmDecision(jnp.int32(0), obs.arms[0])
     )
     np.testing.assert_allclose(state.theta, PATH[5], rtol=1e-15)

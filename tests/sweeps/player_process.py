@@ -17,7 +17,7 @@ from pathlib import Path
 def sweep(horizon):
     from jaxbandits.simulation import Grid
     from jaxbandits.sweeps.sweep import Sweep
-    from tests.toys import Noisy, Shrink
+    from tests.toy_problems import Noisy, Shrink
 
     learner = Grid(Shrink(), {"rate": [1e-7, 1e-6, 1e-5]})
     return Sweep(algorithms=[learner], environment=Noisy(scale=1.0), horizon=horizon, seeds=64, record_points=5,
@@ -101,7 +101,7 @@ def main():
     import scipy.special  # noqa: F401
 
     import jaxbandits.sweeps.run  # noqa: F401
-    import tests.toys  # noqa: F401
+    import tests.toy_problems  # noqa: F401
 
     jax.config.update("jax_enable_x64", True)
 

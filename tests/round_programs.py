@@ -1,4 +1,4 @@
-"""The compiled round of a learner and its environment, whose layout `tests.hlo` reads."""
+"""The compiled round of a learner and its environment, whose layout `tests.hlo_loops` reads."""
 
 import jax
 import jax.numpy as jnp

@@ -1,6 +1,6 @@
 """The Python blocks of README and docs, as a reader would run them.
 
-python -m tests.pages PAGE [--slow]    run the blocks of a page in the working directory
+python -m tests.doc_blocks PAGE [--slow]    run the blocks of a page in the working directory
 """
 
 import re

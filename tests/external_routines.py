@@ -1,8 +1,8 @@
 """Functions that leave the compiled program: each LAPACK routine that JAX calls, and further ones.
 
-python -m tests.routines targets DIRECTORY    save or read back one program a LAPACK target of jaxlib
-python -m tests.routines learners NAME ...    simulate a learner that calls each routine; NAME/blocks: in the form for
-                                              accelerators, on the CPU
+python -m tests.external_routines targets DIRECTORY    save or read back one program a LAPACK target of jaxlib
+python -m tests.external_routines learners NAME ...    simulate a learner that calls each routine; NAME/blocks: in the
+                                                       form for accelerators, on the CPU
 
 Both print one JSON object, which a test compares between two processes.
 """
@@ -25,7 +25,7 @@ from jaxbandits.programs.program_identity import identify
 from jaxbandits.simulation import simulate
 from jaxbandits.tracing import target
 from jaxbandits.types import PointDecision, Reward
-from tests.toys import Noisy
+from tests.toy_problems import Noisy
 
 # By LAPACK's name without its first letter; arguments: a positive definite matrix and a general one, `[3, 3]`.
 LAPACK = {

@@ -1,6 +1,6 @@
 """Bad inputs by the thousand: every public parameter of some doors with every value of a table, and what comes of it.
 
-    python -m tests.system.generated            each case that is accepted in silence, or told in another than one line
+    python -m tests.system.generated_inputs    each case that is accepted, or whose message is not one line
 
 A door is a call with one argument open. What its declaration says is legal is decided here, by the type and the range
 of the parameter and not by the code behind it: True, False, or None where only the code can know (an array of numbers
@@ -34,7 +34,7 @@ from jaxbandits.sweeps.merge import merge_sweeps
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.sweeps.status import read_status
 from jaxbandits.sweeps.sweep import plan_sweep
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 VALUES: dict[str, Any] = {
     "text": "x",

@@ -4,7 +4,7 @@ import dataclasses
 
 from jaxbandits.simulation import Grid, compare
 from jaxbandits.sweeps.sweep import Sweep
-from tests.toys import Noisy, Shrink
+from tests.toy_problems import Noisy, Shrink
 
 SWEEP = Sweep(
     algorithms={

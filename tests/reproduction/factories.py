@@ -10,7 +10,7 @@ from jaxbandits.reproduction.engine.figures import Bound
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
-from tests.results import made
+from tests.results import factories
 
 HORIZON, SEEDS, RECORDS = 60, 6, (1, 3, 10, 20, 30, 40, 50, 60)
 
@@ -43,7 +43,7 @@ def report(experiment: Experiment, seed: int = 0) -> Report:
             }
             if "arm" in values:  # one of ten, round after round
                 values["arm"] = values["arm"][:, :, np.arange(len(records)) % 10]
-            trials[label] = made.trials(values, points, record_points=records, axes=of_groups | axes)
+            trials[label] = factories.trials(values, points, record_points=records, axes=of_groups | axes)
         results[name] = Result(trials, {"wall_s": 1.0})
     if experiment.timed is not None:
         stops = np.linspace(0, HORIZON, 11)[1:].astype(int)
