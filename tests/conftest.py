@@ -165,7 +165,7 @@ def _same_precision() -> Iterator[None]:
 
 
 @pytest.fixture
-def compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def compile_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile every program in this test: a program from disk cannot be analysed."""
     from jaxbandits.programs import compilation, compilation_cache
 

@@ -39,7 +39,7 @@ class Shrink:
 
 
 @pytree
-class Lost:
+class NanLearner:
     """Learner whose state is NaN from the second round on and whose play is always 1."""
 
     feedback: ClassVar[type] = Reward
@@ -130,7 +130,7 @@ class DrawnOutcome(NamedTuple):
 
 
 @pytree
-class Drawn:
+class DrawsEnvironment:
     """Environment that reports the uniform numbers that each of its methods draws."""
 
     unused: Any = param(0.0, "[0, 1]", "nothing")
@@ -151,7 +151,7 @@ CONSUMERS = ("environment init", "observe", "step", "algorithm init", "select", 
 
 
 def draws_of(played):
-    """Return the draws of the six consumers of randomness, for `Draws` on `Drawn`."""
+    """Return the draws of the six consumers of randomness, for `Draws` on `DrawsEnvironment`."""
     state = played.next_state
     return jnp.stack(
         [played.env_state, played.obs, played.feedback.reward, state["init"], played.decision.play, state["update"]]

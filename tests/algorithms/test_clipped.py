@@ -44,7 +44,7 @@ ELSEWHERE = {
 
 
 @jax.jit
-def _updated(learner, state, arm, rewards, count):
+def _update(learner, state, arm, rewards, count):
     def update(t, state):
         return learner.update(None, t, state, OBS, ArmDecision(arm, OBS.arms[0]), Reward(rewards[t]))
 
@@ -70,7 +70,7 @@ def fed(learner, paid):
     state = learner.init(jax.random.key(0))
     for arm, rewards in enumerate((paid, [0.25, 1.0])):
         padded = np.resize(np.append(rewards, 0.0), MOST)  # one compiled program for all data
-        state = _updated(learner, state, jnp.int32(arm), jnp.asarray(padded), len(rewards))
+        state = _update(learner, state, jnp.int32(arm), jnp.asarray(padded), len(rewards))
     return state
 
 

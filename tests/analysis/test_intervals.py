@@ -143,7 +143,7 @@ LAWS = {
 }
 
 
-def share_covered(interval, draw, truth, n, repeats=1000):
+def coverage(interval, draw, truth, n, repeats=1000):
     """How often the interval of n values holds the truth."""
     rng = np.random.default_rng(n)
     found = [interval(draw(rng, n)) for _ in range(repeats)]
@@ -155,10 +155,10 @@ def share_covered(interval, draw, truth, n, repeats=1000):
 @pytest.mark.parametrize("law", LAWS)
 def test_means_are_covered(law, n):
     """0.94 asked; three standard errors of 1000 repeats are 0.0225."""
-    covered = share_covered(mean_interval, *LAWS[law], n)
+    covered = coverage(mean_interval, *LAWS[law], n)
     assert covered > 0.94 - 0.0225
     if law == "lognormal 1.5" and n == 64:  # what is mended
-        assert share_covered(t_interval, *LAWS[law], n) < 0.87
+        assert coverage(t_interval, *LAWS[law], n) < 0.87
 
 
 @pytest.mark.slow

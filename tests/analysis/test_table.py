@@ -43,7 +43,7 @@ def test_the_table_has_a_line_per_row_and_a_column_per_field():
     assert len(result.table("risk", group=1).splitlines()) == 3
 
 
-class _Balanced(HTMLParser):
+class _BalancedParser(HTMLParser):
     """Collects text; fails on tags that are not closed in order."""
 
     def __init__(self, text):
@@ -67,11 +67,11 @@ def test_a_notebook_shows_a_small_table_with_escaped_labels():
     evil = "<script>alert('x')</script>&"
     result = Result({evil: factories.result()["swept"]})
     page = result._repr_html_()
-    assert "<script" not in page and evil in _Balanced(page).text
+    assert "<script" not in page and evil in _BalancedParser(page).text
     assert "src=" not in page and "href=" not in page
     many = Result({"a": factories.trials({"loss": np.ones((1000, 3, 2))}, [{"rate": float(i)} for i in range(1000)])})
     page = many._repr_html_()
-    assert len(page) < 20_000 and "and 980 more" in "".join(_Balanced(page).text)
+    assert len(page) < 20_000 and "and 980 more" in "".join(_BalancedParser(page).text)
 
 
 def test_a_notebook_shows_what_measured_nothing():

@@ -33,7 +33,7 @@ def task(silence=30.0):
     return Task("section", "some", {}, {**os.environ, "PYTHONPATH": str(ROOT)}, silence)
 
 
-def run_pretended(monkeypatch, directory, *arguments):
+def run_with_fake_device(monkeypatch, directory, *arguments):
     """Run the script with children that answer at once; return what it wrote."""
     monkeypatch.setattr(first_run, "MODULE", PRETENDED)
     monkeypatch.setattr(first_run.signal, "signal", lambda *_: None)
@@ -71,7 +71,7 @@ def test_a_child_that_does_not_start_is_tried_twice(children):
 def test_the_whole_run_with_pretended_children(monkeypatch, tmp_path, capsys):
     programs = ["ucb1 K=10", "oons d=2"]
     arguments = ["--minutes", "2", "--widths", "64", "128", "256", "--programs", *programs]
-    found = run_pretended(monkeypatch, tmp_path, *arguments)
+    found = run_with_fake_device(monkeypatch, tmp_path, *arguments)
     assert "errors" not in found and "left out" not in found
     assert found["loops"]["graph without CUBLAS"]["error"].startswith("ended with -11")
     assert found["choice"] == {"form": "graph", "options": "graph of fusions"}  # the first that passes
@@ -88,7 +88,7 @@ def test_the_whole_run_with_pretended_children(monkeypatch, tmp_path, capsys):
 def test_without_a_gpu_the_run_stops_at_once(monkeypatch, tmp_path):
     monkeypatch.setenv("PRETEND", "no GPU")
     with pytest.raises(SystemExit, match=r"no GPU: .*JAX found no GPU and took the CPU"):
-        run_pretended(monkeypatch, tmp_path)
+        run_with_fake_device(monkeypatch, tmp_path)
 
 
 def test_a_cpu_that_jax_took_instead_of_a_gpu_is_refused(tmp_path):

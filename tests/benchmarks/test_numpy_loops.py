@@ -15,7 +15,7 @@ from jaxbandits.domains import L2Ball
 from jaxbandits.numerics import losses
 from jaxbandits.simulation import simulate
 from jaxbandits.types import ArmObs, Constrained, Gradient, Reward
-from tests.algorithms.dro.replay_dro import given, logistic
+from tests.algorithms.dro.replay_dro import logistic, patch_uniforms
 from tests.algorithms.oco.replay_oco import plays_of
 
 KEY = jax.random.key(0)
@@ -86,7 +86,7 @@ def _grouped_losses(algorithm, optima, x, labels, picks):
     def trial(optima, x, labels, picks):
         def round_(state, row):
             t, x, label, pick = row
-            with given(pick[None]):
+            with patch_uniforms(pick[None]):
                 decision = algorithm.select(KEY, t, state, None)
             side = jnp.where(jnp.sum(x * optima[decision.group], axis=1) < 0.0, -1.0, 1.0)
             told = logistic(decision.play, x, jnp.where(label < numpy_dro.CORRECT, side, -side))

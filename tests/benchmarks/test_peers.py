@@ -45,7 +45,7 @@ def descend(rounds, rng):
 
 
 @functools.cache
-def expected(case, rounds):
+def expected_regret(case, rounds):
     """Mean and squared standard error of NumPy's regret."""
     rng = np.random.default_rng(7)
     if case == "linucb":
@@ -90,7 +90,7 @@ def test_a_driver_earns_the_regret_of_its_algorithm(driver):
     if driver.differs:  # another algorithm: it earns more than uniform draws, and nobody beats the best arm
         assert 0.0 < regret.mean() < 0.8 * uniform(driver.case, rounds)
         return
-    mean, error = expected(driver.case, rounds)
+    mean, error = expected_regret(driver.case, rounds)
     assert abs(regret.mean() - mean) < 5.0 * (error + regret.var(ddof=1) / trials) ** 0.5
 
 

@@ -42,7 +42,7 @@ LAWS = {
 }
 
 
-def covered(law, n, seed, interval):
+def check_coverage(law, n, seed, interval):
     """Return by method whether the interval covers, and whether `evaluate` warned; None where it refused."""
     draws = np.random.default_rng([seed, n])
     context = draws.integers(len(law.logging), size=n)
@@ -63,7 +63,7 @@ def covered(law, n, seed, interval):
 @pytest.mark.parametrize("name", LAWS)
 def test_bernstein_intervals_hold_their_level(name, n):
     """Of any number of events; also where warnings are given."""
-    found = [covered(LAWS[name], n, seed, "bernstein") for seed in range(200)]
+    found = [check_coverage(LAWS[name], n, seed, "bernstein") for seed in range(200)]
     for method in ("IPS", "SNIPS", "DR"):
         share = np.mean([hit[0][method] for hit in found if hit is not None])
         assert share >= LEVEL - STANDARD_ERRORS * np.sqrt(LEVEL * (1 - LEVEL) / len(found)), (method, share)
@@ -75,7 +75,7 @@ def test_bernstein_intervals_hold_their_level(name, n):
 )
 def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=80):
     """Without a warning, that is with an effective sample size of 50 or more."""
-    found = [covered(LAWS[name], n, seed, "bootstrap") for seed in range(reps)]
+    found = [check_coverage(LAWS[name], n, seed, "bootstrap") for seed in range(reps)]
     quiet = [hits for hits, told in filter(None, found) if not told]
     assert len(quiet) > reps / 2
     for method in ("IPS", "SNIPS", "DR"):
@@ -86,7 +86,7 @@ def test_bootstrap_intervals_hold_theirs_where_nothing_is_told(name, n, reps=80)
 def test_rare_rewards_give_a_warning():
     """One click is expected: intervals of the bootstrap are too short, and so are intervals of no width."""
     rare = law([0.5, 0.5], [0.001, 0.002], [1.0, 0.0])
-    found = [covered(rare, 2000, seed, "student") for seed in range(20)]
+    found = [check_coverage(rare, 2000, seed, "student") for seed in range(20)]
     assert all(told for _, told in found)
     action = np.arange(200) % 2
     reward = (action == 0) * (np.arange(200) % 20 // 2 / 10 + 0.5)
@@ -104,5 +104,5 @@ def test_rare_rewards_give_a_warning():
 def test_few_effective_events_give_a_warning():
     """At n = 200, where Student's intervals of these laws cover 0.28 to 0.93, all but a few logs are warned of."""
     for name in ("p = .01", "rare arm", "rare reward"):
-        found = [covered(LAWS[name], 200, seed, "student") for seed in range(50)]
+        found = [check_coverage(LAWS[name], 200, seed, "student") for seed in range(50)]
         assert np.mean([told for _, told in filter(None, found)]) > 0.9, name

@@ -52,7 +52,7 @@ def _arguments(algorithm, environment):
     return algorithm, environment, carry._replace(totals=totals)
 
 
-def _compiled(kind, function, *arguments):
+def _compile(kind, function, *arguments):
     with target.trace_for(kind):
         lowered = jax.jit(lambda *a: function(*a)).lower(*arguments)
     return lowered.compile({"xla_backend_optimization_level": 0})  # of machine code: half the time
@@ -63,12 +63,12 @@ def test_a_block_has_loops_of_known_length_and_the_numbers_of_the_normal_form():
     """Hvt-UCB whose estimates leave the ball: the projection is 48 masked steps instead of a few."""
     environment = ENVIRONMENTS["linear/heavy_tailed"].example
     learner = HvtUCB.practical(dim=2, horizon=100, norm_bound=0.3)
-    arguments = _compiled(CPU, lambda: _arguments(learner, environment))()
+    arguments = _compile(CPU, lambda: _arguments(learner, environment))()
 
     def block(*arguments):
         return loop.play_block(_trial(learner, environment), WIDTH, 40, *arguments)
 
-    normal, fixed = (_compiled(kind, block, *arguments, jnp.int32(0)) for kind in (CPU, BLOCKS))
+    normal, fixed = (_compile(kind, block, *arguments, jnp.int32(0)) for kind in (CPU, BLOCKS))
     of_loops, of_blocks = normal.as_text() or "", fixed.as_text() or ""
     assert open_loops(of_loops)
     assert '"known_trip_count"' in of_blocks and open_loops(of_blocks) == [] and kernels(of_blocks) > kernels(of_loops)
@@ -140,14 +140,12 @@ def test_numbers_of_programs_for_gpus_with_graphs(name):
     """
     entry = ALGORITHMS[name]
     pair = entry.example, ENVIRONMENTS[entry.environments[0]].example
-    arguments = _compiled(CPU, lambda: _arguments(*pair))()
+    arguments = _compile(CPU, lambda: _arguments(*pair))()
     results = []
     for kind in (CPU, GRAPH):
         with target.trace_for(kind):
             trial = _trial(*pair)
-        played = _compiled(
-            kind, lambda *a, trial=trial: loop.play_block(trial, WIDTH, 12, *a), *arguments, jnp.int32(0)
-        )
+        played = _compile(kind, lambda *a, trial=trial: loop.play_block(trial, WIDTH, 12, *a), *arguments, jnp.int32(0))
         results.append(jax.tree.leaves(played(*arguments, jnp.int32(0))[0][1:]))
     differs = np.zeros(WIDTH, bool)
     for on_cpu, on_gpu in zip(*results, strict=True):
@@ -179,7 +177,7 @@ def test_masked_steps_are_those_of_the_loop(most):
         return batching.while_loop(lambda now: (now[0] > 0.0) & (now[1] < 5), step, (x, 0), most)
 
     x = jnp.asarray([-1.0, 0.5, 2.0, 3.0, jnp.inf])
-    normal, fixed = (_compiled(kind, jax.vmap(logs), x)(x) for kind in (CPU, BLOCKS))
+    normal, fixed = (_compile(kind, jax.vmap(logs), x)(x) for kind in (CPU, BLOCKS))
     np.testing.assert_array_equal(fixed, normal)
     assert fixed[1].tolist() == [0, 1, 2, 3, 5]
 
@@ -188,7 +186,7 @@ def test_counts_need_no_more_steps_than_are_made():
     """Poisson variates of both methods, up to the largest mean of either."""
     means = jnp.log(jnp.asarray([1e-3, 0.7, 9.999, 10.0, 45.0, 1e4, jnp.inf]))
     pairs = jax.random.split(jax.random.key(0, impl="threefry2x32"), 7 * 64), jnp.tile(means, 64)
-    normal, fixed = (_compiled(kind, jax.vmap(rng.poisson), *pairs)(*pairs) for kind in (CPU, BLOCKS))
+    normal, fixed = (_compile(kind, jax.vmap(rng.poisson), *pairs)(*pairs) for kind in (CPU, BLOCKS))
     np.testing.assert_array_equal(fixed, normal)
     np.testing.assert_array_equal(np.isinf(fixed), np.isinf(pairs[1]))
 
@@ -211,7 +209,7 @@ def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tm
     monkeypatch.setattr(target, "is_accelerator", lambda platform: True)
     calls, original = [], driver.play_call
 
-    def counted(*arguments):
+    def play_and_count(*arguments):
         if len(calls) == 30:
             calls.append(None)
             raise KeyboardInterrupt
@@ -220,7 +218,7 @@ def test_blocks_give_the_rows_of_the_loop_however_rounds_are_cut(monkeypatch, tm
         return carry, end
 
     whole = run()
-    monkeypatch.setattr(driver, "play_call", counted)
+    monkeypatch.setattr(driver, "play_call", play_and_count)
     short_calls = {"seconds_per_call": 1e-9, "checkpoint": tmp_path}
     with pytest.raises(KeyboardInterrupt):
         run(**short_calls, save_every=0.0)

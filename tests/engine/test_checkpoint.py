@@ -114,7 +114,7 @@ def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypat
     plan_of_run = []
     original = driver._Run.__init__
 
-    def stopped(self, *arguments):
+    def stop_after(self, *arguments):
         original(self, *arguments)
         plan_of_run.append(self)
 
@@ -124,7 +124,7 @@ def test_a_run_stopped_before_its_first_record_point_resumes(tmp_path, monkeypat
         plan_of_run[-1].stop.set()  # as an interrupt during the start does
         return start(self, *arguments)
 
-    monkeypatch.setattr(driver._Run, "__init__", stopped)
+    monkeypatch.setattr(driver._Run, "__init__", stop_after)
     monkeypatch.setattr(Program, "start", start_and_stop)
     with pytest.raises(driver._StoppedError):
         simulate(Shrink(), Noisy(scale=1.0), 40, 20, checkpoint=tmp_path, **RUN)
@@ -164,12 +164,16 @@ def test_another_measure_under_the_same_name_does_not_resume(tmp_path):
         meters = [Meter("m", measure, reduce)]
         return simulate(Shrink(), Noisy(), 10, 3, checkpoint=tmp_path, meters=meters, **RUN)
 
-    def scaled(factor):
+    def scale_play(factor):
         return lambda r: factor * r.decision.play
 
-    first = run(scaled(1.0))
-    np.testing.assert_array_equal(run(scaled(1.0)).get("m"), first.get("m"))  # the same code, another object
-    for measure, reduce in ((scaled(2.0), "sum"), (lambda r: r.decision.play + 1.0, "sum"), (scaled(1.0), "max")):
+    first = run(scale_play(1.0))
+    np.testing.assert_array_equal(run(scale_play(1.0)).get("m"), first.get("m"))  # the same code, another object
+    for measure, reduce in (
+        (scale_play(2.0), "sum"),
+        (lambda r: r.decision.play + 1.0, "sum"),
+        (scale_play(1.0), "max"),
+    ):
         with pytest.raises(InputError, match=r"the code of Shrink differs|jobs\.Shrink\.meters\.m\."):
             run(measure, reduce)
 

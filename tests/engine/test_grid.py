@@ -133,9 +133,9 @@ def test_shared_data_static_ranges_and_unequal_zips_are_refused():
 
 def test_programs_whose_metrics_differ_are_not_joined():
     @pytree
-    class Sized(Slow):
+    class SlowWithSize(Slow):
         def recommend(self, state):
             return jnp.ones(self.work) * state
 
     with pytest.raises(InputError, match=r"metrics or their shapes differ between .* labels of their own"):
-        sweep(Sized(), Noisy(), 5, 2, grid={"work": [1, 2]}, **QUIET)
+        sweep(SlowWithSize(), Noisy(), 5, 2, grid={"work": [1, 2]}, **QUIET)

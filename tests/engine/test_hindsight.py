@@ -8,7 +8,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
 from jaxbandits.engine import program
 from jaxbandits.simulation import Grid, compare, simulate
-from tests.toy_problems import Hindsight, Lost, Shrink
+from tests.toy_problems import Hindsight, NanLearner, Shrink
 
 QUIET = {"progress": False, "width": 32}
 
@@ -50,7 +50,7 @@ def test_no_solver_is_asked_about_a_failed_trial():
 
 
 def test_a_learner_that_is_lost_does_not_matter_to_the_comparator():
-    trials = simulate(Lost(), Hindsight(), 5, 4, record_points=2, **QUIET)["Lost"]
+    trials = simulate(NanLearner(), Hindsight(), 5, 4, record_points=2, **QUIET)["NanLearner"]
     assert np.isfinite(trials.get("best_point")).all() and not trials.healthy.any()
 
 

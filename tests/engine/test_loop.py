@@ -8,7 +8,7 @@ from jaxbandits.base.pytree import pytree
 from jaxbandits.engine import driver
 from jaxbandits.programs.compilation import RateEstimator
 from jaxbandits.simulation import Meter, compare, simulate
-from tests.toy_problems import CONSUMERS, Drawn, Draws, Noisy, Shrink, Vectors, draws_of
+from tests.toy_problems import CONSUMERS, Draws, DrawsEnvironment, Noisy, Shrink, Vectors, draws_of
 
 QUIET = {"progress": False, "width": 32}
 TABLE = np.arange(12.0).reshape(4, 3)
@@ -17,7 +17,9 @@ TABLE = np.arange(12.0).reshape(4, 3)
 @pytest.mark.slow
 def test_every_consumer_of_randomness_has_a_stream_of_its_own_and_every_round_new_draws():
     meter = Meter("draws", draws_of, "last", axes=("consumer",))
-    run = compare({"a": Draws(), "b": Draws(unused=1.0)}, Drawn(), 9, 40, record_points=9, meters=[meter], **QUIET)
+    run = compare(
+        {"a": Draws(), "b": Draws(unused=1.0)}, DrawsEnvironment(), 9, 40, record_points=9, meters=[meter], **QUIET
+    )
     draws = run.get("draws", "a")[0]  # [seed, round, consumer]
     assert draws.shape == (40, 9, len(CONSUMERS))
     per_trial, per_round = draws[:, 0, [0, 3]], draws[:, :, [1, 2, 4, 5]]

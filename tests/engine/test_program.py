@@ -34,7 +34,7 @@ def _text(program):
     return program.play_rounds.as_text()
 
 
-@pytest.mark.usefixtures("compiled_here")
+@pytest.mark.usefixtures("compile_here")
 @pytest.mark.parametrize("width", [1, 64])
 def test_shared_data_exist_once_however_many_trials_run_on_them(width):
     table = np.random.default_rng(0).random((2000, 3))
@@ -104,7 +104,7 @@ SHIFT = 1.0
 
 
 @pytree
-class Shifted(Shrink):
+class ShrinkByGlobal(Shrink):
     """Plays what a global says."""
 
     def select(self, key, t, state, obs):
@@ -116,7 +116,7 @@ def shift(played):
     return SHIFT
 
 
-@pytest.mark.parametrize(("learner", "metric"), [(Shifted(), "loss"), (Shrink(), "shift")])
+@pytest.mark.parametrize(("learner", "metric"), [(ShrinkByGlobal(), "loss"), (Shrink(), "shift")])
 def test_a_global_that_changed_is_another_program(learner, metric, monkeypatch):
     """As where a cell of a notebook runs once more: of the learner, and of a meter alone."""
 

@@ -143,14 +143,14 @@ def test_best_scored():
     X = jnp.asarray([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.1]])
     arms, nan = X, jnp.nan
 
-    def played(scores, mask=None):
+    def play(scores, mask=None):
         decision = choose_best(arms, mask, jnp.asarray(scores))
         np.testing.assert_array_equal(decision.x, X[decision.index])
         return int(decision.index)
 
-    assert played([0.0, 2.0, 2.0, 1.0]) == 1
-    assert played([nan, -5.0, nan, -7.0]) == 1
-    assert played([nan, nan, nan, nan]) == 0
+    assert play([0.0, 2.0, 2.0, 1.0]) == 1
+    assert play([nan, -5.0, nan, -7.0]) == 1
+    assert play([nan, nan, nan, nan]) == 0
     mask = jnp.asarray([False, False, True, True])
-    assert played([3.0, 2.0, 1.0, 0.0], mask) == 2
-    assert played([3.0, 2.0, nan, nan], mask) == 2
+    assert play([3.0, 2.0, 1.0, 0.0], mask) == 2
+    assert play([3.0, 2.0, nan, nan], mask) == 2

@@ -86,7 +86,7 @@ def test_drift_is_within_the_bound(learner):
     assert 0.0 < drift["width_sq"] < 1.0 and drift["mean"] < 1.0
 
 
-class Counted(NamedTuple):
+class PlayCounts(NamedTuple):
     """Plays per arm, and the first arm shown before anything was played."""
 
     plays: jax.Array
@@ -94,7 +94,7 @@ class Counted(NamedTuple):
 
 
 @pytree
-class LeastPlayed:
+class RoundRobin:
     """Its state has one entry an arm, of which there are as many as it sees."""
 
     feedback = Reward
@@ -103,7 +103,7 @@ class LeastPlayed:
         return None
 
     def init_from_obs(self, state, obs):
-        return Counted(jnp.zeros(obs.arms.shape[0]), obs.arms[0])
+        return PlayCounts(jnp.zeros(obs.arms.shape[0]), obs.arms[0])
 
     def select(self, key, t, state, obs):
         return fixed_arms.choose_best(obs.arms, obs.mask, -state.plays)
@@ -114,7 +114,7 @@ class LeastPlayed:
 
 @pytest.mark.slow
 def test_a_learner_prepares_for_what_it_sees_in_round_zero():
-    algorithm, environment = as_arrays((LeastPlayed(), GeneralizedLinear.tv(dim=3)))
+    algorithm, environment = as_arrays((RoundRobin(), GeneralizedLinear.tv(dim=3)))
 
     @jax.jit
     def format_value():
@@ -123,4 +123,4 @@ def test_a_learner_prepares_for_what_it_sees_in_round_zero():
 
     np.testing.assert_allclose(*format_value(), rtol=1e-14)
     result = simulate(algorithm, environment, 40, 3, progress=False, width=32)
-    assert result.trials["LeastPlayed"].healthy.all()
+    assert result.trials["RoundRobin"].healthy.all()

@@ -8,7 +8,7 @@ import pytest
 from jaxbandits.estimation import history
 
 
-def filled(values):
+def fill(values):
     rows = history.empty(len(values), jnp.zeros(values.shape[1:]))
     for t, row in enumerate(values):
         rows = history.append(rows, t, jnp.asarray(row))
@@ -31,7 +31,7 @@ def test_rows_keep_shape_and_type():
 def test_sum_equals_the_sum_of_the_slice(capacity, block, rng):
     """Every count from none to all, blocks that do and do not divide the capacity; both ways of reducing."""
     values = rng.standard_normal((capacity, 2))
-    rows = filled(values)
+    rows = fill(values)
 
     def moments(rows, valid):
         weights = jnp.where(valid, rows[:, 0], 0.0)
@@ -46,7 +46,7 @@ def test_sum_equals_the_sum_of_the_slice(capacity, block, rng):
 
 
 def test_each_valid_row_is_seen_once():
-    rows = filled(np.arange(1.0, 12.0)[:, None])
+    rows = fill(np.arange(1.0, 12.0)[:, None])
     count = history.sum_over(rows, 9, lambda r, valid: jnp.zeros(12).at[r[:, 0].astype(int)].add(1.0 * valid), block=4)
     np.testing.assert_array_equal(count, [0] + [1] * 9 + [0] * 2)
 

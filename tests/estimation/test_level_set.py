@@ -35,7 +35,7 @@ def counts(rng, name, d, S, n, flat=False):
     return X, plays.astype(float), totals.astype(float)
 
 
-class Compressed:
+class CountedLoss:
     """The reference's loss with counts: one row an arm."""
 
     def __init__(self, name, X, plays, totals, lam):
@@ -95,7 +95,7 @@ def test_fresh_likelihoods(name, d, S, ball, rng):
     for n in (1, 4, 40, 400, 3000):
         X, plays, totals = counts(rng, name, d, S, n, flat=n == 40)
         slack = 3.0 + d * np.log(1.0 + 2.0 * S * n)
-        loss = Compressed(name, X, plays, totals, lam)
+        loss = CountedLoss(name, X, plays, totals, lam)
         estimate, values, points, warm = solve(LINKS[name], X, plays, totals, slack, radius, lam)
         gradient = loss.gradient(estimate)
         if ball and np.linalg.norm(estimate) > S * (1.0 - 1e-9):
@@ -115,7 +115,7 @@ def test_fresh_likelihoods(name, d, S, ball, rng):
 def test_maxima_are_those_of_a_general_solver(rng):
     for name, d, S in CASES[:2]:
         X, plays, totals = counts(rng, name, d, S, 60)
-        loss = Compressed(name, X, plays, totals, 0.0)
+        loss = CountedLoss(name, X, plays, totals, 0.0)
         estimate, values, _, _ = solve(LINKS[name], X, plays, totals, 5.0 + d, S, 0.0)
         for k in range(0, K, 3):
             assert values[k] == pytest.approx(glm_mle.maximise(loss, estimate, 5.0 + d, X[k], S), abs=1e-7)

@@ -22,7 +22,7 @@ def arms_of(rng, d):
     return u / np.linalg.norm(u, axis=1, keepdims=True) * rng.random((K, 1)) ** (1.0 / d)
 
 
-def recorded(data, X, index, rewards, members=None):
+def record_rounds(data, X, index, rewards, members=None):
     """The arms [K, d] played by index, or other arms [T, d] each round."""
     members = np.ones(len(index)) if members is None else members
 
@@ -45,7 +45,7 @@ def test_value_gradient_hessian(name, d, form, rng):
     star, rewards = rng.standard_normal(d), rng.poisson(2.0, 150).astype(float)
     members = (rng.random(150) < 0.8).astype(float)
     empty = likelihood.empty(d, n_arms=K) if form == "counts" else likelihood.empty(d, capacity=160)
-    data = recorded(empty, X, index, rewards, members)
+    data = record_rounds(empty, X, index, rewards, members)
     used = members > 0
     loss = glm_mle.Loss(FAMILIES[name], X[index[used]], rewards[used], lam=0.3)
     points = rng.standard_normal((5, d))
@@ -99,7 +99,7 @@ def test_arms_that_change_under_counts_make_every_later_value_nan(rng):
 def test_more_rounds_than_the_history_holds_make_every_later_value_nan(rng):
     X = arms_of(rng, 2)
     for rounds in (3, 4, 9):
-        data = recorded(likelihood.empty(2, capacity=3), X, np.zeros(rounds, int), np.ones(rounds))
+        data = record_rounds(likelihood.empty(2, capacity=3), X, np.zeros(rounds, int), np.ones(rounds))
         value = Likelihood(Bernoulli(), data, rounds, None, jnp.zeros(2))(jnp.ones(2)).value
         assert np.isnan(value) == (rounds > 3)
 

@@ -10,7 +10,7 @@ from jaxbandits.base.pytree import as_arrays
 from tests.algorithms.linear import replay_linear
 from tests.algorithms.linear.replay_linear import KEY
 from tests.reference import crtm_crmm as reference
-from tests.reference.heavy_tailed_linear import forced, instance
+from tests.reference.heavy_tailed_linear import forced_trace, instance
 
 pytestmark = pytest.mark.float32
 
@@ -58,7 +58,7 @@ def test_long_runs_keep_their_digits(mode, settled, figure, rng):
     """18000 rounds; rewards of 1e4 and more in Fig. 4, where early estimates of "ls" are in the hundreds and the
     projections of "ons" start from there."""
     T, eps, nu = 18_000, *((0.99, 1.31) if figure == 1 else (0.69, 18.711180 * 10**2.5))
-    x, rewards, _ = forced(rng, T, 2, figure, settled)
+    x, rewards, _ = forced_trace(rng, T, 2, figure, settled)
     within = {"ons": 3e-5, "ls": 1e-6}[mode]
     theta, _ = replay(CRTM(dim=2, horizon=T, eps=eps, mode=mode, noise_scale=nu), x, rewards)
     want = reference.replay(reference.Crtm(2, T, eps, u=(nu + 1) ** (1 + eps), mode=mode), x, rewards)

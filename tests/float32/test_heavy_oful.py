@@ -10,7 +10,7 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.types import ArmDecision, ScaledReward
 from tests.reference import heavy_oful as reference
-from tests.reference.heavy_tailed_linear import forced, instance
+from tests.reference.heavy_tailed_linear import forced_trace, instance
 
 pytestmark = pytest.mark.float32
 SCALES = {"beta_scale": 1e-3, "tau_scale": 0.1, "c0": 1.0, "c1": 1.0}
@@ -60,7 +60,7 @@ def test_estimates_follow_the_float64_solver(dim, law, rng):
 def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
     """3000 rounds, rewards up to 1e4 in Fig. 4, weights and thresholds from a float64 run of their own."""
     T, eps = 3000, 0.99 if figure == 1 else 0.69
-    x, rewards, nu = forced(rng, T, 2, figure, settled)
+    x, rewards, nu = forced_trace(rng, T, 2, figure, settled)
     learner = reference.HeavyOful(2, T, eps, **SCALES)
     for row in zip(x, rewards, nu, strict=True):
         learner.update(*row, fit=False)

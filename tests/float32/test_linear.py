@@ -68,7 +68,7 @@ def test_estimates_follow_the_float64_loop(dim, rng):
 def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
     """18000 rounds, rewards of 1e4 and more in Fig. 4: neither estimate needs float64."""
     T, eps = 18_000, 0.99 if figure == 1 else 0.69
-    x, rewards, nu = reference.forced(rng, T, 2, figure, settled)
+    x, rewards, nu = reference.forced_trace(rng, T, 2, figure, settled)
     learner = reference.Hvt(2, T, eps, **SCALES)
     want = reference.replay(learner, x, rewards, nu)["theta"]
     theta, _ = replay(as_arrays(HvtUCB(dim=2, horizon=T, eps=eps, **SCALES)), *single(x, rewards, nu))
@@ -87,7 +87,7 @@ def test_estimates_keep_their_digits_over_a_long_run(settled, figure, rng):
 def test_widths_over_a_long_run(moment, settled, rng):
     """18000 rounds, weights to 1e8, arms spread out or nearly always the same: every width keeps its digits."""
     T = 18_000
-    x, _, _ = reference.forced(rng, T, 2, 1, settled)
+    x, _, _ = reference.forced_trace(rng, T, 2, 1, settled)
     estimator = as_arrays(HvtUCB.practical(dim=2, horizon=T, eps=0.99).estimator)
 
     @jax.jit

@@ -10,7 +10,7 @@ from jaxbandits.algorithms.linear.tofu import TOFU
 from jaxbandits.base.pytree import as_arrays
 from tests.algorithms.linear import replay_linear
 from tests.reference import menu_tofu as reference
-from tests.reference.heavy_tailed_linear import forced, instance
+from tests.reference.heavy_tailed_linear import forced_trace, instance
 
 pytestmark = pytest.mark.float32
 
@@ -81,7 +81,7 @@ def test_one_enormous_reward_costs_no_digits_of_the_others(rng):
 def test_estimates_over_a_long_run(settled, figure, rng):
     """18000 rounds; rewards of 1e4 and more in Fig. 4."""
     T, eps, nu = 18_000, *((0.99, 1.31) if figure == 1 else (0.69, 18.711180 * 10**2.5))
-    x, rewards, _ = forced(rng, T, 2, figure, settled)
+    x, rewards, _ = forced_trace(rng, T, 2, figure, settled)
     theta = np.asarray(replay(as_arrays(MENU(dim=2)), *single(x, rewards))[0], float)
     want = reference.replay(reference.Menu(2, 51, 1.0), x, rewards, hints=theta)["theta"]
     largest = np.maximum.accumulate(np.abs(want).max(axis=1))

@@ -15,7 +15,7 @@ from jaxbandits.diagnostics import oons_rounds as rounds
 from jaxbandits.numerics.entropy import entropic_step
 from jaxbandits.numerics.losses import PseudoHuber
 from jaxbandits.types import FullInformation, Gradient, narrow
-from tests.algorithms.oco.replay_oco import Played
+from tests.algorithms.oco.replay_oco import PlayRecord
 from tests.reference import ca_oons as ca_reference
 from tests.reference import cla_oons as cla_reference
 from tests.reference import msmwc as msmwc_reference
@@ -86,7 +86,7 @@ def test_benchmark_e3_in_float32():
             decision = algorithm.select(KEY, t, state, None)
             told = Gradient(jax.vmap(oracle.value)(decision.query), jax.vmap(oracle.gradient)(decision.query))
             after = algorithm.update(KEY, t, state, None, decision, told)
-            played = Played(algorithm, state, decision, told, after)
+            played = PlayRecord(algorithm, state, decision, told, after)
             measures = (
                 meters.worst_projection(played),
                 -slack(played),

@@ -57,7 +57,7 @@ def accumulate(environment, key, points):
     return nothing, values, jax.tree.map(lambda x: x.reshape(HORIZON, *x.shape[2:]), rows)
 
 
-def played(environment, key, rng):
+def play_rounds(environment, key, rng):
     """Plays in the unit ball, metrics at record points as a result has them, gradients, parameters of the losses."""
     validate(environment)
     points = rng.standard_normal((HORIZON, environment.dim))
@@ -100,7 +100,7 @@ def test_linear_losses(comparator, key, rng):
     environment = LinearLosses(
         dim=DIM, mean=m, noise_scale=s, loss_scale=c, comparator=comparator, sequence=Drift(horizon=HORIZON)
     )
-    x, metrics, grads, slopes = played(environment, key, rng)
+    x, metrics, grads, slopes = play_rounds(environment, key, rng)
     assert check_bound(grads, environment.lipschitz) > 0.99
     angle = 2.0 * np.pi * 0.25 / HORIZON * np.arange(HORIZON)
     means = c * m * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(HORIZON)])
@@ -119,7 +119,7 @@ def test_quadratic_losses(comparator, key, rng):
     environment = QuadraticLosses(
         dim=DIM, center=a, noise_scale=s, comparator=comparator, sequence=Alternating(period=700)
     )
-    x, metrics, grads, parameters = played(environment, key, rng)
+    x, metrics, grads, parameters = play_rounds(environment, key, rng)
     assert check_bound(grads, environment.lipschitz) > 0.8
     centers = np.outer((-1.0) ** (np.arange(HORIZON) // 700), a * np.eye(DIM)[0])
     for name, targets, spread in (("regret", parameters[:, :DIM], 0.0), ("pseudo_regret", centers, 0.5 * s**2)):
@@ -140,7 +140,7 @@ def test_quadratic_losses(comparator, key, rng):
 def test_pseudo_huber_losses(comparator, key, rng):
     """The regret of a round is computed as one difference: the tolerance is of its size, not of the losses'."""
     environment = PseudoHuberLosses(dim=DIM, center=3.0, noise_scale=0.4, comparator=comparator)
-    x, metrics, grads, parameters = played(environment, key, rng)
+    x, metrics, grads, parameters = play_rounds(environment, key, rng)
     assert check_bound(grads, environment.lipschitz) > 0.9
 
     def f(x):
@@ -153,7 +153,7 @@ def test_pseudo_huber_losses(comparator, key, rng):
 
 def test_logistic_losses(key, rng):
     environment = LogisticLosses(dim=DIM, center=2.0, feature_norm=1.5, loss_scale=0.5)
-    x, metrics, grads, parameters = played(environment, key, rng)
+    x, metrics, grads, parameters = play_rounds(environment, key, rng)
     assert check_bound(grads, environment.lipschitz) > 0.5
     margin = parameters[:, :DIM] * parameters[:, DIM : DIM + 1]
 
@@ -168,7 +168,7 @@ def test_logistic_losses(key, rng):
 def test_random_order(comparator, key, rng):
     n = 63  # the last pass is not complete
     environment = RandomOrder(dim=DIM, pool_size=n, mean=0.2, noise_scale=0.8, comparator=comparator)
-    x, metrics, grads, slopes = played(environment, key, rng)
+    x, metrics, grads, slopes = play_rounds(environment, key, rng)
     assert check_bound(grads, environment.lipschitz) > 0.95
     # F_t is the mean of what its pass has left, from round t to the end of the pass: suffix sums of whole passes.
     pool = np.unique(slopes, axis=0)
@@ -200,7 +200,7 @@ def test_data_stream(loss, order, key, rng):
     targets = np.sign(signal) if loss == "logistic" else signal
     u = np.array([0.3, -0.6, 0.1], np.float32)
     environment = DataStream.from_arrays(features, targets, loss=loss, order=order, comparator=u, loss_scale=2.0)
-    x, metrics, grads, parameters = played(environment, key, rng)
+    x, metrics, grads, parameters = play_rounds(environment, key, rng)
     assert check_bound(grads, environment.lipschitz(1.0)) > 0.3
     rows, target = parameters[:, :DIM], parameters[:, DIM]
 
@@ -215,7 +215,7 @@ def test_data_stream(loss, order, key, rng):
 @pytest.mark.parametrize("n_cells", [2, 64])
 def test_cell_noise(n_cells, key, rng):
     """Zeros and ones: counts are exact, and a learner is told nothing."""
-    _, metrics, grads, _ = played(CellNoise(n_cells=n_cells), key, rng)
+    _, metrics, grads, _ = play_rounds(CellNoise(n_cells=n_cells), key, rng)
     np.testing.assert_array_equal(grads, 0.0)
     for count in metrics.values():
         np.testing.assert_array_equal(count, np.round(count))

@@ -81,13 +81,13 @@ def test_each_bit_of_key_and_counter_changes_half_of_the_bits(rounds, rng):
 
     @jax.jit
     @jax.vmap
-    def changed(flip):
+    def changed_share(flip):
         both = [
             a ^ b for a, b in zip(threefry(*words, rounds), threefry(*(words ^ flip[:, None]), rounds), strict=True)
         ]
         return jnp.stack([jnp.sum((a >> bit) & 1) for a in both for bit in range(32)])
 
-    z = (np.asarray(changed(flips)) - n / 2) / np.sqrt(n / 4)
+    z = (np.asarray(changed_share(flips)) - n / 2) / np.sqrt(n / 4)
     assert np.abs(z).max() < 5.5  # of 6,144 normals: with probability 2e-4
     assert abs(z.mean()) < 5.0 / np.sqrt(z.size) and abs(z.var() - 1.0) < 5.0 * np.sqrt(2.0 / z.size)
 

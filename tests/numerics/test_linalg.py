@@ -22,13 +22,13 @@ def draw(rng, dim):
 
 
 @jax.jit
-def solved(m, x):
+def solve(m, x):
     return linalg.solve(linalg.factor(m), x)
 
 
 # name -> (ours, NumPy), of (m, x)
 OPERATIONS = {
-    "solve": (solved, np.linalg.solve),
+    "solve": (solve, np.linalg.solve),
     "log_det": (lambda m, x: linalg.log_det(linalg.factor(m)), lambda m, x: np.linalg.slogdet(m)[1]),
     "where": (lambda m, x: trees.where(x[0] > 0, (m, x), (2 * m, x))[0], lambda m, x: m * (2 - (x[0] > 0))),
 }
@@ -62,13 +62,13 @@ def test_against_numpy(dim, rng):
 def test_the_matrix_may_be_the_same_for_all_trials(dim, rng):
     m, _ = draw(rng, dim)
     many = jnp.asarray(rng.standard_normal((3, 4, dim)))
-    found = jax.jit(jax.vmap(jax.vmap(lambda y: solved(jnp.asarray(m), y))))(many)
+    found = jax.jit(jax.vmap(jax.vmap(lambda y: solve(jnp.asarray(m), y))))(many)
     np.testing.assert_allclose(found, many @ np.linalg.inv(m), **CLOSE)
 
 
 def test_float32_stays_float32():
     m, x = jnp.eye(3, dtype=jnp.float32), jnp.ones(3, jnp.float32)
-    assert solved(m, x).dtype == linalg.log_det(linalg.factor(m)).dtype == jnp.float32
+    assert solve(m, x).dtype == linalg.log_det(linalg.factor(m)).dtype == jnp.float32
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_solve_is_backward_stable(dim, log_condition, seed):
     m = (q * np.logspace(-log_condition, 0.0, dim)) @ q.T
     m = 0.5 * (m + m.T)
     b = rng.standard_normal(dim)
-    x = np.asarray(solved(m, b))
+    x = np.asarray(solve(m, b))
     assert np.linalg.norm(m @ x - b) <= 1e-14 * dim * (np.linalg.norm(m, 2) * np.linalg.norm(x) + np.linalg.norm(b))
 
 

@@ -24,7 +24,7 @@ def project(log_p, k):
 
 @functools.partial(jax.jit, static_argnums=1)
 @functools.partial(jax.vmap, in_axes=(0, None))
-def project_sorted(log_p, k):
+def project_by_sorting(log_p, k):
     """As on accelerators, where every m and k take the form that sorts."""
     with target.trace_for(BLOCKS):
         return jnp.exp(simplex.kl_projection(log_p, k))
@@ -55,7 +55,7 @@ def oracle(log_p, k):
 def test_known_projections(k, expected):
     log_p = np.log([[0.5, 0.3, 0.1, 0.06, 0.04]])
     np.testing.assert_allclose(project(log_p, k)[0], expected, rtol=1e-14)
-    np.testing.assert_allclose(project_sorted(log_p, k)[0], expected, rtol=1e-14)
+    np.testing.assert_allclose(project_by_sorting(log_p, k)[0], expected, rtol=1e-14)
 
 
 @pytest.mark.quick_cases("2-1", "5-2")
@@ -68,7 +68,7 @@ def test_projection_equals_bisection_over_all_scales(m, k, rng):
     q = np.asarray(project(log_p, k))
     np.testing.assert_allclose(q, [oracle(a, k) for a in log_p], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(q.sum(1), 1.0, rtol=1e-13)
-    np.testing.assert_allclose(q, project_sorted(log_p, k), rtol=1e-13)
+    np.testing.assert_allclose(q, project_by_sorting(log_p, k), rtol=1e-13)
     assert np.all(q <= 1.0 / k * (1 + 1e-15))
 
 

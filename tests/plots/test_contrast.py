@@ -14,7 +14,7 @@ POINTS = [{"environment.df": d, "environment.dim": n} for d in (2.0, 30.0) for n
 
 
 @pytest.fixture(autouse=True)
-def _closed():
+def _close_figures():
     yield
     plt.close("all")
 

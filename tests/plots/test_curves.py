@@ -11,7 +11,7 @@ from tests.results import factories
 
 
 @pytest.fixture(autouse=True)
-def _closed():
+def _close_figures():
     yield
     plt.close("all")
 

@@ -94,7 +94,7 @@ def compiling():
     of_jax.reset_cache()
 
 
-def compiled(function=double):
+def compile_function(function=double):
     lowered = jax.jit(function).lower(X)
     return lowered.compile(), identify(lowered, {}).targets
 
@@ -102,7 +102,7 @@ def compiled(function=double):
 def test_what_is_read_back_is_what_was_saved(tmp_path, compiling):
     kept, x = Executables(tmp_path / "new"), jnp.arange(3.0, dtype=jnp.float32)
     assert kept.load("key", (X,), {"twice": X}, DEVICE) is None
-    kept.save("key", *compiled())
+    kept.save("key", *compile_function())
     program = kept.load("key", (X,), {"twice": X}, DEVICE)
     np.testing.assert_array_equal(program(x)["twice"], 2 * np.arange(3.0))
     with pytest.raises(TypeError):  # as any compiled program: for these shapes only
@@ -116,7 +116,7 @@ def loads(kept, key="key"):
 @needs_owners
 def test_a_file_of_another_user_is_not_read(tmp_path, compiling, monkeypatch):
     kept = Executables(tmp_path)
-    kept.save("key", *compiled())
+    kept.save("key", *compile_function())
     monkeypatch.setattr(os, "getuid", lambda: (tmp_path / "key").stat().st_uid + 1)
     assert not loads(kept)
     assert (tmp_path / "key").exists()
@@ -127,7 +127,7 @@ def test_only_files_are_read_that_nobody_else_can_have_written(tmp_path, compili
     before = os.umask(0o002)  # files are writable by a group
     try:
         kept = Executables(tmp_path / "programs")
-        kept.save("key", *compiled())
+        kept.save("key", *compile_function())
     finally:
         os.umask(before)
     file = kept.directory / "key"
@@ -151,7 +151,7 @@ def test_only_files_are_read_that_nobody_else_can_have_written(tmp_path, compili
 
 def test_a_file_is_read_under_its_own_key_only(tmp_path, compiling):
     kept = Executables(tmp_path)
-    kept.save("key", *compiled())
+    kept.save("key", *compile_function())
     (tmp_path / "key").rename(tmp_path / "other")
     assert not loads(kept, "other")
     assert not (tmp_path / "other").exists()
@@ -159,7 +159,7 @@ def test_a_file_is_read_under_its_own_key_only(tmp_path, compiling):
 
 def test_a_damaged_file_is_none(tmp_path, compiling):
     kept = Executables(tmp_path)
-    kept.save("key", *compiled())
+    kept.save("key", *compile_function())
     whole = (tmp_path / "key").read_bytes()
     flipped = whole[:-1] + bytes([whole[-1] ^ 1])
     for damaged in (b"", b"no program", whole[: len(whole) // 2], flipped):
@@ -173,14 +173,14 @@ def test_what_cannot_be_kept_is_not(tmp_path, compiling):
         return jax.pure_callback(np.asarray, X, x)
 
     kept = Executables(tmp_path)
-    kept.save("key", *compiled(calls_back))
+    kept.save("key", *compile_function(calls_back))
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("")
-    Executables(tmp_path / "file").save("key", *compiled())  # nobody can make a directory of a file
+    Executables(tmp_path / "file").save("key", *compile_function())  # nobody can make a directory of a file
 
 
 def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
-    kept, program = Executables(tmp_path), compiled()
+    kept, program = Executables(tmp_path), compile_function()
     for age, name in enumerate("abc"):
         kept.save(name, *program)
         os.utime(tmp_path / name, (1000 - age, 1000 - age))
@@ -192,7 +192,7 @@ def test_what_was_not_used_for_longest_goes(tmp_path, monkeypatch, compiling):
 
 
 def test_what_another_process_deletes_meanwhile_stops_no_eviction(tmp_path, monkeypatch, compiling):
-    kept, program = Executables(tmp_path), compiled()
+    kept, program = Executables(tmp_path), compile_function()
     for age, name in enumerate("abc"):
         kept.save(name, *program)
         os.utime(tmp_path / name, (1000 - age, 1000 - age))
@@ -234,7 +234,7 @@ def test_a_program_whose_first_call_fails_is_compiled_and_called_anew(cache, mon
     first = run().get("loss")
     calls = []
 
-    class Broken:
+    class BrokenProgram:
         def __init__(self, name):
             self.name = name
 
@@ -242,7 +242,7 @@ def test_a_program_whose_first_call_fails_is_compiled_and_called_anew(cache, mon
             calls.append(self.name)
             raise jax.errors.JaxRuntimeError("NOT_FOUND: No FFI handler registered for lapack_sgetrf on platform Host")
 
-    monkeypatch.setattr(Executables, "load", lambda self, key, *_: Broken(key))
+    monkeypatch.setattr(Executables, "load", lambda self, key, *_: BrokenProgram(key))
     np.testing.assert_array_equal(run().get("loss"), first)
     assert len(calls) == len(set(calls)) == 3  # each is tried once and not again
 
@@ -259,7 +259,7 @@ def test_an_error_of_the_first_call_that_is_no_fault_of_the_file_is_raised():
 
 
 def test_only_an_option_that_xla_does_not_know_is_left_out(monkeypatch):
-    class Lowered:
+    class LoweredProgram:
         def compile(self, compiler_options):
             compiled.append(dict(compiler_options))
             return jax.jit(double).lower(X).compile(compiler_options=compiler_options)
@@ -269,9 +269,9 @@ def test_only_an_option_that_xla_does_not_know_is_left_out(monkeypatch):
     options = {"xla_of_tomorrow": 1, "xla_backend_optimization_level": 0}
     ours = options | {compilation.NO_UNROLLING: True}  # taken out: XLA has it elsewhere
     with pytest.warns(RuntimeWarning, match="does not know the option xla_of_tomorrow: programs are compiled without"):
-        compilation._compile(Lowered(), ours)
+        compilation._compile(LoweredProgram(), ours)
     assert compiled == [options, {"xla_backend_optimization_level": 0}]
-    compilation._compile(Lowered(), ours)  # no second warning, no second failure
+    compilation._compile(LoweredProgram(), ours)  # no second warning, no second failure
     assert compiled[2:] == [{"xla_backend_optimization_level": 0}]
 
 

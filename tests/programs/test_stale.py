@@ -63,7 +63,7 @@ WORLD = types.SimpleNamespace(box=None)  # the globals of a notebook
 
 
 # Values behind code that stays: how a value is stored in a global, and how the learner reads it.
-def filled(value):
+def long_array(value):
     """Return an array whose shortened text does not show the value."""
     return np.pad(np.full(LONG, value), 6)
 
@@ -109,15 +109,18 @@ BOXES = {
     "set": (lambda v: {v}, max),
     "range": (lambda v: range(int(4 * v)), lambda box: len(box) / 4),
     "NumPy scalar": (np.float64, lambda box: box),
-    "NumPy array": (filled, lambda box: jnp.asarray(box)[7]),
-    "JAX array": (lambda v: jnp.asarray(filled(v)), lambda box: box[7]),
-    "deque of arrays": (lambda v: collections.deque([filled(v)]), lambda box: jnp.asarray(box[0])[7]),
-    "mapping proxy": (lambda v: types.MappingProxyType({"a": filled(v)}), lambda box: jnp.asarray(box["a"])[7]),
-    "namespace": (lambda v: types.SimpleNamespace(a=filled(v)), lambda box: jnp.asarray(box.a)[7]),
+    "NumPy array": (long_array, lambda box: jnp.asarray(box)[7]),
+    "JAX array": (lambda v: jnp.asarray(long_array(v)), lambda box: box[7]),
+    "deque of arrays": (lambda v: collections.deque([long_array(v)]), lambda box: jnp.asarray(box[0])[7]),
+    "mapping proxy": (lambda v: types.MappingProxyType({"a": long_array(v)}), lambda box: jnp.asarray(box["a"])[7]),
+    "namespace": (lambda v: types.SimpleNamespace(a=long_array(v)), lambda box: jnp.asarray(box.a)[7]),
     "ordered dict": (lambda v: collections.OrderedDict(a=v), lambda box: box["a"]),
-    "sparse matrix": (lambda v: scipy.sparse.csr_array(filled(v)[None]), lambda box: jnp.asarray(box.toarray())[0, 7]),
-    "data frame": (lambda v: pandas.DataFrame({"a": filled(v)}), lambda box: jnp.asarray(box["a"].to_numpy())[50]),
-    "data series": (lambda v: pandas.Series(filled(v)), lambda box: jnp.asarray(box.to_numpy())[50]),
+    "sparse matrix": (
+        lambda v: scipy.sparse.csr_array(long_array(v)[None]),
+        lambda box: jnp.asarray(box.toarray())[0, 7],
+    ),
+    "data frame": (lambda v: pandas.DataFrame({"a": long_array(v)}), lambda box: jnp.asarray(box["a"].to_numpy())[50]),
+    "data series": (lambda v: pandas.Series(long_array(v)), lambda box: jnp.asarray(box.to_numpy())[50]),
     "plain object": (Plain, lambda box: box.value),
     "dataclass": (Settings, lambda box: box.value),
     "function": (lambda v: lambda: v, lambda box: box()),
@@ -201,7 +204,7 @@ def behind_a_callback(name):
 
 
 # Code that is written again, and other places where a value may stand.
-def written_again(decorate):
+def decorate_again(decorate):
     """Return a class made anew, with a method that holds the value and is decorated."""
 
     def at(value):
@@ -250,7 +253,7 @@ def class_attribute(make):
     return at
 
 
-def attribute_set_later():
+def set_attribute_later():
     @pytree
     class Mine(Play):
         def number(self):
@@ -263,7 +266,7 @@ def attribute_set_later():
     return at
 
 
-def static_object_mutated():
+def mutate_static_object():
     plain = Plain(0.0)
 
     @pytree
@@ -351,7 +354,7 @@ def rule_behind_a_global():
     return at
 
 
-def library_patched(module, name):
+def patch_library(module, name):
     original = getattr(module, name)
 
     @pytree
@@ -367,7 +370,7 @@ def library_patched(module, name):
     return at
 
 
-def base_class_patched():
+def patch_base_class():
     @pytree
     class Base(Play):
         pass
@@ -645,17 +648,17 @@ def another_field(role):
 
 def dataclass_in_a_static_field():
     @dataclasses.dataclass(frozen=True)
-    class Held:
+    class Holder:
         value: Any
 
     @pytree
     class Mine(Play):
-        held: Any = static(Held(0))
+        held: Any = static(Holder(0))
 
         def number(self):
             return {int: 1.25, bool: 2.5}[type(self.held.value)]
 
-    return lambda value: Mine(held=Held(1 if value == 1.25 else True))
+    return lambda value: Mine(held=Holder(1 if value == 1.25 else True))
 
 
 CHANGES = {
@@ -672,7 +675,7 @@ CHANGES = {
     "context variable": context_variable,
     "helper imported inside a method": helper_imported_inside,
     "print, and a file": beside_a_print(lambda: file_read()),
-    "print, and a patched function": beside_a_print(lambda: library_patched(np, "vstack")),
+    "print, and a patched function": beside_a_print(lambda: patch_library(np, "vstack")),
     "print, and a rule of a derivative": beside_a_print(lambda: rule_behind_a_global()),
     "print, and a context variable": beside_a_print(context_variable),
     "print, and a helper": beside_a_print(helper_imported_inside),
@@ -683,32 +686,32 @@ CHANGES = {
         for name in ("float", "NumPy array", "dict", "data frame", "function")
     },
     **{f"global behind a callback: {name}": functools.partial(behind_a_callback, name) for name in ON_HOST},
-    "method": lambda: written_again(lambda f: f),
-    "method under jit": lambda: written_again(jax.jit),
-    "method under jit, self static": lambda: written_again(functools.partial(jax.jit, static_argnums=0)),
-    "method under remat": lambda: written_again(jax.checkpoint),
-    "property behind a method": lambda: written_again(lambda f: functools.partialmethod(f)),
+    "method": lambda: decorate_again(lambda f: f),
+    "method under jit": lambda: decorate_again(jax.jit),
+    "method under jit, self static": lambda: decorate_again(functools.partial(jax.jit, static_argnums=0)),
+    "method under remat": lambda: decorate_again(jax.checkpoint),
+    "property behind a method": lambda: decorate_again(lambda f: functools.partialmethod(f)),
     "global of a jitted method": functools.partial(jitted_with_a_global, inline=False),
     "global of an inlined jitted method": functools.partial(jitted_with_a_global, inline=True),
     "global of a jitted select": jitted_select,
     "class attribute: plain object": lambda: class_attribute(Plain),
     "class attribute: namespace": lambda: class_attribute(lambda v: types.SimpleNamespace(value=v)),
-    "class attribute set later": attribute_set_later,
-    "static field mutated in place": static_object_mutated,
+    "class attribute set later": set_attribute_later,
+    "static field mutated in place": mutate_static_object,
     "jitted method of a helper": jitted_method_of_a_helper,
     "custom JVP": lambda: custom_derivative(custom_jvp),
     "custom VJP": lambda: custom_derivative(custom_vjp),
     "rule of a derivative behind a global": rule_behind_a_global,
-    "function of this package patched": lambda: library_patched(linalg, "sum_terms"),
-    "function of NumPy patched": lambda: library_patched(np, "vstack"),
-    "function of jax.numpy patched": lambda: library_patched(jnp, "hypot"),
-    "base class patched": base_class_patched,
+    "function of this package patched": lambda: patch_library(linalg, "sum_terms"),
+    "function of NumPy patched": lambda: patch_library(np, "vstack"),
+    "function of jax.numpy patched": lambda: patch_library(jnp, "hypot"),
+    "base class patched": patch_base_class,
     "file": file_read,
     "branch": parameter_of_a_branch,
     "body of a scan": body_of_a_scan,
     "parameter": lambda: field(lambda: param(0.0, "(-inf, inf)", "value"), float),
     "static field": lambda: field(lambda: static(0.0), float),
-    "shared data": lambda: field(lambda: shared(doc="data"), filled),
+    "shared data": lambda: field(lambda: shared(doc="data"), long_array),
 }
 
 
@@ -726,7 +729,7 @@ def width_of(change):
     return 32 if change.startswith("rule of a batch") else 1  # one trial alone is no batch
 
 
-def checkpoint_begun(change):
+def begin_checkpoint(change):
     """Return a context for the first run with a checkpoint: it warns that values of callbacks are not identified."""
     is_called_back = "behind a callback" in change
     return pytest.warns(UserWarning, match="cannot be resumed") if is_called_back else contextlib.nullcontext()
@@ -740,7 +743,7 @@ def losses(learner, **settings):
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_code(change, tmp_path):
     at, width, directory = CHANGES[change](), width_of(change), tmp_path / "checkpoint"
-    with checkpoint_begun(change):
+    with begin_checkpoint(change):
         np.testing.assert_array_equal(losses(at(1.25), width=width, checkpoint=directory), 1.25)
     learner = at(2.5)
     np.testing.assert_array_equal(losses(learner, width=width), 2.5)
@@ -757,7 +760,7 @@ def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_
 def test_an_interrupted_run_does_not_go_on_with_other_code(change, tmp_path, monkeypatch):
     at, directory = CHANGES[change](), tmp_path / "checkpoint"
     _stop_after_a_call(monkeypatch)
-    with checkpoint_begun(change), pytest.raises(KeyboardInterrupt):
+    with begin_checkpoint(change), pytest.raises(KeyboardInterrupt):
         losses(at(1.25), width=width_of(change), checkpoint=directory, save_every=0.0, seconds_per_call=1e-9)
     monkeypatch.undo()
     with pytest.raises(InputError, match=REFUSED):
@@ -777,26 +780,26 @@ def test_results_of_other_code_are_not_merged(change):
 def _stop_after_a_call(monkeypatch):
     play, calls = driver.play_call, []
 
-    def once(*arguments):
+    def play_once(*arguments):
         if calls:
             raise KeyboardInterrupt
         calls.append(1)
         return play(*arguments)
 
-    monkeypatch.setattr(driver, "play_call", once)
+    monkeypatch.setattr(driver, "play_call", play_once)
 
 
 @pytest.mark.parametrize("role", ["environment", "meter"])
 def test_an_environment_and_a_meter_are_what_their_code_says_now(role, tmp_path):
     @pytree
-    class Shifted(Noisy):
+    class NoisyByGlobal(Noisy):
         def step(self, key, t, state, obs, decision):
             state, feedback, outcome = super().step(key, t, state, obs, decision)
             return state, feedback, outcome._replace(played=outcome.played * WORLD.box)
 
     def run(**settings):
         meters = [Meter("boxed", jax.jit(lambda played: WORLD.box))] if role == "meter" else []
-        environment = Shifted() if role == "environment" else Noisy()
+        environment = NoisyByGlobal() if role == "environment" else Noisy()
         result = simulate(Shrink(), environment, 4, 1, meters=meters, **RUN, **settings)
         return result.get("boxed" if meters else "played")[0, 0, 0]
 

@@ -20,11 +20,11 @@ class Learner:
         self.rewards.append(reward)
         self.drawn_with.append(probability)
 
-    def paid(self, arm, first=0):
+    def rewards_of(self, arm, first=0):
         return np.array([r for i, r in zip(self.arms[first:], self.rewards[first:], strict=True) if i == arm])
 
     def index(self, t):
-        return np.array([self.of(t, self.paid(i)) if len(self.paid(i)) else np.inf for i in range(self.K)])
+        return np.array([self.of(t, self.rewards_of(i)) if len(self.rewards_of(i)) else np.inf for i in range(self.K)])
 
 
 class UCB1(Learner):
@@ -108,7 +108,7 @@ class BayesUCB(Learner):
 
     def index(self, t):
         tail = min(1 / ((t + 1) * np.log(self.horizon) ** self.c), 0.5)
-        x = [self.paid(i) for i in range(self.K)]
+        x = [self.rewards_of(i) for i in range(self.K)]
         return np.array([stats.beta.isf(tail, 1 + r.sum(), 1 + (1 - r).sum()) for r in x])
 
 
@@ -167,7 +167,7 @@ class ETC(Learner):
     """Reference of etc."""
 
     def index(self, t):
-        explored = [self.paid(i)[: self.exploration] for i in range(self.K)]
+        explored = [self.rewards_of(i)[: self.exploration] for i in range(self.K)]
         return np.array([x.mean() if len(x) == self.exploration else np.inf for x in explored])
 
 
@@ -190,7 +190,7 @@ class SWUCB(Learner):
     def index(self, t):
         first = max(0, len(self.arms) - self.window)
         log = np.log(min(t, self.window)) if t else 0.0
-        seen = [self.paid(i, first) for i in range(self.K)]
+        seen = [self.rewards_of(i, first) for i in range(self.K)]
         width = [self.reward_bound * np.sqrt(self.xi * log / len(x)) if len(x) else np.inf for x in seen]
         return np.array([x.mean() + w if len(x) else np.inf for x, w in zip(seen, width, strict=True)])
 
@@ -210,12 +210,12 @@ class Thompson(Learner):
 
     def beta(self, i, prior_success, prior_failure, reshaping):
         """Both parameters of arm i."""
-        x = self.paid(i)
+        x = self.rewards_of(i)
         return (prior_success + x.sum()) / reshaping, (prior_failure + (1 - x).sum()) / reshaping
 
     def gaussian(self, i, noise_scale):
         """Mean and standard deviation of arm i."""
-        x = self.paid(i)
+        x = self.rewards_of(i)
         return x.sum() / (len(x) + 1), noise_scale / np.sqrt(len(x) + 1)
 
 

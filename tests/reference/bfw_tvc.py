@@ -7,7 +7,7 @@ the paper's. A two-point round is fed by `step(f, g, below=(f, g))`, values at t
 import numpy as np
 
 from tests.reference.convex_sets import Shrunk, inner
-from tests.reference.lyapunov import Exponential, doubled, line_search, one_point, two_point
+from tests.reference.lyapunov import Exponential, double, line_search, one_point, two_point
 
 
 class BFWTVC:
@@ -43,7 +43,7 @@ class BFWTVC:
             self.end_block()
 
     def end_block(self):
-        level = doubled(self.level, self.beta * self.G * (self.gamma + self.phi.slope(self.beta * self.Q)))
+        level = double(self.level, self.beta * self.G * (self.gamma + self.phi.slope(self.beta * self.Q)))
         if level > self.level:
             self.level, self.b, self.anchor, self.gsum = level, self.m, self.y, np.zeros_like(self.gsum)
         self.gsum, self.acc = self.gsum + self.acc, np.zeros_like(self.acc)

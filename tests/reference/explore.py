@@ -39,7 +39,7 @@ class Identification:
         self.arms.append(arm)
         self.rewards.append(reward)
 
-    def counted(self, end=None):
+    def counts_and_means(self, end=None):
         """Counts and means of the first `end` rounds."""
         arms, rewards = np.array(self.arms[:end], int), np.array(self.rewards[:end], float)
         N = np.array([(arms == i).sum() for i in range(self.K)])
@@ -47,14 +47,14 @@ class Identification:
         return N, S / np.maximum(N, 1)
 
     def recommend(self):
-        return int(np.argmax(self.counted()[1]))
+        return int(np.argmax(self.counts_and_means()[1]))
 
 
 class LUCB(Identification):
     """Plays in pairs."""
 
     def contenders(self, end):
-        N, m = self.counted(end)
+        N, m = self.counts_and_means(end)
         h = int(np.argmax(m))
         bounds = [self.bounds(N, m, i, end) for i in range(self.K)]
         U = [u if i != h else -np.inf for i, (_, u) in enumerate(bounds)]
@@ -137,7 +137,7 @@ class TrackAndStop(Identification):
         n = len(self.arms)
         if n < self.K:
             return n
-        N, m = self.counted()
+        N, m = self.counts_and_means()
         behind = np.flatnonzero(math.sqrt(n) - self.K / 2 > N)
         if len(behind):
             return int(behind[np.argmin(N[behind])])
@@ -147,7 +147,7 @@ class TrackAndStop(Identification):
         return int(np.argmax(n * w - N))
 
     def stopped(self):
-        N, m = self.counted()
+        N, m = self.counts_and_means()
         t = max(len(self.arms), 1)
         beta = math.log(2 * t * (self.K - 1) / self.delta) if self.proven else math.log((math.log(t) + 1) / self.delta)
         return bool((N > 0).all() and evidence(N, m) > beta)

@@ -130,7 +130,7 @@ def instance(rng, T, K, d, law="student", fixed=False, decades=0.0, available=No
     return arms, mask, theta, factor * noise, factor * nu
 
 
-def forced(rng, T, dim, figure, settled):
+def forced_trace(rng, T, dim, figure, settled):
     """Forced plays x [T, d], rewards [T] and nu [T], exact in float32 so that both precisions see the same numbers.
 
     figure 1: Student 2.1, told nu = 1.31. Figure 4: Student 1.7 times a scale over 2.5 decades, told its moment of

@@ -38,14 +38,14 @@ def surrogate_gradient(df, g, dg, weight, beta, gamma):
     return gamma * beta * np.asarray(df, float) + weight * beta * (g > 0) * np.asarray(dg, float)
 
 
-def doubled(level, target):
+def double(level, target):
     """`while level < target: level *= 2`, as the paper writes it."""
     while level < target:
         level *= 2.0
     return level
 
 
-def doubled_at_once(level, target):
+def double_at_once(level, target):
     """The same from the exponent of the ratio: `2^n >= ratio` with the least n >= 0."""
     mantissa, exponent = math.frexp(target / level)
     return math.ldexp(level, max(0, exponent - 1 if mantissa == 0.5 else exponent))

@@ -42,7 +42,7 @@ class DLinUCB(Linear):
         return inv @ (self.X * weights[:, None]).T @ self.r, inv @ W @ inv, beta
 
 
-class DLinUCBAsCoded(DLinUCB):
+class DLinUCBOfCode(DLinUCB):
     """As the authors' code updates W: from gamma^2 times the new V, in which the round is already."""
 
     def model(self):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tests.reference.convex_sets import norm
-from tests.reference.lyapunov import doubled
+from tests.reference.lyapunov import double
 
 
 class OFW:
@@ -32,7 +32,7 @@ class PFOFW:
 
     def step(self, h, bound=None):
         self.t += 1
-        level = doubled(self.level, norm(h) if bound is None else bound)
+        level = double(self.level, norm(h) if bound is None else bound)
         if level > self.level:
             self.level, self.s, self.anchor, self.gsum = level, self.t, self.x, np.zeros_like(self.gsum)
         self.gsum = self.gsum + h  # this round's gradient opens the new epoch

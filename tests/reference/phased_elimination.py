@@ -43,7 +43,7 @@ class PhasedElimination:
         self.T[self.left] = np.ceil(2 * g * w * self.R**2 / e**2 * np.log(K * l * (l + 1) / self.delta))
         self.remaining, self.rounds = self.T.copy(), []
 
-    def allowed(self, mask):
+    def playable(self, mask):
         """The arms that may be played: any that remains, in any order, else the best available one of A_l."""
         wanted = np.flatnonzero((self.remaining > 0) & mask)
         if len(wanted):

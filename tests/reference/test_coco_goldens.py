@@ -77,12 +77,12 @@ def bandit(learner):
 def test_bfw_tvc():
     levels = []
 
-    class Watched(BFWTVC):
+    class BFWTVCWithTrace(BFWTVC):
         def end_block(self):
             super().end_block()
             levels.append(self.level)
 
-    learner = Watched(BALL, ORIGIN, T=16, K=4, G=1.0, M=1.0, c=1.0, beta=2.0, gamma=0.5, lam=0.25, eps=0.01)
+    learner = BFWTVCWithTrace(BALL, ORIGIN, T=16, K=4, G=1.0, M=1.0, c=1.0, beta=2.0, gamma=0.5, lam=0.25, eps=0.01)
     expected = [
         (-0.0549413456, -0.2209770895),
         (-0.1567175146, -0.1468144332),

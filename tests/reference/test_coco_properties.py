@@ -12,7 +12,7 @@ from tests.reference.convex_sets import (
 )
 from tests.reference.loo_bogd import LOOBOGD
 from tests.reference.lpm import LPM
-from tests.reference.lyapunov import Exponential, Quadratic, doubled, doubled_at_once
+from tests.reference.lyapunov import Exponential, Quadratic, double, double_at_once
 from tests.reference.online_frank_wolfe import OFW, PFOFW
 from tests.reference.opdp import OPDP
 from tests.reference.scofw_tvc import SCOFW, SCOFWTVC, proof_constants, statement_constants
@@ -28,13 +28,13 @@ class TestDoubling:
         # target / level rounds to a power of two where the exact ratio is one ulp beside it, for levels that are none
         powers = np.ldexp(1.0, rng.integers(-30, 30, 3000))
         for a, b in [*zip(powers, target, strict=True), *zip(level[:500], target[:500], strict=True)]:
-            assert doubled_at_once(a, b) == doubled(a, b)
-        wrong = sum(doubled_at_once(a, b) != doubled(a, b) for a, b in zip(level, target, strict=True))
+            assert double_at_once(a, b) == double(a, b)
+        wrong = sum(double_at_once(a, b) != double(a, b) for a, b in zip(level, target, strict=True))
         assert wrong <= 500  # only among the neighbours of a power of two
 
     @pytest.mark.parametrize(("ratio", "level"), [(0.3, 1.0), (1.0, 1.0), (2.0, 2.0), (4.0, 4.0), (4.1, 8.0)])
     def test_by_hand(self, ratio, level):
-        assert doubled(1.7, 1.7 * ratio) == doubled_at_once(1.7, 1.7 * ratio) == 1.7 * level
+        assert double(1.7, 1.7 * ratio) == double_at_once(1.7, 1.7 * ratio) == 1.7 * level
 
 
 class TestLyapunov:

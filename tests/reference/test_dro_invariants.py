@@ -21,7 +21,7 @@ def data(rng, horizon=40, m=4, d=3):
 
 
 @st.composite
-def unnormalised(draw):
+def log_weights(draw):
     """log p of any scale, often with ties, and a k."""
     m = draw(st.integers(1, 12))
     scale = draw(st.sampled_from([0.01, 1.0, 100.0]))
@@ -43,7 +43,7 @@ class TestCappedProjection:
     def test_known_values(self, k, expected):
         np.testing.assert_allclose(weights.project(np.log([0.5, 0.3, 0.1, 0.06, 0.04]), k), expected, rtol=1e-14)
 
-    @given(unnormalised())
+    @given(log_weights())
     def test_equals_bisection(self, case):
         log_p, k = case
         q = weights.project(log_p, k)
@@ -51,7 +51,7 @@ class TestCappedProjection:
         np.testing.assert_allclose(np.sum(q), 1.0, rtol=1e-13)
         assert np.max(q) <= (1 + 1e-15) / k
 
-    @given(unnormalised(), st.floats(-50.0, 50.0))
+    @given(log_weights(), st.floats(-50.0, 50.0))
     def test_order_shift_and_idempotence(self, case, shift):
         log_p, k = case
         q = weights.project(log_p, k)
@@ -138,7 +138,7 @@ class TestSamplers:
         error = np.sqrt(np.maximum(p * (1 - p), 0) * n)
         assert np.all(np.abs(counts - n * p) <= 4 * error + 1e-9 * n)
 
-    @given(unnormalised(), st.integers(0, 2**32 - 1))
+    @given(log_weights(), st.integers(0, 2**32 - 1))
     def test_k_indices_whatever_q(self, case, seed):
         log_p, k = case
         q, draws = weights.project(log_p, k), np.random.default_rng(seed)

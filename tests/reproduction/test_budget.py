@@ -14,7 +14,7 @@ SHIPPED = [name for name in EXPERIMENTS if not name.startswith("mine/")]
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def exclusions(monkeypatch):
     """The labels that runs of the command leave out, by directory."""
     seen = {}
 
@@ -27,14 +27,14 @@ def asked(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["glm/fig1", "linear/fig1", "coco/fig1"])
-def test_the_command_leaves_slow_learners_out(name, asked, tmp_path):
+def test_the_command_leaves_slow_learners_out(name, exclusions, tmp_path):
     assert cli.main(["reproduce", name, "--budget", "quick", "--out", str(tmp_path)]) == 0
-    assert list(asked.values()) == [list(EXPERIMENTS[name].slow)]
+    assert list(exclusions.values()) == [list(EXPERIMENTS[name].slow)]
 
 
-def test_learners_that_the_user_leaves_out_stay_out(asked, tmp_path):
+def test_learners_that_the_user_leaves_out_stay_out(exclusions, tmp_path):
     cli.main(["reproduce", "linear/fig1", "--budget", "quick", "--exclude", "OFUL", "--out", str(tmp_path)])
-    assert list(asked.values()) == [["OFUL", "HEAVY-OFUL"]]
+    assert list(exclusions.values()) == [["OFUL", "HEAVY-OFUL"]]
 
 
 @pytest.mark.parametrize("name", SHIPPED)

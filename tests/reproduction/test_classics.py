@@ -11,7 +11,7 @@ from jaxbandits.reproduction.engine.statistic import log_slope
 from jaxbandits.reproduction.experiments.classics import bietti_wins, garivier_table1, ucb_fig7_1
 from jaxbandits.results.result import Result
 from jaxbandits.theory.classics import etc_regret, least_stopping_time
-from tests.reproduction.test_declared_claims import told, verdicts
+from tests.reproduction.test_declared_claims import observe, verdicts
 from tests.results import factories
 
 NAMES = [name for name in EXPERIMENTS if name.startswith("classics/")]
@@ -95,12 +95,12 @@ def test_learners_that_identify_the_best_arm():
         assert garivier_table1._LEAST[name] == pytest.approx(least_stopping_time(means, 0.1), rel=1e-12)
     story = {"Track-and-Stop": 4052.0, "KL-LUCB": 8437.0, "top-two Thompson": 4100.0}
     other = {"Track-and-Stop": 1406.0, "KL-LUCB": 2716.0, "top-two Thompson": 1500.0}
-    measured = told({"mu1": story, "mu2": other}, metric="stopping_time")
+    measured = observe({"mu1": story, "mu2": other}, metric="stopping_time")
     for sentence in ("track-and-stop-plays", "kl-lucb-plays", "fewer-plays", "least-plays"):
         assert set(verdicts("classics/garivier-table1", measured, sentence).values()) == {"holds"}
     fast = {label: 0.35 * plays for label, plays in story.items()}
     found = verdicts(
-        "classics/garivier-table1", told({"mu1": fast, "mu2": other}, metric="stopping_time"), "least-plays"
+        "classics/garivier-table1", observe({"mu1": fast, "mu2": other}, metric="stopping_time"), "least-plays"
     )
     assert sorted(found.values()) == ["does not hold", "holds", "holds", "holds"]
 
@@ -120,8 +120,8 @@ def test_delays_of_chapelle_and_li():
     thompson = {1: 9105, 3: 9199, 10: 9049, 32: 9451, 100: 11_550, 316: 21_594, 1000: 59_256}
     ucb = {1: 24_145, 3: 24_695, 10: 25_662, 32: 28_148, 100: 37_141, 316: 77_687, 1000: 226_220}
     paper = {f"delay{d}": {"UCB": float(ucb[d]), "Thompson": float(thompson[d])} for d in ucb}
-    found = verdicts("classics/chapelle-table1", told(paper))
+    found = verdicts("classics/chapelle-table1", observe(paper))
     assert set(found.values()) == {"holds"} and len(found) == 11
     equal = {panel: {"UCB": story["Thompson"], "Thompson": story["Thompson"]} for panel, story in paper.items()}
-    found = verdicts("classics/chapelle-table1", told(equal), "ratio-as-printed")
+    found = verdicts("classics/chapelle-table1", observe(equal), "ratio-as-printed")
     assert set(found.values()) == {"does not hold"}

@@ -48,7 +48,7 @@ def test_certificates_hold_and_can_fail():
     learners = {
         "ofw": OFWTVC(**setting),
         "scofw": SCOFWTVC(**setting, curvature=1.0),
-        "halved": OFWTVC(**setting | {"domain": Halved()}, eta_scale=100.0),
+        "halved": OFWTVC(**setting | {"domain": HalfL1Ball()}, eta_scale=100.0),
     }
     environment = QuadraticConstraints(dim=3, domain=L2Ball())
     result = compare(learners, environment, 60, 3, record_points=2, progress=False, width=32, meters=wanted)
@@ -62,7 +62,7 @@ def test_certificates_hold_and_can_fail():
 
 
 @pytree
-class Halved(L1Ball):
+class HalfL1Ball(L1Ball):
     """Answers with half of a vertex; its best value is still asked of `project`."""
 
     def lmo(self, direction, guess=None):

@@ -64,7 +64,7 @@ def test_no_claim_is_decided_on_few_seeds(name):
     assert all(claim.least >= (3 if claim.unit == "repeats" else 32) for claim in EXPERIMENTS[name].claims)
 
 
-def told(levels, times=None, metric="regret", seeds=64):
+def observe(levels, times=None, metric="regret", seeds=64):
     """What an experiment would have measured: panel -> label -> mean (2 % apart over seeds); (panel, label) -> ns."""
     spread = np.linspace(0.98, 1.02, seeds)
     results = {
@@ -101,23 +101,23 @@ TIMES = {
 
 def test_figure_1_of_the_heavy_tailed_paper():
     """Net of the environment Hvt-UCB takes 50 ns, OFUL 12: 4.2 times; HEAVY-OFUL 250,000."""
-    told_all = told(dict.fromkeys(("max", "unit"), STORY), {"max": TIMES})
+    told_all = observe(dict.fromkeys(("max", "unit"), STORY), {"max": TIMES})
     assert set(verdicts("linear/fig1", told_all).values()) == {"holds"}
     swapped = {**STORY, "OFUL": STORY["Hvt-UCB"], "Hvt-UCB": STORY["OFUL"]}
-    found = verdicts("linear/fig1", told(dict.fromkeys(("max", "unit"), swapped)))
+    found = verdicts("linear/fig1", observe(dict.fromkeys(("max", "unit"), swapped)))
     assert sum(verdict == "does not hold" for verdict in found.values()) == 6
     slower = {**TIMES, "HEAVY-OFUL": lambda t: 150.0 + 70.0 * t}  # 35,000 ns: 700 times
-    found = verdicts("linear/fig1", told({}, {"max": slower}), "800-times")
+    found = verdicts("linear/fig1", observe({}, {"max": slower}), "800-times")
     assert set(found.values()) == {"does not hold"}
 
 
 def test_figure_2_of_the_heavy_tailed_paper():
     story = {**STORY, "OFUL": 130.0}
-    told_all = told(dict.fromkeys(("max", "unit"), story), {"max": TIMES})
+    told_all = observe(dict.fromkeys(("max", "unit"), story), {"max": TIMES})
     assert set(verdicts("linear/fig2", told_all).values()) == {"holds"}
     for oful in (60.0, 160.0):  # 1.67 and 1/1.6
         found = verdicts(
-            "linear/fig2", told({panel: {**STORY, "OFUL": oful} for panel in ("max", "unit")}), "competitive"
+            "linear/fig2", observe({panel: {**STORY, "OFUL": oful} for panel in ("max", "unit")}), "competitive"
         )
         assert set(found.values()) == {"does not hold"}
 
@@ -131,19 +131,19 @@ def test_figures_3_to_5_of_the_heavy_tailed_paper():
         "OFUL": 220.0,
         "Hvt-UCB, bound only": 205.0,
     }
-    fig3 = told(dict.fromkeys(("pareto", "lomax", "fisk"), far))
+    fig3 = observe(dict.fromkeys(("pareto", "lomax", "fisk"), far))
     assert set(verdicts("linear/fig3", fig3).values()) == {"holds"}
     assert not any("pareto" in claim.id for claim in EXPERIMENTS["linear/fig3"].claims)  # the same as Lomax
-    assert set(verdicts("linear/fig4", told(dict.fromkeys(("scale1.5", "scale2", "scale2.5"), far))).values()) == {
+    assert set(verdicts("linear/fig4", observe(dict.fromkeys(("scale1.5", "scale2", "scale2.5"), far))).values()) == {
         "holds"
     }
     near = {**far, "HEAVY-OFUL": 85.0, "CRMM": 190.0, "CRTM": 185.0, "OFUL": 180.0, "Hvt-UCB, bound only": 190.0}
-    found = verdicts("linear/fig4", told(dict.fromkeys(("scale1.5", "scale2", "scale2.5"), near)))
+    found = verdicts("linear/fig4", observe(dict.fromkeys(("scale1.5", "scale2", "scale2.5"), near)))
     for id, verdict in found.items():
         assert verdict == ("holds" if id.startswith(("comparable/", "heavy-oful-far-ahead/")) else "does not hold"), id
     best = {"Hvt-UCB": 100.0, "OFUL": 300.0, "HEAVY-OFUL": 120.0, "CRTM": 140.0, "CRMM": 210.0}
     panels = EXPERIMENTS["linear/fig5"].panels(100)
-    assert set(verdicts("linear/fig5", told(dict.fromkeys(panels, best))).values()) == {"holds"}
+    assert set(verdicts("linear/fig5", observe(dict.fromkeys(panels, best))).values()) == {"holds"}
 
 
 def test_what_learners_of_the_heavy_tailed_figures_are_given():
@@ -175,10 +175,10 @@ def test_heavy_tails_against_gaussian_noise():
     def of(student, gaussian):
         return {f"{law}-{at}": v for at in NORMALISATIONS for law, v in (("student", student), ("gaussian", gaussian))}
 
-    assert set(verdicts("linear/drop", told(of(heavy, light))).values()) == {"holds"}
+    assert set(verdicts("linear/drop", observe(of(heavy, light))).values()) == {"holds"}
     swapped = [dict(zip(each, reversed(each.values()), strict=True)) for each in (heavy, light)]
-    assert set(verdicts("linear/drop", told(of(*swapped))).values()) == {"does not hold"}
-    backwards = verdicts("linear/drop", told(of(light, heavy)))
+    assert set(verdicts("linear/drop", observe(of(*swapped))).values()) == {"does not hold"}
+    backwards = verdicts("linear/drop", observe(of(light, heavy)))
     assert [v for id, v in backwards.items() if id.startswith("oful")] == ["does not hold"] * 4
 
 
@@ -199,10 +199,10 @@ def test_what_crtm_truncates():
     other = {f"{law}-{at}": story[f"{flip}-{at}"] for law, flip in (("gaussian", "student"), ("student", "gaussian"))
              for at in NORMALISATIONS}  # fmt: skip
     for sentence in ("loses-data", "smaller-threshold", "heavy-tails"):
-        assert set(verdicts("linear/truncation", told(story), sentence).values()) == {"holds"}
-        assert set(verdicts("linear/truncation", told(other), sentence).values()) == {"does not hold"}
+        assert set(verdicts("linear/truncation", observe(story), sentence).values()) == {"holds"}
+        assert set(verdicts("linear/truncation", observe(other), sentence).values()) == {"does not hold"}
     for share, verdict in ((0.02, "holds"), (0.005, "does not hold")):
-        shares = told({panel: {"CRTM": share} for panel in story}, metric="truncated_share")
+        shares = observe({panel: {"CRTM": share} for panel in story}, metric="truncated_share")
         assert set(verdicts("linear/truncation", shares, "truncates-many").values()) == {verdict}
 
 
@@ -217,7 +217,7 @@ def test_a_bound_on_the_moments_only():
     np.testing.assert_allclose(bound_only.corollary_1(learner, rounds), expected, rtol=1e-6)
     for sentence, metric in (("bound-holds", "share_of_bound"), ("covers", "error_ratio")):
         for level, verdict in ((0.9, "holds"), (1.1, "does not hold")):
-            measured = told({name: {"Hvt-UCB": level} for name in experiment.panels(100)}, metric=metric, seeds=1024)
+            measured = observe({name: {"Hvt-UCB": level} for name in experiment.panels(100)}, metric=metric, seeds=1024)
             assert [*verdicts("linear/bound-only", measured, sentence).values()] == [verdict] * 4
 
 
@@ -235,7 +235,7 @@ def test_noise_of_all_scales_and_none():
     assert len(three) == 3
     by_t = dict(zip(("T/32", "T/8", "T/2", "T"), horizons, strict=True))
     for power, verdict in ((0.3, "holds"), (0.5, "does not hold")):
-        measured = told({at: dict.fromkeys(three, float(t) ** power) for at, t in by_t.items()}, seeds=1024)
+        measured = observe({at: dict.fromkeys(three, float(t) ** power) for at, t in by_t.items()}, seeds=1024)
         assert set(verdicts("linear/noiseless", measured).values()) == {verdict}
     u = (np.arange(10_000) + 0.5) / 10_000
     root = math.sqrt(np.mean(10.0 ** (2.0 * 1.5 * u)))
@@ -248,7 +248,7 @@ def test_noise_of_all_scales_and_none():
     assert float(panels["equal"].environment.noise.scale(0.99)) == pytest.approx(0.3 * root, rel=1e-5)
     for power, varying, verdict in ((0.9, 120.0, "holds"), (1.1, 180.0, "does not hold")):
         levels = {**{k: nu**power for k, nu in nus.items()}, "varying": varying, "equal": 100.0}
-        measured = told({k: dict.fromkeys(labels, level) for k, level in levels.items()}, seeds=1024)
+        measured = observe({k: dict.fromkeys(labels, level) for k, level in levels.items()}, seeds=1024)
         assert set(verdicts("linear/scale", measured).values()) == {verdict}
 
 
@@ -262,10 +262,10 @@ def test_the_setting_of_heavy_oful():
         assert float(learners[label].noise_scale) == pytest.approx(100.0 * exact)
         assert learners[label].dim == 10
     far = {"HEAVY-OFUL": 90.0, "Hvt-UCB": 100.0, "TOFU": 210.0, "CRTM": 205.0, "OFUL": 220.0}
-    story = told(dict.fromkeys(("scale0", "scale2"), far))
+    story = observe(dict.fromkeys(("scale0", "scale2"), far))
     assert set(verdicts("linear/heavy-oful", story).values()) == {"holds"}
     near = {**far, "TOFU": 80.0, "CRTM": 150.0, "OFUL": 150.0, "Hvt-UCB": 140.0}
-    story = told(dict.fromkeys(("scale0", "scale2"), near))
+    story = observe(dict.fromkeys(("scale0", "scale2"), near))
     assert set(verdicts("linear/heavy-oful", story).values()) == {"does not hold"}
 
 
@@ -275,7 +275,7 @@ def test_rivals_of_hvt_ucb_keep_what_they_promise():
     names = [*experiment.algorithms("theory", 100, experiment.panels(100)["gaussian"])]
     for name in names:
         levels = {panel: {label: 1.1 if label == name else 0.9 for label in names} for panel in experiment.panels(100)}
-        measured = told(levels, metric="error_ratio", seeds=416)
+        measured = observe(levels, metric="error_ratio", seeds=416)
         lost = [c.labels for c in experiment.claims if judge(c, measured).decision == "does not hold"]
         assert lost == [(name,)] * 3
     unpromised = [c.id for c in experiment.claims if c.sentence.endswith("-elsewhere")]
@@ -312,11 +312,11 @@ def of_regret(name, measured, *labels):
 
 def test_advantages_grow_and_trials_take_seconds():
     """300 + t ns beside 50: slopes of the ratio are those of 300 + t; 1000 rounds of 2 ms net are 2 s."""
-    measured = told({}, {"p": {"slow": lambda t: 300.0 + t, "fast": flat(50.0)}})
+    measured = observe({}, {"p": {"slow": lambda t: 300.0 + t, "fast": flat(50.0)}})
     grown = statistic.advantage_growth("p", "slow", "fast")(measured)
     alone = statistic.time_growth("p", "slow")(measured)
     assert 0.4 < float(alone.mean) < 0.8 and float(grown.mean) == pytest.approx(float(alone.mean), abs=1e-9)
-    measured = told({}, {"p": {"a": flat(2.5e6), "uniform": flat(0.5e6)}})
+    measured = observe({}, {"p": {"a": flat(2.5e6), "uniform": flat(0.5e6)}})
     assert float(statistic.total_time("p", "a")(measured).mean) == pytest.approx(2.0, rel=0.02)
 
 
@@ -324,18 +324,18 @@ def test_figure_1_of_the_generalised_linear_paper():
     """Ratios on both sides of each margin; RS-GLinCB degrades from S3 to S9, GLB-OMD does not."""
     panels = {name: dict(GLM) for name in ("S3", "S5", "S7", "S9")}
     late = {"RS-GLinCB": 200.0, "GLB-OMD": 140.0}
-    ends = told({**panels, "S9": {**GLM, **late}})
+    ends = observe({**panels, "S9": {**GLM, **late}})
     assert {**verdicts("glm/fig1", ends, "degrades"), **verdicts("glm/fig1", ends, "stable")} == {
         "degrades": "holds", "stable-in-s": "holds"
     }  # fmt: skip
-    for id, verdict in of_regret("glm/fig1", told(panels)).items():
+    for id, verdict in of_regret("glm/fig1", observe(panels)).items():
         assert verdict == ("does not hold" if id == "degrades" else "holds"), id
     better = ("ECOLog", 160.0, 0)  # comparable or better is not worse
     for label, level, least in (better, ("ECOLog", 62.0, 4), ("OFUGLB", 49.0, 4), ("GLOC", 145.0, 2)):
         story = {name: {**GLM, label: level} for name in panels}
-        broken = [*of_regret("glm/fig1", told(story), label).values()]
+        broken = [*of_regret("glm/fig1", observe(story), label).values()]
         assert broken.count("does not hold") >= least and bool(least) == ("does not hold" in broken), (label, level)
-    worse = told({name: {**GLM, "ECOLog": 62.0} for name in panels})  # 1.6 times
+    worse = observe({name: {**GLM, "ECOLog": 62.0} for name in panels})  # 1.6 times
     found = verdicts("glm/fig1", worse, "comparable/ecolog") | verdicts("glm/fig1", worse, "comparable-larger/ecolog")
     assert set(found.values()) == {"does not hold"} and len(found) == 4
 
@@ -374,9 +374,9 @@ def test_poisson_bandits():
     """Figure 2 as told; OFUGLB, GLOC and RS-GLinCB out of their places break what is said of them."""
     story = {**GLM, "GLB-OMD, data radius": 130.0}
     panels = ("S3", "S5", "S7")
-    assert set(of_regret("glm/fig2", told(dict.fromkeys(panels, story))).values()) == {"holds"}
+    assert set(of_regret("glm/fig2", observe(dict.fromkeys(panels, story))).values()) == {"holds"}
     for label, level, least in (("OFUGLB", 950.0, 12), ("GLOC", 55.0, 6), ("RS-GLinCB", 55.0, 3)):
-        measured = told({key: {**story, label: level} for key in panels})
+        measured = observe({key: {**story, label: level} for key in panels})
         broken = [*of_regret("glm/fig2", measured).values()].count("does not hold")
         assert broken >= least and broken == [*of_regret("glm/fig2", measured, label).values()].count("does not hold")
 
@@ -384,19 +384,19 @@ def test_poisson_bandits():
 def test_times_of_poisson_bandits_against_their_size():
     """1000 rounds of 0.1 ms; OFUGLB 2.7 times as long at S = 9, as 7568 seconds are to 2783."""
 
-    def measured(growth, own=1.0):
+    def measure(growth, own=1.0):
         ends = {"S3": (1.0, 1.0), "S5": (1.0, 1.5), "S7": (1.0, 2.0), "S9": (own, growth)}
         times = {
             at: {"uniform": flat(0.0), "GLB-OMD": flat(1e5 * a), "OFUGLB": flat(1e8 * b)} for at, (a, b) in ends.items()
         }
-        return told({}, times)
+        return observe({}, times)
 
-    assert set(verdicts("glm/fig3", measured(2.7)).values()) == {"holds"}
+    assert set(verdicts("glm/fig3", measure(2.7)).values()) == {"holds"}
     for growth, lost in ((1.1, 2), (1.6, 1), (5.0, 1)):
-        found = verdicts("glm/fig3", measured(growth), "scales") | verdicts("glm/fig3", measured(growth), "7568")
+        found = verdicts("glm/fig3", measure(growth), "scales") | verdicts("glm/fig3", measure(growth), "7568")
         assert [*found.values()].count("does not hold") == lost
-    slow = verdicts("glm/fig3", measured(2.7, own=20.0), "a-second/s9")
-    slow |= verdicts("glm/fig3", measured(2.7, 1.5), "stable")
+    slow = verdicts("glm/fig3", measure(2.7, own=20.0), "a-second/s9")
+    slow |= verdicts("glm/fig3", measure(2.7, 1.5), "stable")
     assert [*slow.values()].count("does not hold") == 2
 
 
@@ -407,26 +407,26 @@ def test_times_of_logistic_bandits():
     }  # fmt: skip
     grown = {"RS-GLinCB": 2.0}
 
-    def measured(ns, grown):
+    def measure(ns, grown):
         ends = {"S3": dict.fromkeys(ns, 1.0), "S9": {**dict.fromkeys(ns, 1.0), **grown}}
         of = {at: {k: flat(1e3 + v * ns[k]) for k, v in each.items()} for at, each in ends.items()}
-        return told({}, {at: {**each, "uniform": flat(1e3)} for at, each in of.items()})
+        return observe({}, {at: {**each, "uniform": flat(1e3)} for at, each in of.items()})
 
     timed = [claim for claim in EXPERIMENTS["glm/fig1"].claims if claim.unit == "repeats"]
-    assert {judge(claim, measured(ns, grown)).decision for claim in timed} == {"holds"} and len(timed) == 17
+    assert {judge(claim, measure(ns, grown)).decision for claim in timed} == {"holds"} and len(timed) == 17
     swapped = {**ns, "GLB-OMD": ns["ECOLog"], "ECOLog": ns["GLB-OMD"]}
-    found = verdicts("glm/fig1", measured(swapped, grown), "faster")
+    found = verdicts("glm/fig1", measure(swapped, grown), "faster")
     assert [id for id, v in found.items() if v == "does not hold"] == ["faster/ecolog/glb-omd/s3"]
-    broken = verdicts("glm/fig1", measured(ns, {}), "grows-with-kappa")
+    broken = verdicts("glm/fig1", measure(ns, {}), "grows-with-kappa")
     assert set(broken.values()) == {"does not hold"} and len(broken) == 1
     for growth, verdict in ((flat(500.0), "holds"), (lambda t: 50.0 * t, "does not hold")):
-        measured_one = told({}, {"S3": {"ada-OFU-ECOLog": growth, "uniform": flat(0.0)}})
+        measured_one = observe({}, {"S3": {"ada-OFU-ECOLog": growth, "uniform": flat(0.0)}})
         assert set(verdicts("glm/fig1-tv", measured_one, "cost-flat/ada-ofu-ecolog").values()) == {verdict}
 
 
 def test_gloc_on_covertype():
     for level, verdict in ((120.0, "holds"), (80.0, "does not hold")):
-        measured = told({at: {"GLOC": level, "GLB-OMD": 100.0} for at in ("x0.1", "x0.02")})
+        measured = observe({at: {"GLOC": level, "GLB-OMD": 100.0} for at in ("x0.1", "x0.02")})
         assert set(verdicts("glm/covertype", measured, "gloc-pays").values()) == {verdict}
 
 
@@ -437,20 +437,20 @@ def test_regret_against_the_curvature_at_the_best_arm():
     panels = EXPERIMENTS["glm/kappa-star"].panels(100)
     labels = ("GLB-OMD", "OFUGLB", "ECOLog")
     for power, holding in ((-0.6, 6), (-0.4, 3), (0.2, 0)):
-        measured = told({k: dict.fromkeys(labels, panel.x**power) for k, panel in panels.items()})
+        measured = observe({k: dict.fromkeys(labels, panel.x**power) for k, panel in panels.items()})
         assert [*verdicts("glm/kappa-star", measured).values()].count("holds") == holding
 
 
 def test_1000_times_is_tested_at_1000():
-    def measured(factor):
+    def measure(factor):
         of = {"GLB-OMD": flat(20.0), "uniform": flat(10.0), "OFUGLB": flat(10.0 + 10.0 * factor)}
-        return told({}, {"S7": of})
+        return observe({}, {"S7": of})
 
-    assert set(verdicts("glm/fig2", measured(1100.0), "1000-times").values()) == {"holds"}
-    assert set(verdicts("glm/fig2", measured(900.0), "1000-times").values()) == {"does not hold"}
+    assert set(verdicts("glm/fig2", measure(1100.0), "1000-times").values()) == {"holds"}
+    assert set(verdicts("glm/fig2", measure(900.0), "1000-times").values()) == {"does not hold"}
 
 
-def told_metrics(levels, seeds=64):
+def observe_metrics(levels, seeds=64):
     """As `told`, for several metrics: panel -> label -> metric -> mean."""
     spread = np.linspace(0.98, 1.02, seeds)
     return Measured(
@@ -473,7 +473,7 @@ def test_figure_1_of_the_projection_free_paper():
             name: {"loss": loss, "violation": violation, "violation_share": 0.23}
             for name, (loss, violation) in told_of.items()
         }
-        measured = told_metrics(dict.fromkeys(("figure", "vertex", "budget"), level))
+        measured = observe_metrics(dict.fromkeys(("figure", "vertex", "budget"), level))
         found = verdicts("coco/fig1", measured, "ends-below/")
         found = {id: verdict for id, verdict in found.items() if "/opdp/" in id}
         assert set(found.values()) == expected and len(found) == 6  # loss and violation, in three panels
@@ -481,7 +481,7 @@ def test_figure_1_of_the_projection_free_paper():
             assert set(verdicts("coco/fig1", measured, start).values()) == {"holds"}, start
     worse = {**level, "SCOFW-TVC": {"loss": 30.0, "violation": 16.0, "violation_share": 0.23}, "OFW-TVC": level["OPDP"]}
     worse["OFW-TVC"] = {**worse["OFW-TVC"], "violation": 10.0}
-    measured = told_metrics(dict.fromkeys(("figure", "vertex", "budget"), worse))
+    measured = observe_metrics(dict.fromkeys(("figure", "vertex", "budget"), worse))
     assert set(verdicts("coco/fig1", measured, "slight-compromise/").values()) == {"does not hold"}
 
 
@@ -497,7 +497,7 @@ def test_figure_2_of_the_projection_free_paper():
     panels = EXPERIMENTS["coco/fig2"].panels(100)
     for of, expected in ((story, "holds"), ({name: 100.0 - level for name, level in story.items()}, "does not hold")):
         level = {name: {"loss": value, "violation": value} for name, value in of.items()}
-        assert set(verdicts("coco/fig2", told_metrics(dict.fromkeys(panels, level))).values()) == {expected}
+        assert set(verdicts("coco/fig2", observe_metrics(dict.fromkeys(panels, level))).values()) == {expected}
 
 
 def test_figure_7_of_the_group_dro_paper_is_judged_at_the_optima():
@@ -507,7 +507,7 @@ def test_figure_7_of_the_group_dro_paper_is_judged_at_the_optima():
     for first, other, expected in ((0.055, 0.1164, "holds"), (0.040, 0.102, "does not hold")):
         optima = {"optimum_first_risk": 0.7 - first, "optimum_other_risk": 0.5 + other}
         optima |= {"top_k_optimum_first_risk": 0.7, "top_k_optimum_other_risk": 0.5}
-        measured = told_metrics({"synthetic": {**learners, "SMD(m)": ends | optima}})
+        measured = observe_metrics({"synthetic": {**learners, "SMD(m)": ends | optima}})
         for sentence in ("outlier-difference", "others-difference"):
             assert set(verdicts("dro/fig7", measured, sentence).values()) == {expected}
         for sentence in ("outlier-at-end", "others-at-end"):
@@ -525,8 +525,8 @@ def test_figure_8_of_the_group_dro_paper():
     pairs = {"adult": ("SMD(m)", "Online(1)"), "heterogeneous": ("ATkRO(m)", "ATkRO(k)")}
     anytime = {"ATkRO(k)": "ATkRO(1)_a"}
 
-    def measured(fixed):
-        return told_metrics(
+    def measure(fixed):
+        return observe_metrics(
             {
                 panel: {
                     label: level
@@ -537,15 +537,15 @@ def test_figure_8_of_the_group_dro_paper():
             }
         )
 
-    assert set(verdicts("dro/fig8", measured(DRO_8["fixed"])).values()) == {"holds"}
-    falling = verdicts("dro/fig8", measured({**DRO_8["fixed"], "objective": 0.36}), "fixed-levels-off")
+    assert set(verdicts("dro/fig8", measure(DRO_8["fixed"])).values()) == {"holds"}
+    falling = verdicts("dro/fig8", measure({**DRO_8["fixed"], "objective": 0.36}), "fixed-levels-off")
     assert set(falling.values()) == {"does not hold"} and len(falling) == 4
 
 
 def test_figure_2_of_the_group_dro_paper():
     story = {"SMD(m)": 0.3, "Online(1)": 0.4, "SMD(1)": 0.5}
     for of, expected in ((story, "holds"), ({name: 0.8 - level for name, level in story.items()}, "does not hold")):
-        measured = told(dict.fromkeys(("synthetic", "adult"), of), metric="max_risk")
+        measured = observe(dict.fromkeys(("synthetic", "adult"), of), metric="max_risk")
         assert set(verdicts("dro/fig2", measured).values()) == {expected}
 
 
@@ -561,7 +561,7 @@ def test_certificates_of_oons_are_as_tight_as_rounding():
     for metric, (sentence, limit) in limits.items():
         for level, expected in ((0.9 * limit, "holds"), (1.1 * limit, "does not hold")):
             of = dict.fromkeys(labels, level)
-            measured = told(dict.fromkeys(("linear", "curved"), of), metric=metric, seeds=704)
+            measured = observe(dict.fromkeys(("linear", "curved"), of), metric=metric, seeds=704)
             assert set(verdicts("oco/certificates", measured, sentence).values()) == {expected}, (metric, level)
 
 
@@ -586,7 +586,7 @@ def test_absolute_errors_are_not_called_percentages():
 
 
 def test_uniform_play_is_taken_off_what_is_timed():
-    measured = told({}, {"p": {"slow": flat(300.0), "fast": flat(150.0), "uniform": flat(100.0)}})
+    measured = observe({}, {"p": {"slow": flat(300.0), "fast": flat(150.0), "uniform": flat(100.0)}})
     ratio = statistic.total_time_ratio(("p", "slow"), ("p", "fast"))(measured)
     np.testing.assert_allclose(ratio.mean, 4.0, rtol=0.05)
     alone = statistic.total_time_ratio(("p", "slow"), ("p", "uniform"))(measured)

@@ -223,7 +223,7 @@ def test_the_choice_is_made_by_the_learners_own_objective_after_a_part_of_the_ru
     """The first runs choose, after a part of the rounds that a slow label has of its own; the last one judges."""
     played, asked = [], []
 
-    def compared(algorithms, environment, horizon, seeds, **settings):
+    def compare_and_note(algorithms, environment, horizon, seeds, **settings):
         played.append((list(algorithms), horizon, seeds, settings.get("first_seed", 0)))
         return compare(algorithms, environment, horizon, seeds, **settings)
 
@@ -231,8 +231,8 @@ def test_the_choice_is_made_by_the_learners_own_objective_after_a_part_of_the_ru
         asked.append((learner.rate, panel.title))
         return "loss"
 
-    monkeypatch.setattr(run_module, "compare", compared)
-    monkeypatch.setattr(racing, "compare", compared)
+    monkeypatch.setattr(run_module, "compare", compare_and_note)
+    monkeypatch.setattr(racing, "compare", compare_and_note)
     by_part = dataclasses.replace(TUNED.tuning, metric=metric, part=5, slow={"long": (3, 10)})
     report = run(dataclasses.replace(TUNED, tuning=by_part), preset="tuned", progress=False)
     chose = [(["shrinks"], 4, 2, 1_000_000), (["long"], 4, 3, 1_000_000)]

@@ -152,7 +152,7 @@ def test_an_experiment_stands_in_the_file_of_its_name():
 # A small one ----------------------------------------------------------------------------------------------------------
 
 
-def _doubled(trials, algorithm, panel):
+def _double(trials, algorithm, panel):
     """Twice the loss, and what `derive` was given."""
     loss = trials.get("loss")
     return {"doubled": 2.0 * loss, "rate": np.full_like(loss, algorithm.rate), "x": np.full_like(loss, panel.x)}
@@ -168,7 +168,7 @@ SMALL = Experiment(
     name="toy/small", title="small", source="nobody", horizon=20, seeds=5, presets={"theory": "none"},
     algorithms=_algorithms,
     panels=lambda horizon: {name: Panel(name, Noisy(), x=x) for name, x in (("one", 1.0), ("two", 2.0))},
-    metric="loss", slow={"slow": 3}, derive=_doubled, record_points=4, stand_ins={"two": "Numbers"},
+    metric="loss", slow={"slow": 3}, derive=_double, record_points=4, stand_ins={"two": "Numbers"},
     claims=tuple(
         Claim(f"low/{name}", f"low ({name})", final_mean(name, "first", "loss"), "Figure 1", high=9.0, least=5)
         for name in ("one", "two")

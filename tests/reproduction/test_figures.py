@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities
 
 
 @pytest.fixture(autouse=True)
-def closed():
+def close_figures():
     """No figure stays open."""
     yield
     import matplotlib.pyplot as plt
@@ -170,7 +170,7 @@ def test_a_metric_that_all_share_is_drawn_once_in_grey():
     "drawing", [Curves(not_drawn=("huge",)), Curves(), Against("x", not_drawn=("huge",)), Against("x")]
 )
 def test_a_learner_keeps_its_colour_when_others_are_left_out(drawing):
-    def drawn(labels):
+    def draw_curves(labels):
         some = {label: curve(1.0, 3.0) for label in labels}
         report = report_of({"p": (1.0, np.nan, some), "q": (2.0, np.nan, some)}, (drawing,))
         every = ("a", "huge", "b", "c")
@@ -180,10 +180,10 @@ def test_a_learner_keeps_its_colour_when_others_are_left_out(drawing):
             return colours(ax)
         return {box.get_label(): box.lines[0].get_color() for box in ax.containers}
 
-    whole = drawn(("a", "huge", "b", "c"))
+    whole = draw_curves(("a", "huge", "b", "c"))
     assert len(set(whole.values())) == len(whole) >= 3
     for labels in (("a", "b", "c"), ("b", "c"), ("c",), ("huge", "c")):
-        assert drawn(labels) == {label: whole[label] for label in labels if label in whole}
+        assert draw_curves(labels) == {label: whole[label] for label in labels if label in whole}
 
 
 BY_HAND = {  # every other kind of figure that has colours for labels

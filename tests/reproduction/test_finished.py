@@ -16,7 +16,7 @@ from jaxbandits.reproduction.ledger import files, finished, runs
 ASKED = {"seeds": None, "horizon": 60, "preset": None, "without": (), "seed": 0, "data": None}
 
 
-def judged(experiment):
+def judge_claims(experiment):
     """Every claim with some verdict, the first without any number."""
     rows = [("open", math.nan, -math.inf, math.inf, 3, 1, False), ("holds", 1.5, 1.0, math.inf, 9, 0, True)]
     return tuple(Verdict(claim, *rows[i % 2]) for i, claim in enumerate(experiment.claims))
@@ -25,7 +25,7 @@ def judged(experiment):
 def test_verdicts_come_back(tmp_path):
     experiment = EXPERIMENTS["oco/e6"]
     asked = finished.request(experiment, **ASKED)
-    report = Report(experiment, experiment.preset(None), 60, {}, {}, judged(experiment))
+    report = Report(experiment, experiment.preset(None), 60, {}, {}, judge_claims(experiment))
     experiment_without_figures = {"figures": ()}
     report = Report(
         type(experiment)(**{**vars(experiment), **experiment_without_figures}), report.preset, 60, {}, {}, report.judged
@@ -72,7 +72,7 @@ def run(tmp_path):
     """A finished run in a directory, its experiment and its request."""
     experiment = dataclasses.replace(EXPERIMENTS["oco/e6"], figures=())
     asked = finished.request(experiment, **ASKED)
-    files.write(Report(experiment, experiment.preset(None), 60, {}, {}, judged(experiment)), tmp_path, asked)
+    files.write(Report(experiment, experiment.preset(None), 60, {}, {}, judge_claims(experiment)), tmp_path, asked)
     assert finished.find(experiment, asked, tmp_path) is not None
     return experiment, asked, tmp_path
 

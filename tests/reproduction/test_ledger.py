@@ -38,7 +38,7 @@ YES, NO, OPEN = "holds", "does not hold", "open"
 ABOUT = About("title", "Authors, Figure 1", {"theory": "as stated", "tuned": "tuned"}, (), "", 100, False)
 
 
-def judged(id="wins/a", decision=YES, p=0.001, **fields):
+def judge(id="wins/a", decision=YES, p=0.001, **fields):
     """A verdict; fields of the claim are told from those of the verdict by their names."""
     names = {field.name for field in dataclasses.fields(Claim)}
     claim = {"says": "a <b>wins</b> & more", "place": "Figure 1", "high": 1.0} | {
@@ -68,38 +68,38 @@ def sentences_of(*found):
     ],
 )  # fmt: skip
 def test_rows_of_a_sentence_are_one_entry(decisions, standing):
-    rows = [judged(f"wins/{i}", decision) for i, decision in enumerate(decisions)]
-    found = sentences_of(run_of(*rows, judged("other/a", NO, kind="observation")))
+    rows = [judge(f"wins/{i}", decision) for i, decision in enumerate(decisions)]
+    found = sentences_of(run_of(*rows, judge("other/a", NO, kind="observation")))
     assert found["wins"].standing == standing and len(found["wins"].rows) == 2 and found["other"].standing == "no"
 
 
 def test_a_row_fails_after_correction_within_its_sentence_and_holm_over_the_paper():
     """One row of four at .01 is .04 for the sentence: alone it decides; beside another at .04 neither does."""
-    rows = [judged("a/0", NO, 0.01), *(judged(f"a/{i}", OPEN) for i in (1,)), *(judged(f"a/{i}", YES) for i in (2, 3))]
+    rows = [judge("a/0", NO, 0.01), *(judge(f"a/{i}", OPEN) for i in (1,)), *(judge(f"a/{i}", YES) for i in (2, 3))]
     assert sentences_of(run_of(*rows))["a"].p == pytest.approx(0.03)  # an open row is no test
-    rows[1] = judged("a/1", YES, 0.01)
+    rows[1] = judge("a/1", YES, 0.01)
     alone = sentences_of(run_of(*rows))["a"]
     assert (alone.p, alone.standing) == (pytest.approx(0.04), "in part")
-    both = sentences_of(run_of(*rows), run_of(judged("b/0", YES, 0.04), experiment="oco/e2"))
+    both = sentences_of(run_of(*rows), run_of(judge("b/0", YES, 0.04), experiment="oco/e2"))
     assert {name: sentence.standing for name, sentence in both.items()} == {"a": "open", "b": "open"}
-    ours = sentences_of(run_of(*rows), run_of(judged("b/0", YES, 0.04, kind="observation"), experiment="oco/e2"))
+    ours = sentences_of(run_of(*rows), run_of(judge("b/0", YES, 0.04, kind="observation"), experiment="oco/e2"))
     assert {sentence.standing for sentence in ours.values()} == {"in part", "yes"}  # counted among themselves
 
 
 def test_a_sentence_that_holds_needs_no_correction_within():
     """Every row must hold: the largest p is that of the sentence, however many rows there are."""
-    found = sentences_of(run_of(*(judged(f"a/{i}", YES, 0.04) for i in range(20))))["a"]
+    found = sentences_of(run_of(*(judge(f"a/{i}", YES, 0.04) for i in range(20))))["a"]
     assert (found.p, found.standing) == (0.04, "yes")
 
 
 def test_what_cannot_fail_or_be_judged_is_not_counted_as_holding():
     found = sentences_of(
         run_of(
-            judged("bound/a", cannot_fail="the bound is 10^9", kind="theorem"),
-            judged("rival/a", NO, cannot_be_judged="rebuilt from an abstract"),
-            judged("exact/a", YES, 0.0, deterministic=True),
-            judged("mixed/a", YES),
-            judged("mixed/b", NO, cannot_be_judged="rebuilt from an abstract"),
+            judge("bound/a", cannot_fail="the bound is 10^9", kind="theorem"),
+            judge("rival/a", NO, cannot_be_judged="rebuilt from an abstract"),
+            judge("exact/a", YES, 0.0, deterministic=True),
+            judge("mixed/a", YES),
+            judge("mixed/b", NO, cannot_be_judged="rebuilt from an abstract"),
         )
     )
     assert found["mixed"].standing == "cannot be judged"  # not every row holds as far as is known
@@ -109,37 +109,37 @@ def test_what_cannot_fail_or_be_judged_is_not_counted_as_holding():
 
 def test_every_choice_of_constants_that_was_run():
     """Presets and readings count; other seeds, precision, rounds or data are no choice of constants."""
-    head = run_of(judged(), judged("b/a", NO))
-    assert {s.every_choice for s in sentences_of(head, run_of(judged(decision=NO), seed=1)).values()} == {"not varied"}
-    tuned = run_of(judged(), judged("b/a", OPEN), preset="tuned")
-    found = sentences_of(head, tuned, run_of(judged(decision=NO), preset="tuned", rounds=10))
+    head = run_of(judge(), judge("b/a", NO))
+    assert {s.every_choice for s in sentences_of(head, run_of(judge(decision=NO), seed=1)).values()} == {"not varied"}
+    tuned = run_of(judge(), judge("b/a", OPEN), preset="tuned")
+    found = sentences_of(head, tuned, run_of(judge(decision=NO), preset="tuned", rounds=10))
     assert (found["wins"].every_choice, found["b"].every_choice) == ("yes", "no")
-    assert sentences_of(head, tuned, run_of(judged(decision=NO), reading="exact"))["wins"].every_choice == "no"
+    assert sentences_of(head, tuned, run_of(judge(decision=NO), reading="exact"))["wins"].every_choice == "no"
 
 
 def test_the_headline_run_heads_its_experiment():
     """Headline preset, all rounds, real data, most seeds, in this order; the others are told apart by name."""
-    head = run_of(judged())
+    head = run_of(judge())
     others = {
-        "preset tuned": run_of(judged(), preset="tuned"), "float64": run_of(judged(), precision="float64"),
-        "50 rounds": run_of(judged(), rounds=50), "other seeds": run_of(judged(), first_seed=64, seeds=32),
-        "reading exact": run_of(judged(), reading="exact"), "without OGD": run_of(judged(), excluded=("OGD",)),
-        "preset tuned and float64": run_of(judged(), preset="tuned", precision="float64"),
-        "stand-in": run_of(judged(), data="stand-in"),
+        "preset tuned": run_of(judge(), preset="tuned"), "float64": run_of(judge(), precision="float64"),
+        "50 rounds": run_of(judge(), rounds=50), "other seeds": run_of(judge(), first_seed=64, seeds=32),
+        "reading exact": run_of(judge(), reading="exact"), "without OGD": run_of(judge(), excluded=("OGD",)),
+        "preset tuned and float64": run_of(judge(), preset="tuned", precision="float64"),
+        "stand-in": run_of(judge(), data="stand-in"),
     }  # fmt: skip
     for name, other in others.items():
         assert sorted([other, head], key=runs._order)[0] is head, name
         assert other.difference_from(head) == name
-    real = run_of(judged(), data="real", seeds=8)
+    real = run_of(judge(), data="real", seeds=8)
     assert sorted([others["stand-in"], real], key=runs._order)[0] is real
-    assert not run_of(judged(), about=ABOUT._replace(headline="tuned")).is_headline
-    assert not run_of(judged(), about=ABOUT._replace(float64=True)).is_headline
+    assert not run_of(judge(), about=ABOUT._replace(headline="tuned")).is_headline
+    assert not run_of(judge(), about=ABOUT._replace(float64=True)).is_headline
 
 
 def test_times_that_the_headline_run_did_not_take_are_those_of_another_run():
-    timed = judged("fast/a", unit="repeats", kind="time")
-    head = run_of(judged(), dataclasses.replace(timed, missing=True, decision=OPEN, p=math.nan))
-    found = sentences_of(head, run_of(judged(decision=NO), timed, preset="tuned"))
+    timed = judge("fast/a", unit="repeats", kind="time")
+    head = run_of(judge(), dataclasses.replace(timed, missing=True, decision=OPEN, p=math.nan))
+    found = sentences_of(head, run_of(judge(decision=NO), timed, preset="tuned"))
     assert (found["fast"].standing, found["wins"].standing) == ("yes", "yes")
 
 
@@ -160,11 +160,11 @@ def test_claims_were_committed_before_only_where_every_run_shows_it():
 
 
 @pytest.fixture
-def declared():
+def declare_experiments():
     """Two experiments that are declared, with a run of each: a statement that holds, one that fails, an exact one."""
     found = {}
     for name in ("oco/e6", "coco/fig2"):
-        claims = tuple(judged(id).claim for id in ("wins/a", "wins/b", "exact"))
+        claims = tuple(judge(id).claim for id in ("wins/a", "wins/b", "exact"))
         found[name] = dataclasses.replace(EXPERIMENTS[name], claims=claims)
     return found
 
@@ -174,9 +174,9 @@ def runs_of(declared):
     for name, experiment in declared.items():
         first, second, exact = experiment.claims
         numbers = (
-            dataclasses.replace(judged(), claim=first, companions=(("share below 0", 0.25), ("a = b", 2.0))),
-            dataclasses.replace(judged(decision=NO, p=1e-7), claim=second, low=-math.inf),
-            dataclasses.replace(judged(p=0.0), claim=exact, deterministic=True),
+            dataclasses.replace(judge(), claim=first, companions=(("share below 0", 0.25), ("a = b", 2.0))),
+            dataclasses.replace(judge(decision=NO, p=1e-7), claim=second, low=-math.inf),
+            dataclasses.replace(judge(p=0.0), claim=exact, deterministic=True),
         )
         fields = {"about": runs.about_of(experiment), "preset": experiment.preset(None), "rounds": experiment.horizon}
         precision = "float64" if experiment.float64 else "float32"
@@ -184,15 +184,15 @@ def runs_of(declared):
     return found
 
 
-def test_the_ledger_holds_ids_and_numbers_and_no_words(declared, tmp_path):
+def test_the_ledger_holds_ids_and_numbers_and_no_words(declare_experiments, tmp_path):
     """What is read from it counts the same, and says what is declared."""
-    before = runs_of(declared)
+    before = runs_of(declare_experiments)
     path = runs.write(before, {"oco/e6/wins": "in part"}, tmp_path / "ledger.csv")
     assert "<b>" not in path.read_text() and "Figure 1" not in path.read_text()
     header, *lines = (line.split(",") for line in path.read_text().splitlines())
     rows = [dict(zip(header, line, strict=True)) for line in lines]
     assert rows[0]["id"] == "oco/e6/wins/a" and rows[0]["adjusted"] == "in part" and rows[3]["adjusted"] == ""
-    after = runs.read(path, declared)
+    after = runs.read(path, declare_experiments)
     for one, other in zip(before, after, strict=True):
         for kept, found in zip(one.verdicts, other.verdicts, strict=True):
             assert (kept.claim, kept.decision, kept.companions) == (found.claim, found.decision, found.companions)
@@ -202,28 +202,28 @@ def test_the_ledger_holds_ids_and_numbers_and_no_words(declared, tmp_path):
     assert standings[0] == standings[1]
 
 
-def test_other_words_break_nothing_and_need_no_run(declared, tmp_path):
+def test_other_words_break_nothing_and_need_no_run(declare_experiments, tmp_path):
     """Every sentence, test, place and remark in other words: the same numbers, and pages in these words."""
-    path = runs.write(runs_of(declared), {}, tmp_path / "ledger.csv")
+    path = runs.write(runs_of(declare_experiments), {}, tmp_path / "ledger.csv")
     other = {"says": "in other words", "test": "tested so", "place": "Figure 8", "remark": "r", "where": "there"}
     worded = {
         name: dataclasses.replace(e, claims=tuple(dataclasses.replace(claim, **other) for claim in e.claims))
-        for name, e in declared.items()
+        for name, e in declare_experiments.items()
     }
-    old, new = (chapters(runs.read(path, its), PAPERS) for its in (declared, worded))
+    old, new = (chapters(runs.read(path, its), PAPERS) for its in (declare_experiments, worded))
     assert [[(s.id, s.standing, s.p) for s in c.sentences] for c in old] == [
         [(s.id, s.standing, s.p) for s in c.sentences] for c in new
     ]
     assert "in other words" in pages.paper(new[0]) and "wins" not in pages.paper(new[0])
 
 
-def test_a_claim_that_was_renamed_is_found_and_a_lost_one_is_one_line(declared, tmp_path, monkeypatch):
-    path = runs.write(runs_of(declared), {}, tmp_path / "ledger.csv")
+def test_a_claim_that_was_renamed_is_found_and_a_lost_one_is_one_line(declare_experiments, tmp_path, monkeypatch):
+    path = runs.write(runs_of(declare_experiments), {}, tmp_path / "ledger.csv")
     path.write_text(path.read_text().replace("oco/e6/wins/a", "oco/e6/once/a"))
     with pytest.raises(InputError, match=r"ledger.csv, line \d: there is no claim 'oco/e6/once/a'"):
-        runs.read(path, declared)
+        runs.read(path, declare_experiments)
     monkeypatch.setattr(runs, "RENAMED", {"oco/e6/once/a": "oco/e6/wins/a"})
-    assert len(runs.read(path, declared)[1].verdicts) == 3
+    assert len(runs.read(path, declare_experiments)[1].verdicts) == 3
 
 
 @pytest.mark.parametrize(
@@ -235,11 +235,11 @@ def test_a_claim_that_was_renamed_is_found_and_a_lost_one_is_one_line(declared, 
         (",64,", ",", "line 2: it has 19 cells, and must have 20"),
     ],
 )
-def test_a_ledger_of_another_form_is_one_line(declared, tmp_path, old, new, wrong):
-    path = runs.write(runs_of(declared), {}, tmp_path / "ledger.csv")
+def test_a_ledger_of_another_form_is_one_line(declare_experiments, tmp_path, old, new, wrong):
+    path = runs.write(runs_of(declare_experiments), {}, tmp_path / "ledger.csv")
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(InputError, match=wrong):
-        runs.read(path, declared)
+        runs.read(path, declare_experiments)
 
 
 def test_the_committed_ledger_is_of_claims_that_are_declared():
@@ -263,26 +263,26 @@ def directory(tmp_path_factory):
     """Two experiments of one paper and one of another; one of them also with another seed, and in double precision."""
     out = tmp_path_factory.mktemp("ledger")
     rows = {
-        "oco/e6": (judged(), judged("open/a", OPEN)),
-        "oco/e4": (judged(p=0.03), judged("lost/a", NO, 1e-6)),
-        "coco/fig2": (judged(p=0.04, stand_ins=("FilmTrust",)),),
+        "oco/e6": (judge(), judge("open/a", OPEN)),
+        "oco/e4": (judge(p=0.03), judge("lost/a", NO, 1e-6)),
+        "coco/fig2": (judge(p=0.04, stand_ins=("FilmTrust",)),),
     }
     for name, items in rows.items():
         drawn = EXPERIMENTS[name].figures[:1] if name != "oco/e4" else ()
         experiment = dataclasses.replace(EXPERIMENTS[name], name=f"my{name}", claims=(), figures=drawn)
         report = dataclasses.replace(factories.report(experiment), judged=items)
         asked = finished.request(experiment, **ASKED) | SINGLE
-        files.write(report, _made(out / name.replace("/", "-")), asked)
+        files.write(report, _make_directory(out / name.replace("/", "-")), asked)
         if name == "oco/e6":
             plain = dataclasses.replace(experiment, figures=())
-            other = dataclasses.replace(report, experiment=plain, judged=(judged(decision=OPEN), *items[1:]))
-            files.write(other, _made(out / "oco-e6--seed-1"), asked | {"seed": 1})
+            other = dataclasses.replace(report, experiment=plain, judged=(judge(decision=OPEN), *items[1:]))
+            files.write(other, _make_directory(out / "oco-e6--seed-1"), asked | {"seed": 1})
             again = asked | {"precision": "float64"}
-            files.write(dataclasses.replace(report, experiment=plain), _made(out / "oco-e6--float64"), again)
+            files.write(dataclasses.replace(report, experiment=plain), _make_directory(out / "oco-e6--float64"), again)
     return out
 
 
-def _made(path):
+def _make_directory(path):
     path.mkdir()
     return path
 
@@ -381,13 +381,13 @@ def test_without_a_renderer_the_pages_are_written(directory, tmp_path, capsys, m
 def test_stored_results_are_judged_by_the_statistics_of_this_version(tmp_path):
     """Times keep their verdicts; a table has no results."""
     claims = (
-        dataclasses.replace(judged("low/a").claim, statistic=final_mean("one", "a"), high=9.0, least=2),
-        dataclasses.replace(judged("time/a", unit="repeats").claim, statistic=time_growth("one", "a")),
+        dataclasses.replace(judge("low/a").claim, statistic=final_mean("one", "a"), high=9.0, least=2),
+        dataclasses.replace(judge("time/a", unit="repeats").claim, statistic=time_growth("one", "a")),
     )
     small = {"metric": "regret", "tabulated": (), "claims": claims, "figures": ()}
     experiment = dataclasses.replace(EXPERIMENTS["oco/e6"], name="my/one", **small)
     values = {"regret": np.full((1, 64, 1), 2.0)}
-    old = tuple(dataclasses.replace(judged(decision=NO), claim=claim) for claim in claims)
+    old = tuple(dataclasses.replace(judge(decision=NO), claim=claim) for claim in claims)
     report = Report(experiment, experiment.preset(None), 60, {"one": Result({"a": results.trials(values)})}, {}, old)
     files.write(report, tmp_path, finished.request(experiment, **ASKED))
     (run,) = runs.read(tmp_path, {"my/one": experiment})
@@ -548,61 +548,61 @@ def of_experiment(declared, *verdicts, **fields):
     return run_of(*(dataclasses.replace(v, claim=claims[v.claim.id]) for v in verdicts), **usual | fields)
 
 
-def test_a_row_that_was_not_measured_stays_open_when_it_is_read_again(declared, tmp_path):
+def test_a_row_that_was_not_measured_stays_open_when_it_is_read_again(declare_experiments, tmp_path):
     """A sentence does not hold because its other row was lost on the way."""
-    lost = dataclasses.replace(judged("wins/b", OPEN), missing=True)
-    head = of_experiment(declared, judged(), lost, judged("exact"))
-    assert standings([head]) == standings(read_back(declared, tmp_path, head))
+    lost = dataclasses.replace(judge("wins/b", OPEN), missing=True)
+    head = of_experiment(declare_experiments, judge(), lost, judge("exact"))
+    assert standings([head]) == standings(read_back(declare_experiments, tmp_path, head))
     assert standings([head])["oco/e6/wins"] == ("open", 2)
 
 
-def test_nothing_but_times_is_taken_from_another_run(declared, tmp_path):
+def test_nothing_but_times_is_taken_from_another_run(declare_experiments, tmp_path):
     """A statement that the head did not measure is open, whatever another preset says of it."""
-    lost = dataclasses.replace(judged("wins/b", OPEN), missing=True)
-    head = of_experiment(declared, judged(), lost, judged("exact"))
-    other = of_experiment(declared, judged(), judged("wins/b", NO), judged("exact"), preset="tuned")
-    for found in ([head, other], read_back(declared, tmp_path, head, other)):
+    lost = dataclasses.replace(judge("wins/b", OPEN), missing=True)
+    head = of_experiment(declare_experiments, judge(), lost, judge("exact"))
+    other = of_experiment(declare_experiments, judge(), judge("wins/b", NO), judge("exact"), preset="tuned")
+    for found in ([head, other], read_back(declare_experiments, tmp_path, head, other)):
         assert standings(found)["oco/e6/wins"] == ("open", 2)
 
 
-def test_a_claim_about_another_preset_has_the_verdict_of_that_preset(declared, tmp_path):
-    first, *others = declared["oco/e6"].claims
-    declared["oco/e6"] = dataclasses.replace(
-        declared["oco/e6"], claims=(dataclasses.replace(first, presets=("tuned",)), *others)
+def test_a_claim_about_another_preset_has_the_verdict_of_that_preset(declare_experiments, tmp_path):
+    first, *others = declare_experiments["oco/e6"].claims
+    declare_experiments["oco/e6"] = dataclasses.replace(
+        declare_experiments["oco/e6"], claims=(dataclasses.replace(first, presets=("tuned",)), *others)
     )
-    away = dataclasses.replace(judged(decision=OPEN), applies=False)
-    head = of_experiment(declared, away, judged("wins/b"), judged("exact"))
-    tuned = of_experiment(declared, judged(decision=NO), judged("wins/b"), judged("exact"), preset="tuned")
-    for found in ([head, tuned], read_back(declared, tmp_path, head, tuned)):
+    away = dataclasses.replace(judge(decision=OPEN), applies=False)
+    head = of_experiment(declare_experiments, away, judge("wins/b"), judge("exact"))
+    tuned = of_experiment(declare_experiments, judge(decision=NO), judge("wins/b"), judge("exact"), preset="tuned")
+    for found in ([head, tuned], read_back(declare_experiments, tmp_path, head, tuned)):
         assert standings(found)["oco/e6/wins"] == ("in part", 2)
 
 
-def test_two_runs_of_equal_settings_stay_two(declared, tmp_path):
-    one, other = (of_experiment(declared, judged(decision=d), judged("wins/b")) for d in (YES, NO))
-    assert [run.verdicts[0].decision for run in read_back(declared, tmp_path, one, other)] == [YES, NO]
+def test_two_runs_of_equal_settings_stay_two(declare_experiments, tmp_path):
+    one, other = (of_experiment(declare_experiments, judge(decision=d), judge("wins/b")) for d in (YES, NO))
+    assert [run.verdicts[0].decision for run in read_back(declare_experiments, tmp_path, one, other)] == [YES, NO]
 
 
-def test_a_whole_run_on_real_data_heads_though_it_has_fewer_rounds(declared, tmp_path):
+def test_a_whole_run_on_real_data_heads_though_it_has_fewer_rounds(declare_experiments, tmp_path):
     """Its data have an order of their own length; the stand-in is declared for more."""
-    real = of_experiment(declared, judged(), data="real", rounds=10, whole="yes")
-    made_up = of_experiment(declared, judged(decision=NO), data="stand-in")
-    for found in (sorted([made_up, real], key=runs._order), read_back(declared, tmp_path, made_up, real)):
+    real = of_experiment(declare_experiments, judge(), data="real", rounds=10, whole="yes")
+    made_up = of_experiment(declare_experiments, judge(decision=NO), data="stand-in")
+    for found in (sorted([made_up, real], key=runs._order), read_back(declare_experiments, tmp_path, made_up, real)):
         assert found[0].data == "real" and found[0].verdicts[0].enough_rounds
 
 
 def test_a_decided_row_without_its_p_is_not_decided_over_the_paper():
-    assert sentences_of(run_of(judged(p=math.nan)))["wins"].standing == "open"
+    assert sentences_of(run_of(judge(p=math.nan)))["wins"].standing == "open"
 
 
 def test_rows_that_cannot_be_judged_are_not_counted_as_failures():
-    found = sentences_of(run_of(judged(), judged("wins/b", NO, cannot_be_judged="rebuilt")))["wins"]
+    found = sentences_of(run_of(judge(), judge("wins/b", NO, cannot_be_judged="rebuilt")))["wins"]
     assert found.counted() == "holds in 1 of 1 row, 1 cannot be judged"
 
 
 def test_a_choice_is_compared_on_the_rows_that_it_has():
     """The other preset lacks the rival that fails here."""
-    head = run_of(judged(), judged("wins/b", NO))
-    assert sentences_of(head, run_of(judged(), preset="tuned"))["wins"].every_choice == "yes"
+    head = run_of(judge(), judge("wins/b", NO))
+    assert sentences_of(head, run_of(judge(), preset="tuned"))["wins"].every_choice == "yes"
 
 
 def test_a_strangers_words_neither_run_nor_begin_anything(directory, tmp_path):

@@ -12,7 +12,7 @@ from jaxbandits.reproduction.engine import Measured, Panel, judge
 from jaxbandits.reproduction.experiments.oco import bounded, restarts
 from jaxbandits.reproduction.experiments.oco.setting import share_of_bound
 from jaxbandits.results.result import Result
-from tests.reproduction.test_declared_claims import told, verdicts
+from tests.reproduction.test_declared_claims import observe, verdicts
 from tests.results import factories
 
 
@@ -87,12 +87,14 @@ def test_curved_losses_beside_their_bound():
     assert panels["flips-1"].bound == pytest.approx(2.0 * (0.1 * 64.0 + math.sqrt(flips.cumulative_variation(4096))))
     story = {"OONS": 5.0, "optimistic OMD": 6.0, "OGD": 9.0}
     for sentence in ("below-omd", "hint-helps"):
-        assert set(verdicts("oco/curved", told(dict.fromkeys(panels, story)), sentence).values()) == {"holds"}
+        assert set(verdicts("oco/curved", observe(dict.fromkeys(panels, story)), sentence).values()) == {"holds"}
     swapped = {"OONS": 9.0, "optimistic OMD": 6.0, "OGD": 5.0}
     for sentence in ("below-omd", "hint-helps"):
-        assert set(verdicts("oco/curved", told(dict.fromkeys(panels, swapped)), sentence).values()) == {"does not hold"}
+        assert set(verdicts("oco/curved", observe(dict.fromkeys(panels, swapped)), sentence).values()) == {
+            "does not hold"
+        }
     for share, verdict in ((0.9, "holds"), (1.1, "does not hold")):
-        of = told({key: {"OONS": share} for key in panels}, metric="share_of_bound")
+        of = observe({key: {"OONS": share} for key in panels}, metric="share_of_bound")
         assert set(verdicts("oco/curved", of, "within-bound").values()) == {verdict}
     for exponent, verdict in ((0.45, "holds"), (0.55, "does not hold")):
         of = growing({key: {"OONS": exponent} for key in panels})
@@ -109,10 +111,10 @@ def test_regret_against_the_origin_as_printed_and_as_proved():
         for sentence in ("ca-oons-root-t", "cla-oons-root-t"):
             assert set(verdicts("oco/origin", of, sentence).values()) == {proved}
     for small, verdict in ((40.0, "holds"), (60.0, "does not hold")):
-        of = told({key: {"CA-OONS": 100.0, "CA-OONS, small radii too": small} for key in panels})
+        of = observe({key: {"CA-OONS": 100.0, "CA-OONS, small radii too": small} for key in panels})
         assert set(verdicts("oco/origin", of, "small-radii").values()) == {verdict}
     for regret, verdict in ((0.9, "holds"), (1.2, "does not hold")):
-        of = told({key: {"KT betting": regret} for key in panels}, seeds=256)
+        of = observe({key: {"KT betting": regret} for key in panels}, seeds=256)
         assert set(verdicts("oco/origin", of, "keeps-wealth").values()) == {verdict}
     for panel in EXPERIMENTS["oco/origin"].panels(100).values():
         assert float(panel.environment.comparator if "flips" in panel.title else panel.environment.center) == 0.0
@@ -131,14 +133,14 @@ def test_bounded_domains():
         assert float(learner.radius if label.startswith("C") else learner.domain.radius) == 4.0, label
     slopes = {"radius-1": 1.0, "radius-4": 4.0, "radius-16": 16.0}
     for power, verdict in ((1.9, "holds"), (2.1, "does not hold")):
-        of = told({name: {"CA-OONS": radius**power} for name, radius in slopes.items()})
+        of = observe({name: {"CA-OONS": radius**power} for name, radius in slopes.items()})
         assert set(verdicts("oco/bounded", of, "grows-as-d-squared").values()) == {verdict}
     for ca, verdict in ((190.0, "holds"), (210.0, "does not hold")):
-        of = told({key: {"CA-OONS": ca, "OONS, given D": 100.0} for key in slopes})
+        of = observe({key: {"CA-OONS": ca, "OONS, given D": 100.0} for key in slopes})
         assert set(verdicts("oco/bounded", of, "modest-price").values()) == {verdict}
     for ogd, omd, verdict in ((9.0, 7.0, "holds"), (3.0, 4.0, "does not hold")):
         moving = {"CA-OONS": 5.0, "CLA-OONS": 6.0, "OGD, given D": ogd, "optimistic OMD, given D": omd}
-        of = told(dict.fromkeys(("corrupted", "drift", "piecewise"), moving))
+        of = observe(dict.fromkeys(("corrupted", "drift", "piecewise"), moving))
         for sentence in ("hint-worth-more", "costs-nothing"):
             assert set(verdicts("oco/bounded", of, sentence).values()) == {verdict}
 
@@ -155,10 +157,10 @@ def test_epochs_cost_at_most_a_logarithm():
                                (15.0, "does not hold", "does not hold")):  # fmt: skip
         story = {"CA-OONS, given T": 10.0, "anytime CA-OONS": 10.0 * times,
                  "CA-OONS, practical, given T": 5.0, "anytime CA-OONS, practical": 5.0 * times}  # fmt: skip
-        of = told(dict.fromkeys(panels, story))
+        of = observe(dict.fromkeys(panels, story))
         assert set(verdicts("oco/anytime", of, "logarithmic-price").values()) == {log}
         assert set(verdicts("oco/anytime", of, "modest-price").values()) == {modest}
-    of = told({key: {**story, "anytime CA-OONS": 110.0} for key in panels})  # 11 times: too much at T = 2^10 alone
+    of = observe({key: {**story, "anytime CA-OONS": 110.0} for key in panels})  # 11 times: too much at T = 2^10 alone
     found = verdicts("oco/anytime", of, "logarithmic-price/anytime-ca-oons/")
     for norm in (2, 8):
         at = f"logarithmic-price/anytime-ca-oons/ca-oons-given-t/norm-{norm}-t-over"
@@ -201,9 +203,9 @@ def test_rank_and_dimension():
     assert {panels[f"r-{r}"].environment.dim for r in (1, 4)} == {16}
     sizes = {f"d-{n}": float(n) for n in (1, 2, 4, 8, 16)}
     for power, verdict in ((0.9, "holds"), (1.1, "does not hold")):
-        of = told({name: dict.fromkeys(("OONS", "OONS, practical"), n**power) for name, n in sizes.items()})
+        of = observe({name: dict.fromkeys(("OONS", "OONS, practical"), n**power) for name, n in sizes.items()})
         assert set(verdicts("oco/dimension", of, "grows-as-rank").values()) == {verdict}
-    of = told(
+    of = observe(
         {name: {"OONS": n**0.2, "OONS, practical": n**0.05, "optimistic OMD": n**0.2} for name, n in sizes.items()}
     )
     for sentence, verdict in (("rank-shows", "holds"), ("small-constants-too", "does not hold"),
@@ -211,7 +213,7 @@ def test_rank_and_dimension():
         assert verdicts("oco/dimension", of, sentence) == {sentence: verdict}
     for low, verdict in ((1.4, "holds"), (1.6, "does not hold"), (0.6, "does not hold")):
         both = ("OONS", "OONS, practical")
-        of = told(
+        of = observe(
             {f"{kind}-{r}": dict.fromkeys(both, r * (low if kind == "r" else 1.0)) for kind in "dr" for r in (1, 4)}
         )
         assert set(verdicts("oco/dimension", of, "rank-counts").values()) == {verdict}

@@ -30,19 +30,19 @@ from jaxbandits.reproduction.sentences import (
     wins,
 )
 from jaxbandits.results.result import Result
-from tests.reproduction.test_declared_claims import flat, told
+from tests.reproduction.test_declared_claims import flat, observe
 from tests.results import factories
 
 SETTING = {"says": "{rival} loses", "place": "Figure 9"}
 
 
-def declared(tests, on="p", **fields):
+def declare_claim(tests, on="p", **fields):
     (claim,) = claims("it", tests, on=on, **{**SETTING, **fields})
     return claim
 
 
 def decision(claim, *measured):
-    return judge(claim, told(*measured)).decision
+    return judge(claim, observe(*measured)).decision
 
 
 def test_a_row_for_every_panel_and_rival_in_order():
@@ -77,19 +77,19 @@ def test_ids_tell_learners_and_averages_apart_where_they_differ():
 @pytest.mark.parametrize("average", [mean, median])
 def test_words_and_verdict_are_of_the_same_comparison(tests, words, holds, average):
     """A has twice the regret of B."""
-    claim = declared(tests(average))
+    claim = declare_claim(tests(average))
     assert words in claim.test and f"{average.__name__} regret" in claim.test
     assert (decision(claim, {"p": {"A": 200.0, "B": 100.0}}) == "holds") is holds
 
 
 def test_equivalence_ratios_and_shares():
-    claim = declared(mean("A").close_to(mean("B"), within=2.0))
+    claim = declare_claim(mean("A").close_to(mean("B"), within=2.0))
     assert claim.test == "mean regret within 2 times either way" and (claim.low, claim.high) == (0.5, 2.0)
-    claim = declared(mean("A") / mean("B") < 1.5)
+    claim = declare_claim(mean("A") / mean("B") < 1.5)
     assert claim.test == "mean regret of A over that of B below 1.5"
     assert decision(claim, {"p": {"A": 140.0, "B": 100.0}}) == "holds"
     assert decision(claim, {"p": {"A": 160.0, "B": 100.0}}) == "does not hold"
-    claim = declared(share("A", of="error_ratio") > 0.98, least=400)
+    claim = declare_claim(share("A", of="error_ratio") > 0.98, least=400)
     assert claim.test == "error ratio of A at most 1 in a share of trials above 0.98"
     assert (claim.low, claim.high, claim.least) == (0.98, math.inf, 400)
 
@@ -97,32 +97,32 @@ def test_equivalence_ratios_and_shares():
 def test_means_growth_and_ratios_over_panels():
     """A has 100, 200 and 400 where the abscissa is 1, 2 and 4; its mean does not grow in t."""
     levels = {"p1": {"A": 100.0}, "p2": {"A": 200.0}, "p4": {"A": 400.0}}
-    claim = declared(mean("A").between(190.0, 210.0), "p2")
+    claim = declare_claim(mean("A").between(190.0, 210.0), "p2")
     assert claim.test == "mean regret of A between 190 and 210" and decision(claim, levels) == "holds"
-    claim = declared(mean("A") < 210.0, "p4")
+    claim = declare_claim(mean("A") < 210.0, "p4")
     assert claim.test == "mean regret of A below 210" and decision(claim, levels) == "does not hold"
     for high, verdict in ((1.1, "holds"), (0.9, "does not hold")):
-        claim = declared(growth_over({"p1": 1.0, "p2": 2.0, "p4": 4.0}, "size", "A") < high, ())
+        claim = declare_claim(growth_over({"p1": 1.0, "p2": 2.0, "p4": 4.0}, "size", "A") < high, ())
         assert f"against size below {high:g}" in claim.test and decision(claim, levels) == verdict
     for low, verdict in ((3.9, "holds"), (4.1, "does not hold")):
-        claim = declared(panel_ratio("A", "p4", "p1") > low, ())
+        claim = declare_claim(panel_ratio("A", "p4", "p1") > low, ())
         assert f"at p4 above {low:g} times that at p1" in claim.test and decision(claim, levels) == verdict
-    claim = declared(panel_ratio("A", {"the large": ("p2", "p4")}, {"the small": ("p1",)}).between(3.9, 4.1), ())
+    claim = declare_claim(panel_ratio("A", {"the large": ("p2", "p4")}, {"the small": ("p1",)}).between(3.9, 4.1), ())
     assert "largest mean regret of A at the large between 3.9 and 4.1 times that at the small" in claim.test
     assert decision(claim, levels) == "holds"
-    assert declared(growth("A") < 0.5, "p1").test == "log-log slope of mean regret of A below 0.5"
+    assert declare_claim(growth("A") < 0.5, "p1").test == "log-log slope of mean regret of A below 0.5"
 
 
 def test_differences_of_learners_and_of_metrics():
     """A has 0.3 more than B; its metric `now` is 0.1 below its metric `then`."""
     for high, verdict in ((0.35, "holds"), (0.28, "does not hold")):
-        claim = declared((mean("A") - mean("B")).between(0.25, high))
+        claim = declare_claim((mean("A") - mean("B")).between(0.25, high))
         assert claim.test == f"mean regret of A less that of B between 0.25 and {high:g}"
         assert decision(claim, {"p": {"A": 1.3, "B": 1.0}}) == verdict
     values = {"now": np.full((1, 64, 1), 0.9), "then": np.full((1, 64, 1), 1.0)}
     measured = Measured({"p": Result({"A": factories.trials(values)})}, {})
     for factor, words, verdict in ((1.0, "", "holds"), (0.5, "1/2 of ", "does not hold")):
-        claim = declared(mean("A", of="now") - factor * mean("A", of="then") < 0.0)
+        claim = declare_claim(mean("A", of="now") - factor * mean("A", of="then") < 0.0)
         assert claim.test == f"mean now of A less {words}its then below 0"
         assert judge(claim, measured).decision == verdict
 
@@ -135,13 +135,13 @@ def test_wins_and_points_of_a_sweep():
     }
     measured = Measured({"p": Result(trials)}, {})
     for least, verdict in ((0.5, "holds"), (0.9, "does not hold")):
-        claim = declared(wins("A", "B") > least)
+        claim = declare_claim(wins("A", "B") > least)
         assert claim.test == f"regret of A ends below that of B in a share of trials above {least:g}"
         assert judge(claim, measured).decision == verdict
     values = np.stack([np.full((64, 1), 100.0), np.full((64, 1), 200.0)])
     swept = Measured({"p": Result({"A": factories.trials({"regret": values}, [{"rate": 0.1}, {"rate": 0.4}])})}, {})
     for factor, words, verdict in ((3.0, "less 3 times that", "holds"), (1.0, "less that", "does not hold")):
-        claim = declared(at_point({"rate": 0.4}, {"rate": 0.1}, factor) < 0.0)
+        claim = declare_claim(at_point({"rate": 0.4}, {"rate": 0.1}, factor) < 0.0)
         assert claim.test == f"mean regret at rate = 0.4 {words} at 0.1 below 0"
         assert judge(claim, swept).decision == verdict
 
@@ -152,7 +152,7 @@ def test_rates_of_the_second_half():
     values = {"regret": np.broadcast_to(curve, (1, 64, 100))}
     measured = Measured({"p": Result({"A": factories.trials(values)})}, {})
     for low, verdict in ((1.9, "holds"), (2.1, "does not hold")):
-        claim = declared(rate("A") > low)
+        claim = declare_claim(rate("A") > low)
         assert claim.test == f"mean regret a round in the last half (A) above {low:g}"
         assert judge(claim, measured).decision == verdict
 
@@ -161,16 +161,16 @@ def test_times_of_trials_and_rounds():
     """A round of A takes 100 ns at p and 300 ns at q; one of B takes as many as it is late."""
     times = {"p": {"A": flat(100.0), "B": lambda t: 10.0 * t}, "q": {"A": flat(300.0)}}
     rows = {
-        declared(time("B") > time("A")): "holds",
-        declared(time("B") > 80.0 * time("A")): "does not hold",
-        declared(time("B").more_than(time("A"), at_most=20.0)): "does not hold",
-        declared(time("A") < time("B")): "holds",
-        declared(time("A") < 1.0): "holds",
-        declared(time_over_panels("A", "q", "p").between(2.0, 4.0), ()): "holds",
-        declared(time_over_panels("A", "q", "p") < 2.0, ()): "does not hold",
-        declared(time_slope("A") < FLAT): "holds",
-        declared(time_slope("A") > GROWS): "does not hold",
-        declared(time_slope("B") > GROWS): "holds",
+        declare_claim(time("B") > time("A")): "holds",
+        declare_claim(time("B") > 80.0 * time("A")): "does not hold",
+        declare_claim(time("B").more_than(time("A"), at_most=20.0)): "does not hold",
+        declare_claim(time("A") < time("B")): "holds",
+        declare_claim(time("A") < 1.0): "holds",
+        declare_claim(time_over_panels("A", "q", "p").between(2.0, 4.0), ()): "holds",
+        declare_claim(time_over_panels("A", "q", "p") < 2.0, ()): "does not hold",
+        declare_claim(time_slope("A") < FLAT): "holds",
+        declare_claim(time_slope("A") > GROWS): "does not hold",
+        declare_claim(time_slope("B") > GROWS): "holds",
     }
     for claim, verdict in rows.items():
         assert (claim.kind, claim.unit, claim.least) == ("time", "repeats", 3)
@@ -187,13 +187,16 @@ def test_kinds_and_quantities_of_ones_own():
     (claim,) = theorems("x", mean("A") < 1.0, on="p", says="it is bounded", place="Theorem 1", least=100)
     assert (claim.kind, claim.least, claim.text) == ("theorem", 100, "it is bounded: mean regret of A below 1 (p)")
     own = measure("the end of A", final_mean("p", "A"), ("A",), template="{of} is {region}")
-    claim = declared(own < 1.0, (), says="it ends low")
+    claim = declare_claim(own < 1.0, (), says="it ends low")
     assert (claim.id, claim.text, claim.labels) == ("it", "it ends low: the end of A is below 1", ("A",))
     assert decision(claim, {"p": {"A": 0.5}}) == "holds"
     rows = claims(
         "x", measure("m", lambda p: final_mean(p, "A"), in_panel=True) < 1.0, on=("p", "q"), says="", place=""
     )
-    assert [judge(row, told({"p": {"A": 0.5}, "q": {"A": 2.0}})).decision for row in rows] == ["holds", "does not hold"]
+    assert [judge(row, observe({"p": {"A": 0.5}, "q": {"A": 2.0}})).decision for row in rows] == [
+        "holds",
+        "does not hold",
+    ]
 
 
 def test_an_experiment_has_the_fields_of_its_study_and_its_own_in_their_place():
@@ -215,10 +218,10 @@ def test_a_factor_on_the_left_divides():
         (mean("A") > 0.5, "mean regret of A above 0.5"),
         (2.0 * time("A") > time("B"), "a trial of A takes more than 0.5 times as long as one of B"),
     ):
-        assert declared(tests).test == words
-    claim = declared(2.0 * mean("A") < mean("B"))
+        assert declare_claim(tests).test == words
+    claim = declare_claim(2.0 * mean("A") < mean("B"))
     assert [decision(claim, {"p": {"A": a, "B": 100.0}}) for a in (40.0, 60.0)] == ["holds", "does not hold"]
-    claim = declared(mean("A", of="loss") < mean("B"))  # the metric of the first is that of both
+    claim = declare_claim(mean("A", of="loss") < mean("B"))  # the metric of the first is that of both
     assert claim.test == "mean loss of A below that of B"
 
 

@@ -201,7 +201,7 @@ def check_mean(estimate, values, failed=0):
     assert estimate[:3] == expected[:3] and (estimate.n, estimate.failed) == (len(values), failed)
 
 
-def nothing_known(estimate, n):
+def is_unknown(estimate, n):
     return np.isnan(estimate.mean) and np.isneginf(estimate.low) and np.isposinf(estimate.high) and estimate.n == n
 
 
@@ -275,9 +275,9 @@ def test_a_relative_change_by_hand(rng):
     rows = np.column_stack([noisy.results[name]["a"].final("regret")[0] for name in ("a", "b")])
     estimate = statistic.relative_change("a", "b", "a")(noisy)
     check_around(estimate, lambda r: (r[:, 0].mean() - r[:, 1].mean()) / abs(r[:, 1].mean()), rows)
-    assert nothing_known(statistic.relative_change("a", "around", "a")(measured), 80)
+    assert is_unknown(statistic.relative_change("a", "around", "a")(measured), 80)
     few = measured_over(**{name: values[:39] for name, values in of.items()})
-    assert nothing_known(statistic.relative_change("a", "b", "a")(few), 39)
+    assert is_unknown(statistic.relative_change("a", "b", "a")(few), 39)
 
 
 def test_a_ratio_of_ratios_by_hand(rng):
@@ -293,9 +293,9 @@ def test_a_ratio_of_ratios_by_hand(rng):
     estimate = about(Measured({**results, "light": result_of(lost, [5])}, {}))
     assert (estimate.n, estimate.failed) == (79, 1) and estimate.mean == pytest.approx(2.0)
     few = {at: result_of({k: v * ones[:, :39] for k, v in of.items()}, [5]) for at, of in means.items()}
-    assert nothing_known(about(Measured(few, {})), 39)
+    assert is_unknown(about(Measured(few, {})), 39)
     negative = result_of({"a": -ones, "b": ones}, [5])
-    assert nothing_known(about(Measured({**results, "light": negative}, {})), 80)
+    assert is_unknown(about(Measured({**results, "light": negative}, {})), 80)
 
 
 def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_mean(rng):
@@ -322,8 +322,8 @@ def test_late_rate_by_hand():
 
 def test_too_few_seeds_tell_nothing(rng):
     few = measured_over(near=rng.uniform(1, 2, 39), far=rng.uniform(1, 2, 39))
-    assert nothing_known(statistic.growth_across({"near": 1.0, "far": 2.0}, "a")(few), 39)
-    assert nothing_known(statistic.worst_ratio(["near"], ["far"], "a")(few), 39)
+    assert is_unknown(statistic.growth_across({"near": 1.0, "far": 2.0}, "a")(few), 39)
+    assert is_unknown(statistic.worst_ratio(["near"], ["far"], "a")(few), 39)
     one = measured_of(result_of({"a": np.array([[[1.0, 3.0]]])}, [1, 2]))
     for about, value in ((statistic.final_mean("panel", "a"), 3.0), (statistic.late_rate("panel", "a"), 2.0)):
         estimate = about(one)

@@ -25,17 +25,17 @@ def test_times_are_multiples_of_the_learner_asked_for():
 def test_a_sentence_is_a_line_and_its_rows_follow():
     """What nothing can be said of on this run is counted, by reason, and not listed."""
 
-    def judged(id, says, n=64, decision="holds", **fields):
+    def judge(id, says, n=64, decision="holds", **fields):
         claim = Claim(id, says, lambda measured: None, "Figure 1", high=0.0, test="mean below 0", where=id[-1])
         return Verdict(claim, decision, -1.0, -2.0, -0.5, n, p=0.01, **fields)
 
     text = tables.claims(
         [
-            judged("one/a", "a wins"),
-            judged("two/a", "b wins", decision="does not hold", marks=("b rebuilt",)),
-            judged("one/b", "a wins"),
-            judged("one/c", "a wins", n=4, decision="open"),
-            judged("one/d", "a wins", decision="open", missing=True),
+            judge("one/a", "a wins"),
+            judge("two/a", "b wins", decision="does not hold", marks=("b rebuilt",)),
+            judge("one/b", "a wins"),
+            judge("one/c", "a wins", n=4, decision="open"),
+            judge("one/d", "a wins", decision="open", missing=True),
         ]
     )
     assert text.splitlines() == [
@@ -54,4 +54,4 @@ def test_a_sentence_is_a_line_and_its_rows_follow():
         "1 row cannot be judged on this run: needs 50 seeds, has 4",
         "1 row cannot be judged on this run: not measured in this run",
     ]
-    assert tables.claims([judged("one/a", "a wins", n=4, decision="open")]).startswith("claims: none can be judged")
+    assert tables.claims([judge("one/a", "a wins", n=4, decision="open")]).startswith("claims: none can be judged")

@@ -261,7 +261,7 @@ def toy(tmp_path, monkeypatch):
     return path
 
 
-def written(path):
+def read_module(path):
     """The two dictionaries of a module."""
     found: dict = {}
     exec(path.read_text(), found)
@@ -270,7 +270,7 @@ def written(path):
 
 def test_the_command_writes_what_it_tuned(toy, capsys):
     assert cli.main(["tune", "toys", "--include", "a", "--quiet", "--write"]) == 0
-    multipliers, evidence = written(toy)
+    multipliers, evidence = read_module(toy)
     assert multipliers == {"a/first": {"rate": 0.5}, "b": {"rate": 0.2}}
     assert evidence["b"] == "by hand" and "(edge): 3 points, 32 seeds, 40 rounds" in evidence["a/first"]
     assert "presets `practical`" in toy.read_text() and "jaxbandits tune toys" in toy.read_text()
@@ -279,7 +279,7 @@ def test_the_command_writes_what_it_tuned(toy, capsys):
     assert str(toy) in said.out
     assert not [path for path in (toy.parents[1] / "results").rglob("*") if path.is_file() and path.name != ".lock"]
     assert cli.main(["tune", "toys", "--data", "some-file", "--quiet", "--write"]) == 0
-    assert set(written(toy)[0]) == {"a/first", "b", "c"}
+    assert set(read_module(toy)[0]) == {"a/first", "b", "c"}
 
 
 @pytest.mark.parametrize("arguments", [(), ("--dry-run",), ("--seeds", "8"), ("--horizon", "20")])
@@ -306,14 +306,14 @@ def test_a_killed_tuning_resumes(toy, monkeypatch, capsys):
     calls = []
     tuned = MultiplierTable.tune
 
-    def killed(self, name, *arguments, **settings):
+    def kill_after_second(self, name, *arguments, **settings):
         calls.append(name)
         choice = tuned(self, name, *arguments, **settings)
         if calls == ["a/first"]:
             raise KeyboardInterrupt
         return choice
 
-    monkeypatch.setattr(MultiplierTable, "tune", killed)
+    monkeypatch.setattr(MultiplierTable, "tune", kill_after_second)
     assert cli.main(["tune", "toys", "--quiet", "--write", "--out", "here"]) == 130
     saved = {path: path.stat().st_mtime_ns for path in toy.parents[1].glob("here/a-first/**/batch-*.npz")}
     assert saved and not toy.exists()
@@ -321,7 +321,7 @@ def test_a_killed_tuning_resumes(toy, monkeypatch, capsys):
     seen = []
     monkeypatch.setattr(MultiplierTable, "tune", lambda self, *a, **s: seen.append(dict(saved)) or tuned(self, *a, **s))
     assert cli.main(["tune", "toys", "--quiet", "--write", "--out", "here"]) == 0
-    assert len(seen) == 2 and written(toy)[0]["b"] == {"rate": 0.5}
+    assert len(seen) == 2 and read_module(toy)[0]["b"] == {"rate": 0.5}
     assert (toy.parents[1] / "here" / "mine.txt").exists() and not (toy.parents[1] / "here" / "a-first").exists()
 
 

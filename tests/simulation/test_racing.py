@@ -9,12 +9,12 @@ from jaxbandits import Grid, race, sweep
 from jaxbandits.base.errors import InputError
 from jaxbandits.simulation import racing
 from jaxbandits.simulation.racing import at_edge, best, log_wealth, race_values
-from tests.toy_problems import Lost, Noisy, Shrink
+from tests.toy_problems import NanLearner, Noisy, Shrink
 
 SEEDS = 64
 
 
-def raced(values: np.ndarray, error: float = 0.05, tolerance: float = 0.0):
+def run_race(values: np.ndarray, error: float = 0.05, tolerance: float = 0.0):
     """A race over `[K, S]` values; the rivals of what dropped out, and the share that was played."""
     calls = []
 
@@ -41,7 +41,7 @@ LAWS = {  # of points with one mean: the worst case, any of them is the best
 def test_the_best_point_rarely_drops_out(law, rng):
     """Of 10 points of equal means one is dropped in at most 5 % of races, and with 20 % allowed in at most 20 %."""
     for error in (0.05, 0.2):
-        dropped = np.mean([3 in raced(LAWS[law](rng, 10), error)[0] for _ in range(300)])
+        dropped = np.mean([3 in run_race(LAWS[law](rng, 10), error)[0] for _ in range(300)])
         assert dropped <= error, (law, error, dropped)
 
 
@@ -49,7 +49,7 @@ def test_points_within_the_tolerance_rarely_drop_out(rng):
     """The worst case: a point that is worse than the leader by just the tolerance."""
     means = np.asarray([1.0, 1.1, 1.1, 1.1])
     for law in ("normal", "exponential"):
-        dropped = [1 in raced(LAWS[law](rng, 4) * means[:, None], tolerance=0.1)[0] for _ in range(300)]
+        dropped = [1 in run_race(LAWS[law](rng, 4) * means[:, None], tolerance=0.1)[0] for _ in range(300)]
         assert np.mean(dropped) <= 0.05
 
 
@@ -61,7 +61,7 @@ def test_the_same_winner_as_the_whole_grid_in_fewer_rounds(law, rng):
     shares, same = [], []
     for _ in range(50):
         values = means * LAWS[law](rng, 30)
-        rivals, share, _ = raced(values)
+        rivals, share, _ = run_race(values)
         left = [i for i in range(30) if i not in rivals]
         shares.append(share)
         same.append(left[int(values[left].mean(axis=1).argmin())] == values.mean(axis=1).argmin())
@@ -74,9 +74,9 @@ def test_betting_finds_what_fails_on_some_seeds_where_student_does_not(rng, monk
     for _ in range(30):
         failing = np.where(rng.random(SEEDS) < 0.3, 300.0, rng.random((20, SEEDS)))
         several.append(np.vstack([rng.gamma(2.0, 5.0, size=SEEDS), failing]))
-    shares = [raced(values)[1] for values in several]
+    shares = [run_race(values)[1] for values in several]
     monkeypatch.setattr(racing, "log_wealth", lambda difference, loss: np.zeros(len(difference)))
-    assert np.mean(shares) < np.mean([raced(values)[1] for values in several]) - 0.1
+    assert np.mean(shares) < np.mean([run_race(values)[1] for values in several]) - 0.1
 
 
 def test_a_fair_bet_rarely_wins(rng):
@@ -90,15 +90,15 @@ def test_a_fair_bet_rarely_wins(rng):
 
 def test_nothing_is_decided_before_sixteen_seeds():
     values = np.linspace(0.0, 1e6, 5)[:, None] + np.zeros(15)
-    rivals, share, calls = raced(values)
+    rivals, share, calls = run_race(values)
     assert not rivals and share == 1.0 and len(calls) == 1
-    rivals, share, calls = raced(np.linspace(0.0, 1e6, 5)[:, None] + np.zeros(40))
+    rivals, share, calls = run_race(np.linspace(0.0, 1e6, 5)[:, None] + np.zeros(40))
     assert calls == [([0, 1, 2, 3, 4], 0, 16)] and rivals == dict.fromkeys((1, 2, 3, 4), 0)
 
 
 def test_the_first_look_shows_failures_on_three_seeds_of_ten():
     """Of every rival, up to the error that it has: 0.7^n <= 0.05 / 65 from 21 seeds on."""
-    _, _, calls = raced(np.linspace(0.0, 1.0, 66)[:, None] + np.zeros(40))
+    _, _, calls = run_race(np.linspace(0.0, 1.0, 66)[:, None] + np.zeros(40))
     assert calls[0][1:] == (0, math.ceil(math.log(65 / 0.05) / -math.log(0.7))) == (0, 21)
 
 
@@ -106,7 +106,7 @@ def test_every_rival_has_a_part_of_the_error():
     """A difference with t = 2.8 drops the only rival; of eleven rivals each would need t = 3.3."""
     worse = 1.0 + 1.38 * np.tile([-1.0, 1.0], 8)
     for rivals, drops in ((1, True), (11, False)):
-        assert bool(raced(np.vstack([np.zeros(16), *[worse] * rivals]))[0]) == drops
+        assert bool(run_race(np.vstack([np.zeros(16), *[worse] * rivals]))[0]) == drops
 
 
 def test_what_the_leader_may_still_show_keeps_points_in_the_race():
@@ -114,21 +114,21 @@ def test_what_the_leader_may_still_show_keeps_points_in_the_race():
     noise = 0.01 * np.tile([-1.0, 1.0], 8)
     for largest, drops in ((2.0, True), (20.0, False)):
         leader = np.where(np.arange(16) == 5, largest, 0.0)
-        assert bool(raced(np.vstack([leader, leader + 1.0 + noise]))[0]) == drops
+        assert bool(run_race(np.vstack([leader, leader + 1.0 + noise]))[0]) == drops
 
 
 def test_one_more_seed_of_the_largest_difference_must_not_change_the_leader():
     """Of two points, one is worse by 1 on every seed; a third that has shown 100 keeps it in the race until then."""
     flat = np.tile([[0.0], [1.0]], (1, SEEDS))
-    assert len(raced(flat)[2]) == 1
+    assert len(run_race(flat)[2]) == 1
     failing = np.vstack([flat, np.where(np.arange(SEEDS) == 5, 100.0, 1e-3)])
-    rivals, _, calls = raced(failing)
+    rivals, _, calls = run_race(failing)
     assert 1 not in rivals and calls[-1][1] + calls[-1][2] == SEEDS
 
 
 def test_groups_fill_the_width_of_a_program_once_few_points_are_left(rng):
     values = np.vstack([rng.normal(size=(2, 128)), 50.0 + rng.normal(size=(8, 128))])
-    _, _, calls = raced(values)
+    _, _, calls = run_race(values)
     assert [len(points) for points, _, _ in calls] == [10] + [2] * (len(calls) - 1)
     assert [count for _, _, count in calls] == [16] * 8
 
@@ -207,7 +207,7 @@ def test_the_mean_of_several_problems_decides(settings):
 
 
 def test_failed_points_lose_and_the_first_wins_if_all_fail(settings):
-    failing = race(Grid(Lost(), {"play": [0.5, 1.0]}), ENVIRONMENT, 5, 16, **settings)
+    failing = race(Grid(NanLearner(), {"play": [0.5, 1.0]}), ENVIRONMENT, 5, 16, **settings)
     assert failing.winner == {"play": 0.5} and [entry.mean for entry in failing.candidates] == [math.inf] * 2
     assert [entry.outcome for entry in failing.candidates] == ["winner", "failed"]
 

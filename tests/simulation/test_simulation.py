@@ -10,7 +10,7 @@ from jaxbandits.engine.plan import resolve_record_points
 from jaxbandits.programs import compilation
 from jaxbandits.results.merge import merge
 from jaxbandits.simulation import Meter, compare, simulate
-from tests.toy_problems import Lost, NeedsGradient, Noisy, Shrink
+from tests.toy_problems import NanLearner, NeedsGradient, Noisy, Shrink
 
 QUIET = {"progress": False, "width": 32}
 
@@ -90,7 +90,7 @@ def test_failed_trials_are_counted_by_trial_and_left_out_with_a_warning():
 
 
 def test_a_nan_in_the_state_counts_even_if_every_metric_is_finite():
-    result = simulate(Lost(), Noisy(), 6, 60, record_points=3, **QUIET)
+    result = simulate(NanLearner(), Noisy(), 6, 60, record_points=3, **QUIET)
     assert np.isfinite(result.final("loss")).all()
     assert result.failed("loss").all()
     assert not simulate(Shrink(), Noisy(), 6, 60, record_points=3, **QUIET).failed("loss").any()

@@ -41,17 +41,17 @@ def _play(directory, horizon, save_every, instant):
         line = f"{what} {store.directory.parent.name} {batch.index} {progress.rounds} {progress.carry is None}\n"
         os.write(said, line.encode())
 
-    def saved(self, batch, progress):
+    def save_and_note(self, batch, progress):
         save(self, batch, progress)
         say("saved", self, batch, progress)
 
-    def loaded(self, batch, shape):
+    def load_and_note(self, batch, shape):
         progress = load(self, batch, shape)
         if progress is not None:
             say("loaded", self, batch, progress)
         return progress
 
-    Store.save, Store.load = saved, loaded
+    Store.save, Store.load = save_and_note, load_and_note
     if instant:
         _kill_at(instant, files)
     run_sweep(sweep(horizon), directory, workers=1, save_every=save_every, progress=False)
@@ -60,7 +60,7 @@ def _play(directory, horizon, save_every, instant):
 def _kill_at(instant, files):
     left = instant
 
-    def now():
+    def count_instant():
         nonlocal left
         left -= 1
         if left == 0:
@@ -71,12 +71,12 @@ def _kill_at(instant, files):
 
         def __init__(self, path, mode, opener):
             self._file = open(path, mode, buffering=0, opener=opener)  # noqa: SIM115 (a context manager itself)
-            now()
+            count_instant()
 
         def write(self, data):
             for part in (data[: len(data) // 2], data[len(data) // 2 :]):
                 self._file.write(part)
-                now()
+                count_instant()
 
         def flush(self):
             pass
@@ -92,8 +92,8 @@ def _kill_at(instant, files):
 
     replace, sync = os.replace, os.fsync
     files.open = Slow
-    os.fsync = lambda file: (sync(file), now())
-    os.replace = lambda source, target: (replace(source, target), now())
+    os.fsync = lambda file: (sync(file), count_instant())
+    os.replace = lambda source, target: (replace(source, target), count_instant())
 
 
 def main():

@@ -85,14 +85,14 @@ def test_mistakes_are_one_line(table, message):
 
 
 def test_mistakes_between_fields():
-    def made(**table):
+    def make_points(**table):
         return points(split({"type": "a", **table}, "f.toml: algorithms.a")[1], [])
 
     with pytest.raises(
         InputError, match=r"zip 'd' need equally many values, got 2 in algorithms.a.x, 1 in algorithms.a.y"
     ):
-        made(x={"values": [1, 2], "zip": "d"}, y={"values": [1], "zip": "d"})
+        make_points(x={"values": [1, 2], "zip": "d"}, y={"values": [1], "zip": "d"})
     with pytest.raises(InputError, match=r"algorithms.a.x: values repeat"):
-        made(x={"values": [1, 2, 1]})
+        make_points(x={"values": [1, 2, 1]})
     with pytest.raises(InputError, match="at most 1,000,000"):
-        made(x={"range": [0, 1], "n": 2000}, y={"range": [0, 1], "n": 2000})
+        make_points(x={"range": [0, 1], "n": 2000}, y={"range": [0, 1], "n": 2000})

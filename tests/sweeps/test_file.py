@@ -12,12 +12,12 @@ from tests.sweeps.toy_sweeps import FILE
 
 @pytest.fixture
 def write(tmp_path):
-    def written(text):
+    def write_file(text):
         path = tmp_path / "mine.toml"
         path.write_text(text)
         return path
 
-    return written
+    return write_file
 
 
 def test_a_file_is_a_sweep(write):

@@ -26,7 +26,7 @@ from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.merge import merge_sweeps
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.sweeps.sweep import plan_sweep
-from tests.sweeps.toy_sweeps import FILE, SWEEP, changed, whole
+from tests.sweeps.toy_sweeps import FILE, SWEEP, change_sweep, whole
 from tests.toy_problems import Noisy, Shrink, Slow
 
 ROOT = Path(__file__).parents[2]
@@ -42,28 +42,28 @@ def contents(directory):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished_sweep(tmp_path_factory):
     directory = tmp_path_factory.mktemp("finished") / "sweep"
     run(directory)
     return directory
 
 
 @pytest.fixture
-def copied(finished, tmp_path):
-    return shutil.copytree(finished, tmp_path / "copied")
+def copy_of_sweep(finished_sweep, tmp_path):
+    return shutil.copytree(finished_sweep, tmp_path / "copied")
 
 
 @pytest.fixture
-def computed(monkeypatch):
+def labels_of_parts(monkeypatch):
     """Labels of the parts that are computed from here on."""
     labels = []
     original = driver.run
 
-    def counted(plan, **settings):
+    def run_and_count(plan, **settings):
         labels.append(plan.jobs[0].label)
         return original(plan, **settings)
 
-    monkeypatch.setattr(driver, "run", counted)
+    monkeypatch.setattr(driver, "run", run_and_count)
     return labels
 
 
@@ -77,74 +77,74 @@ def equal(result, other):
         assert result[label].spec == other[label].spec
 
 
-def test_a_sweep_is_bit_for_bit_the_run_without_files(finished):
-    found = load_sweep(finished)
+def test_a_sweep_is_bit_for_bit_the_run_without_files(finished_sweep):
+    found = load_sweep(finished_sweep)
     assert found.labels == ("swept", "fixed") and not found.missing and not found.failures
-    assert len(contents(finished)) == N_PARTS and not list((finished / "working").iterdir())
+    assert len(contents(finished_sweep)) == N_PARTS and not list((finished_sweep / "working").iterdir())
     equal(found.load(), whole())
     assert found.load("fixed")["fixed"].timing["rounds"] == 40 * 20
 
 
-def test_what_is_done_is_not_computed_again(copied, computed):
-    before = contents(copied)
-    run(copied)
-    assert computed == [] and contents(copied) == before
+def test_what_is_done_is_not_computed_again(copy_of_sweep, labels_of_parts):
+    before = contents(copy_of_sweep)
+    run(copy_of_sweep)
+    assert labels_of_parts == [] and contents(copy_of_sweep) == before
 
 
-def test_a_part_of_another_sweep_is_not_read(copied, tmp_path):
+def test_a_part_of_another_sweep_is_not_read(copy_of_sweep, tmp_path):
     """Not even where the record was brought along, and names the part."""
     other = tmp_path / "other"
     run(other, dataclasses.replace(SWEEP, seed=SWEEP.seed + 1))
-    mine, its = sorted((copied / "parts").glob("*.npz"))[0], sorted((other / "parts").glob("*.npz"))[0]
+    mine, its = sorted((copy_of_sweep / "parts").glob("*.npz"))[0], sorted((other / "parts").glob("*.npz"))[0]
     record, its_record = (files.read_json(path.with_suffix(".json")) for path in (mine, its))
     shutil.copy(its, mine)
     changes = [({"bytes": its_record["bytes"]}, "is not the file that was recorded"), (its_record, "of another sweep")]
     for change, message in changes:
         files.write_json(mine.with_suffix(".json"), record | change | {"part": mine.stem})
         with pytest.raises(InputError, match=message):
-            list(load_sweep(copied).parts())
+            list(load_sweep(copy_of_sweep).parts())
 
 
-def test_a_lost_or_damaged_part_is_computed_again(copied, computed, capsys):
-    before = contents(copied)
-    victims = sorted((copied / "parts").glob("*.npz"))[1:4]
+def test_a_lost_or_damaged_part_is_computed_again(copy_of_sweep, labels_of_parts, capsys):
+    before = contents(copy_of_sweep)
+    victims = sorted((copy_of_sweep / "parts").glob("*.npz"))[1:4]
     content = bytearray(victims[0].read_bytes())
     content[len(content) // 2] ^= 1
     victims[0].write_bytes(content)
     victims[1].unlink()
     victims[2].with_suffix(".json").write_text("{")
-    for half in (victims[1], victims[2].with_suffix(".json"), copied / "manifest.json"):
+    for half in (victims[1], victims[2].with_suffix(".json"), copy_of_sweep / "manifest.json"):
         half.with_name(f"{half.name}.12.tmp").write_text("{")  # of a process that was killed as it wrote
-    assert len(load_sweep(copied).missing) == 2  # the damage of one is seen when it is read
+    assert len(load_sweep(copy_of_sweep).missing) == 2  # the damage of one is seen when it is read
     with pytest.raises(InputError, match=victims[0].name):
-        list(load_sweep(copied).parts())
-    run(copied)
-    assert len(computed) == 3 and contents(copied) == before and not list(copied.rglob("*.tmp"))
+        list(load_sweep(copy_of_sweep).parts())
+    run(copy_of_sweep)
+    assert len(labels_of_parts) == 3 and contents(copy_of_sweep) == before and not list(copy_of_sweep.rglob("*.tmp"))
     assert f"{victims[0].name} is damaged; it is computed again" in capsys.readouterr().err
 
 
-def test_a_part_under_the_name_of_another_is_not_read(copied):
-    first, second = (copied / "parts" / f"{part.name}.npz" for part in plan_sweep(SWEEP).parts[:2])
+def test_a_part_under_the_name_of_another_is_not_read(copy_of_sweep):
+    first, second = (copy_of_sweep / "parts" / f"{part.name}.npz" for part in plan_sweep(SWEEP).parts[:2])
     shutil.copy(second, first)
     record = first.with_suffix(".json")
     files.write_json(record, files.read_json(record) | {"bytes": first.stat().st_size})
     with pytest.raises(InputError, match=f"{first.name} is not the file that was recorded"):
-        list(load_sweep(copied).parts())
+        list(load_sweep(copy_of_sweep).parts())
     shutil.copy(second.with_suffix(".json"), record)
-    assert load_sweep(copied).missing == (first.stem,)
+    assert load_sweep(copy_of_sweep).missing == (first.stem,)
 
 
-def test_shards_are_bit_for_bit_the_whole(finished, tmp_path, computed):
+def test_shards_are_bit_for_bit_the_whole(finished_sweep, tmp_path, labels_of_parts):
     for i in (2, 3, 1):
         found = run(tmp_path, shard=(i, 3))
-    assert contents(tmp_path) == contents(finished) and len(computed) == N_PARTS and not found.missing
+    assert contents(tmp_path) == contents(finished_sweep) and len(labels_of_parts) == N_PARTS and not found.missing
     for shard in ((0, 3), (4, 3), (1, 0), 2, ("1", 2)):
         with pytest.raises(InputError, match="shard"):
             run(tmp_path, shard=shard)
 
 
 def test_seeds_may_be_cut_too(tmp_path):
-    sweep = changed(part_trials=17)
+    sweep = change_sweep(part_trials=17)
     found = run(tmp_path, sweep)
     assert len(contents(tmp_path)) == 7 * 3
     equal(found.load(), whole())
@@ -169,18 +169,18 @@ def test_seeds_may_be_cut_too(tmp_path):
         ({"algorithms": {**SWEEP.algorithms, "more": Shrink()}}, "jobs.more"),
     ],
 )
-def test_another_sweep_is_refused_and_the_field_is_named(finished, settings, named, computed):
-    before = contents(finished)
+def test_another_sweep_is_refused_and_the_field_is_named(finished_sweep, settings, named, labels_of_parts):
+    before = contents(finished_sweep)
     with pytest.raises(InputError, match=f"holds another sweep: .*{named}") as error:
-        run(finished, changed(**settings))
-    assert "\n" not in str(error.value) and computed == [] and contents(finished) == before
+        run(finished_sweep, change_sweep(**settings))
+    assert "\n" not in str(error.value) and labels_of_parts == [] and contents(finished_sweep) == before
 
 
 def test_names_of_parts_tell_configurations_apart():
     names = {part.name for part in plan_sweep(SWEEP).parts}
     for settings in ({"seed": 1}, {"horizon": 21}, {"metrics": ["loss"]}, {"first_seed": 40}, {"width": 64},
                      {"environment": Noisy(scale=1.0, fail_at=7.0)}):  # fmt: skip
-        assert not names & {part.name for part in plan_sweep(changed(**settings)).parts}, settings
+        assert not names & {part.name for part in plan_sweep(change_sweep(**settings)).parts}, settings
     assert names == {part.name for part in plan_sweep(SWEEP).parts}
 
 
@@ -210,38 +210,38 @@ def test_failed_parts_are_recorded_and_the_others_go_on(tmp_path, monkeypatch, c
     equal(found.load(), whole())
 
 
-def test_a_part_that_another_process_computes_is_left_to_it(tmp_path, computed):
+def test_a_part_that_another_process_computes_is_left_to_it(tmp_path, labels_of_parts):
     planned = plan_sweep(SWEEP)
     directory, name = Directory(tmp_path), planned.parts[2].name
-    with filelock.FileLock(str(files_made(directory.working_path(name)) / ".lock")):
+    with filelock.FileLock(str(make_directory(directory.working_path(name)) / ".lock")):
         found = run(tmp_path)
-        assert found.missing == (name,) and len(computed) == N_PARTS - 1
+        assert found.missing == (name,) and len(labels_of_parts) == N_PARTS - 1
         seen = status_lib.read_status(tmp_path)
         assert seen["parts"]["running"] == 1 and seen["running"][0]["part"] == name
         assert seen["seconds_left"] > 0 and "running" in status_lib.format_status(seen)
     assert not run(tmp_path).missing
 
 
-def files_made(path):
+def make_directory(path):
     path.mkdir(parents=True)
     return path
 
 
-def test_status_counts(finished, copied):
-    seen = status_lib.read_status(copied)
+def test_status_counts(finished_sweep, copy_of_sweep):
+    seen = status_lib.read_status(copy_of_sweep)
     assert seen["parts"] == {"total": 7, "done": 7, "running": 0, "failed": 0, "missing": 0}
     assert seen["trials"] == {"total": 280, "done": 280} and seen["rounds"] == {"total": 5600, "done": 5600}
     assert seen["failed_trials"] == 0 and seen["rounds_per_s"] > 0 and seen["seconds_left"] == 0
     json.dumps(seen)
     with pytest.raises(InputError, match="holds no sweep"):
-        status_lib.read_status(copied / "parts")
-    (copied / "manifest.json").write_text("{}")
+        status_lib.read_status(copy_of_sweep / "parts")
+    (copy_of_sweep / "manifest.json").write_text("{}")
     with pytest.raises(InputError, match=r"manifest\.json is damaged"):
-        status_lib.read_status(copied)
+        status_lib.read_status(copy_of_sweep)
 
 
 def test_failed_trials_are_counted_and_left_out(tmp_path):
-    sweep = changed(algorithms={"fixed": Shrink()}, environment=Noisy(fail_at=10.0), part_trials=10)
+    sweep = change_sweep(algorithms={"fixed": Shrink()}, environment=Noisy(fail_at=10.0), part_trials=10)
     found = run(tmp_path, sweep)
     lost = (~whole(sweep)["fixed"].usable("loss")).sum()
     assert 0 < lost < 40 and status_lib.read_status(tmp_path)["failed_trials"] == lost
@@ -249,8 +249,8 @@ def test_failed_trials_are_counted_and_left_out(tmp_path):
     assert mean.failed.tolist() == [lost] and np.isfinite(mean.mean).all()
 
 
-def test_final_values_and_tables(finished):
-    found = load_sweep(finished)
+def test_final_values_and_tables(finished_sweep):
+    found = load_sweep(finished_sweep)
     final = found.final("loss")
     np.testing.assert_array_equal(final["swept"].final("loss"), whole()["swept"].final("loss"))
     assert final["swept"].get("loss").shape == (6, 40, 1) and final.metrics == ("loss",)
@@ -265,23 +265,23 @@ def test_final_values_and_tables(finished):
     assert "7 of 7 parts" in repr(found) and found.points("swept")[0] == {"rate": 0.1, "environment.scale": 0.5}
 
 
-def test_a_trial_lost_on_the_way_is_lost_at_the_end(finished, monkeypatch):
+def test_a_trial_lost_on_the_way_is_lost_at_the_end(finished_sweep, monkeypatch):
     """Only the last record is kept, but a value that was NaN before it is not forgotten."""
     read = SweepResult._read
 
-    def damaged(self, part):
+    def load_damaged_part(self, part):
         trials = read(self, part)
         loss = trials.values["loss"].copy()
         loss[:, 0, 0] = np.nan
         return dataclasses.replace(trials, values=trials.values | {"loss": loss})
 
-    monkeypatch.setattr(SweepResult, "_read", damaged)
-    usable = load_sweep(finished).final("loss", "swept")["swept"].usable("loss")
+    monkeypatch.setattr(SweepResult, "_read", load_damaged_part)
+    usable = load_sweep(finished_sweep).final("loss", "swept")["swept"].usable("loss")
     assert not usable[:, 0].any() and usable[:, 1:].all()
 
 
-def test_csv_is_that_of_the_whole(finished, tmp_path):
-    found = load_sweep(finished)
+def test_csv_is_that_of_the_whole(finished_sweep, tmp_path):
+    found = load_sweep(finished_sweep)
     ours, theirs = found.to_csv(tmp_path / "ours.csv"), found.load().to_csv(tmp_path / "theirs.csv")
     assert ours.read_bytes() == theirs.read_bytes()
     rows = found.to_csv(tmp_path / "final.csv", final=True).read_text().splitlines()
@@ -291,12 +291,12 @@ def test_csv_is_that_of_the_whole(finished, tmp_path):
 
 
 def test_only_the_metrics_asked_for_are_kept(tmp_path):
-    found = run(tmp_path / "one", changed(metrics=["newest", "loss"]))
+    found = run(tmp_path / "one", change_sweep(metrics=["newest", "loss"]))
     assert set(found.load().metrics) == {"newest", "loss"}
     with pytest.raises(InputError, match="metrics: unknown metric 'los'; did you mean 'loss'"):
-        run(tmp_path / "wrong", changed(metrics=["los"]))
+        run(tmp_path / "wrong", change_sweep(metrics=["los"]))
     assert not contents(tmp_path / "wrong")
-    assert run(tmp_path / "wrong", changed(metrics=["loss"])).final().metrics == ("loss",)  # nothing was there yet
+    assert run(tmp_path / "wrong", change_sweep(metrics=["loss"])).final().metrics == ("loss",)  # nothing was there yet
 
 
 def test_a_directory_that_cannot_be_written(tmp_path, monkeypatch):
@@ -370,7 +370,7 @@ def test_a_file_with_a_program_per_static_value(tmp_path, monkeypatch):
 def test_points_of_static_fields_come_out_in_their_order(tmp_path):
     """Two programs, whose points alternate."""
     grid = Grid(Slow(), {"environment.scale": [0.5, 1.0], "work": [2, 1]})
-    sweep = changed(algorithms={"g": grid}, part_trials=40)
+    sweep = change_sweep(algorithms={"g": grid}, part_trials=40)
     found = run(tmp_path, sweep)
     equal(found.load(), whole(sweep))
     np.testing.assert_allclose(found.mean("loss").mean, whole(sweep)["g"].get("loss").mean(axis=1), rtol=1e-13)
@@ -378,16 +378,16 @@ def test_points_of_static_fields_come_out_in_their_order(tmp_path):
 
 def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
     """Finished batches that were held back are written down, and are not computed again."""
-    sweep = changed(part_trials=240)
+    sweep = change_sweep(part_trials=240)
     collected, original = [], driver._Run._collect
 
-    def interrupted(self, batch, rows):
+    def collect_then_interrupt(self, batch, rows):
         original(self, batch, rows)
         collected.append(batch.index)
         if len(collected) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(driver._Run, "_collect", interrupted)
+    monkeypatch.setattr(driver._Run, "_collect", collect_then_interrupt)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, sweep, workers=1)
     monkeypatch.undo()
@@ -400,14 +400,14 @@ def test_an_interrupted_part_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_a_damaged_batch_is_computed_again(tmp_path, monkeypatch, capsys):
-    sweep, original = changed(algorithms={"fixed": Shrink()}, seeds=96, part_trials=96), driver._Run._collect
+    sweep, original = change_sweep(algorithms={"fixed": Shrink()}, seeds=96, part_trials=96), driver._Run._collect
 
-    def interrupted(self, batch, rows):
+    def collect_then_interrupt(self, batch, rows):
         original(self, batch, rows)
         if batch.index == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(driver._Run, "_collect", interrupted)
+    monkeypatch.setattr(driver._Run, "_collect", collect_then_interrupt)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, sweep, workers=1)
     monkeypatch.undo()
@@ -424,53 +424,53 @@ def test_a_damaged_batch_is_computed_again(tmp_path, monkeypatch, capsys):
 def test_finished_batches_are_written_every_so_often(tmp_path, monkeypatch, save_every, files_written):
     written, original = [], checkpoint.Store.save
     monkeypatch.setattr(checkpoint.Store, "save", lambda self, *args: (written.append(args), original(self, *args)))
-    run(tmp_path, changed(algorithms={"fixed": Shrink()}, seeds=250, part_trials=250), save_every=save_every)
+    run(tmp_path, change_sweep(algorithms={"fixed": Shrink()}, seeds=250, part_trials=250), save_every=save_every)
     assert len(written) == files_written
 
 
-def test_shards_on_machines_of_their_own_merge_to_the_whole(finished, tmp_path):
+def test_shards_on_machines_of_their_own_merge_to_the_whole(finished_sweep, tmp_path):
     places = [tmp_path / f"machine-{i}" for i in (1, 2, 3)]
     for i, place in enumerate(places, start=1):
         run(place, shard=(i, 3))
     found = merge_sweeps(places[:2], tmp_path / "all")
     assert len(found.missing) == 2
     found = merge_sweeps([str(place) for place in places], tmp_path / "all")  # again, when the third is done
-    assert contents(tmp_path / "all") == contents(finished) and not found.missing
+    assert contents(tmp_path / "all") == contents(finished_sweep) and not found.missing
     assert not list((tmp_path / "all" / "working").iterdir())
-    equal(found.load(), load_sweep(finished).load())
+    equal(found.load(), load_sweep(finished_sweep).load())
     assert found.load("fixed")["fixed"].timing["rounds"] == 40 * 20  # costs come along
 
 
-def test_merge_refuses_what_does_not_belong_together(finished, copied, tmp_path):
-    run(tmp_path / "other", changed(seeds=32), shard=(1, 7))
+def test_merge_refuses_what_does_not_belong_together(finished_sweep, copy_of_sweep, tmp_path):
+    run(tmp_path / "other", change_sweep(seeds=32), shard=(1, 7))
     with pytest.raises(InputError, match=r"hold different sweeps: .*seeds was 40, now 32"):
-        merge_sweeps([finished, tmp_path / "other"], tmp_path / "all")
+        merge_sweeps([finished_sweep, tmp_path / "other"], tmp_path / "all")
     with pytest.raises(InputError, match="hold different sweeps"):
-        merge_sweeps([finished], tmp_path / "other")
+        merge_sweeps([finished_sweep], tmp_path / "other")
     for wrong in ([], "here", None):
         with pytest.raises(InputError, match="merge needs a list"):
             merge_sweeps(wrong, tmp_path / "all")
-    victim = next((copied / "parts").glob("*.npz"))
+    victim = next((copy_of_sweep / "parts").glob("*.npz"))
     content = bytearray(victim.read_bytes())
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
     with pytest.raises(InputError, match=f"{victim.name} is damaged"):
-        merge_sweeps([copied], tmp_path / "all")
+        merge_sweeps([copy_of_sweep], tmp_path / "all")
     assert not (tmp_path / "all" / "parts" / victim.name).exists()
-    merge_sweeps([copied, finished], tmp_path / "both")  # another has it whole
-    assert contents(tmp_path / "both") == contents(finished)
+    merge_sweeps([copy_of_sweep, finished_sweep], tmp_path / "both")  # another has it whole
+    assert contents(tmp_path / "both") == contents(finished_sweep)
     record = files.read_json(victim.with_suffix(".json"))
     files.write_json(victim.with_suffix(".json"), {**record, "sha256": "0" * 64})
     with pytest.raises(InputError, match="differs: "):
-        merge_sweeps([finished, copied], tmp_path / "all")
+        merge_sweeps([finished_sweep, copy_of_sweep], tmp_path / "all")
 
 
-def test_what_failed_everywhere_stays_failed(copied, tmp_path):
-    victim = next((copied / "parts").glob("*.npz"))
+def test_what_failed_everywhere_stays_failed(copy_of_sweep, tmp_path):
+    victim = next((copy_of_sweep / "parts").glob("*.npz"))
     for path in (victim, victim.with_suffix(".json")):
         path.unlink()
-    Directory(copied).write_failure(victim.stem, "no memory")
-    found = merge_sweeps([copied], tmp_path / "all")
+    Directory(copy_of_sweep).write_failure(victim.stem, "no memory")
+    found = merge_sweeps([copy_of_sweep], tmp_path / "all")
     assert found.failures == {victim.stem: "no memory"} and found.missing == (victim.stem,)
 
 
@@ -484,7 +484,7 @@ for directory in sys.argv[1:]:
 
 
 @pytest.mark.slow
-def test_processes_share_the_work_of_a_directory(finished, tmp_path):
+def test_processes_share_the_work_of_a_directory(finished_sweep, tmp_path):
     """Three at once, on twelve sweeps in turn: all end well, with the bytes of one that was alone."""
     directories = [tmp_path / str(i) for i in range(12)]
     environment = {**os.environ, "JAX_ENABLE_X64": "1", "PYTHONPATH": str(ROOT)}
@@ -495,7 +495,7 @@ def test_processes_share_the_work_of_a_directory(finished, tmp_path):
     for directory in directories:
         found = load_sweep(directory)
         assert not found.missing and not found.failures
-        assert contents(directory) == contents(finished)
+        assert contents(directory) == contents(finished_sweep)
         assert not list((directory / "working").iterdir())
 
 
@@ -511,13 +511,13 @@ def test_a_line_on_a_part_estimates_the_rest():
 def test_status_estimates_the_rest_before_a_part_is_done(tmp_path, monkeypatch):
     """From the rounds in the checkpoint of the part that runs, and the age of its first file."""
 
-    def broken(*_, **__):
+    def break_run(*_, **__):
         raise RuntimeError("luck")
 
-    monkeypatch.setattr(driver, "run", broken)
+    monkeypatch.setattr(driver, "run", break_run)
     run(tmp_path)
     directory, part = Directory(tmp_path), plan_sweep(SWEEP).parts[0]
-    working = files_made(directory.working_path(part.name) / "checkpoint")
+    working = make_directory(directory.working_path(part.name) / "checkpoint")
     with filelock.FileLock(str(working.parent / ".lock")):
         assert status_lib.read_status(tmp_path)["seconds_left"] is None  # nothing is saved yet
         np.savez(working / "batch-0-00000.npz", rounds=np.asarray(10))

@@ -38,7 +38,7 @@ noise = { type = "noise/student_t", df = 2.5, spread = 1.0 }
 """
 
 
-def changed(**settings):
+def change_sweep(**settings):
     return dataclasses.replace(SWEEP, **settings)
 
 

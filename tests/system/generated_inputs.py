@@ -157,7 +157,7 @@ def flag(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def never(value: Any) -> bool:
+def is_never_legal(value: Any) -> bool:
     """Return False: every value of the table is wrong."""
     del value
     return False
@@ -270,7 +270,7 @@ def run_doors(directory: Path) -> Iterator[Door]:
     for name, legal in {**_ROUNDS, **_OPTIONS, "record_points": _records}.items():
         yield Door(f"simulate.{name}", _with(simulate, _RUN, name), legal, (name,))
     for name in ("algorithm", "environment"):
-        yield Door(f"simulate.{name}", _with(simulate, _RUN, name), never, (name,))
+        yield Door(f"simulate.{name}", _with(simulate, _RUN, name), is_never_legal, (name,))
     for k in ("count", "rounds"):
         made = {"count": lambda v: ("log", v), "rounds": lambda v: [v]}[k]
         legal = {"count": whole("[1, inf)"), "rounds": whole("[1, 3]")}[k]
@@ -279,7 +279,9 @@ def run_doors(directory: Path) -> Iterator[Door]:
     both = {"algorithms": {"a": _A, "b": _A}, "environment": _E, "horizon": 3, "seeds": 2, "progress": False}
     for name in ("algorithms", "environment", "until"):
         named = ("algorithm", "label", "compare") if name == "algorithms" else (name,)
-        yield Door(f"compare.{name}", _with(compare, both, name), only(None) if name == "until" else never, named)
+        yield Door(
+            f"compare.{name}", _with(compare, both, name), only(None) if name == "until" else is_never_legal, named
+        )
     for name, legal in {
         "metric": lambda value: value is None or (isinstance(value, str) and value != ""),
         "looks": whole("[1, 1000]"),
@@ -291,8 +293,8 @@ def run_doors(directory: Path) -> Iterator[Door]:
     racing = {"grid": grid, "environment": _E, "horizon": 3, "seeds": 2, "progress": False}
     for name, legal in {
         **_ROUNDS,
-        "grid": never,
-        "environment": never,
+        "grid": is_never_legal,
+        "environment": is_never_legal,
         "metric": only(None),
         "error": real("(0, 0.5]"),
         "tolerance": real("[0, 1)"),
@@ -316,8 +318,8 @@ def run_doors(directory: Path) -> Iterator[Door]:
         "part_trials": whole(_COUNT, None),
         "precision": only(None),
         "metrics": lambda value: value is None,
-        "algorithms": never,
-        "environment": never,
+        "algorithms": is_never_legal,
+        "environment": is_never_legal,
         **{k: _OPTIONS[k] for k in ("seed", "first_seed", "width", "meters")},
     }.items():
         named = ("algorithm", "label", "compare") if name == "algorithms" else (name,)
@@ -326,17 +328,19 @@ def run_doors(directory: Path) -> Iterator[Door]:
         )
     running = {"sweep": Sweep(**sweeping), "out": directory / "sweep", "progress": False}
     for name, legal in {
-        "shard": never,
+        "shard": is_never_legal,
         "fail_fast": flag,
         "retry_failed": flag,
         **{k: _OPTIONS[k] for k in ("workers", "devices", "save_every", "progress")},
     }.items():
         yield Door(f"run_sweep.{name}", _with(run_sweep, running, name), legal, (name,))
     run = _with(run_sweep, {"out": directory / "s", "progress": False}, "sweep")
-    yield Door("run_sweep.sweep", run, never, ("sweep", "file"))
+    yield Door("run_sweep.sweep", run, is_never_legal, ("sweep", "file"))
     for door in (load_sweep, read_status, lambda value: merge_sweeps([value], directory / "m")):
-        yield Door(f"{getattr(door, '__name__', 'merge_sweeps')}.path", door, never, ("directory", "sweep"))
-    yield Door("merge_sweeps", lambda value: merge_sweeps(value, directory / "m"), never, ("director", "sweep"))
+        yield Door(f"{getattr(door, '__name__', 'merge_sweeps')}.path", door, is_never_legal, ("directory", "sweep"))
+    yield Door(
+        "merge_sweeps", lambda value: merge_sweeps(value, directory / "m"), is_never_legal, ("director", "sweep")
+    )
     name, learner = next(iter(TABLES["glm"].learners.items()))
     for argument in ("horizon", "seeds"):
         call = lambda value, argument=argument: TABLES["glm"].tune(name, learner, **{argument: value})  # noqa: E731

@@ -290,13 +290,13 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
     assert not checkpoint.exists()
     capsys.readouterr()
 
-    def held():
+    def contents():
         return {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != ".lock"}
 
-    before = held()
+    before = contents()
     assert main([*arguments, "--seeds", "64"]) == 0  # the same request: what it found, and nothing written
     out, err = capsys.readouterr()
-    assert "holds this run already" in err and out == (tmp_path / "sysid.txt").read_text() and held() == before
+    assert "holds this run already" in err and out == (tmp_path / "sysid.txt").read_text() and contents() == before
     for other, what in (
         (["--seeds", "32"], "seeds (64, now 32)"),
         (["--seeds", "64", "--seed", "3"], "seed (0, now 3)"),
@@ -306,11 +306,11 @@ def test_a_resume_with_changed_settings_is_refused_and_fresh_discards_it(tmp_pat
         assert main([*arguments, *other]) == 2
         err = capsys.readouterr().err.strip()
         assert f"holds a finished run that differs in {what}: --out DIR keeps both, --overwrite replaces it" in err
-        assert "\n" not in err and held() == before
+        assert "\n" not in err and contents() == before
     manifest = json.loads(before["manifest.json"])
     assert main([*arguments, "--seeds", "60", "--overwrite"]) == 0
     capsys.readouterr()
-    fewer = json.loads(held()["manifest.json"])
+    fewer = json.loads(contents()["manifest.json"])
     assert fewer["judged before"] == "0 to 63 of base seed 0" and "judged before" not in manifest
     manifest["request"]["package"] = "older"
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))

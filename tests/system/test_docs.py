@@ -26,7 +26,7 @@ WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
+def empty_directory(tmp_path, monkeypatch):
     """Change to an empty directory; remove what the page registers afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -42,7 +42,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.quick_cases("data.md", "index.md", "performance.md")  # guarded.md: in test_second_process
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.name)
-def test_python_blocks_run(page, elsewhere):
+def test_python_blocks_run(page, empty_directory):
     execute(page, slow=False)
     if page.name == "extend.md":  # about the command line too
         for _, block in blocks(page, ""):
@@ -63,7 +63,7 @@ def test_python_blocks_run(page, elsewhere):
         assert str(said.value).split() == message.split()
 
 
-def test_sweep_files_of_the_pages_are_sweeps(elsewhere):
+def test_sweep_files_of_the_pages_are_sweeps(empty_directory):
     found = {}
     for page in PAGES:
         for _, text in blocks(page, "toml"):
@@ -76,7 +76,7 @@ def test_sweep_files_of_the_pages_are_sweeps(elsewhere):
 
 @pytest.mark.quick_cases("choosing.md")
 @pytest.mark.parametrize("page", [p for p in WITH_PYTHON if is_cut(p)], ids=lambda page: page.name)
-def test_python_blocks_run_with_the_slow_ones(page, elsewhere):
+def test_python_blocks_run_with_the_slow_ones(page, empty_directory):
     execute(page, slow=True)
 
 
@@ -143,7 +143,7 @@ def with_examples() -> list[str]:
 
 
 @pytest.mark.parametrize("module", with_examples())
-def test_examples_in_docstrings(module, elsewhere):
+def test_examples_in_docstrings(module, empty_directory):
     failed, tried = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert tried and not failed
 

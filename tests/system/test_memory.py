@@ -80,7 +80,7 @@ def test_traces_of_evicted_problems_are_freed(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("compiled_here")
+@pytest.mark.usefixtures("compile_here")
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/oful"])
 def test_one_program_serves_every_horizon(name):
     """The horizon is an argument of the program: its memory is a few states and does not depend on the horizon."""
@@ -109,7 +109,7 @@ def _shapes(jaxpr):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("compiled_here")
+@pytest.mark.usefixtures("compile_here")
 def test_groups_are_drawn_round_by_round():
     """d = 1000, m = 20: no value of the program has an axis of rounds, and memory is that of one round's samples."""
     learner, environment, width, rounds = SMD(dim=1000, n_groups=20, horizon=777), HOMOGENEOUS, 1, 777

@@ -34,7 +34,7 @@ def _cells(source, kind):
     ]
 
 
-def _joined(lines):
+def _join(lines):
     return "".join(lines)
 
 
@@ -63,7 +63,7 @@ def test_links_into_colab_need_an_address(monkeypatch):
 def test_texts_hold_together():
     """Formulas are closed; commands parse; pages and other notebooks that are named exist."""
     for source in SOURCES:
-        prose = [_joined(lines) for lines in _cells(source, "markdown")]
+        prose = [_join(lines) for lines in _cells(source, "markdown")]
         assert prose[0].startswith("# ") and prose[1].startswith("In Colab"), source.name
         for text in prose:
             assert text.count("$$") % 2 == 0, text
@@ -83,7 +83,7 @@ def test_texts_hold_together():
 def test_installing_leaves_jax_alone(tmp_path, monkeypatch):
     """Without the package, the cell installs the uploaded file and keeps the installed JAX and NumPy."""
     monkeypatch.chdir(tmp_path)
-    install = {_joined(_cells(source, "code")[0]) for source in SOURCES}
+    install = {_join(_cells(source, "code")[0]) for source in SOURCES}
     assert len(install) == 1  # the same in all of them
     there, ran = importlib.util.find_spec, []
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jaxbandits" else there(name))

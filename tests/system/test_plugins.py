@@ -16,7 +16,7 @@ ENTRY = catalogue.Entry(OFUL, OFUL(dim=2), "nobody", ("linear/heavy_tailed",))
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def plugin_files(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
 
     def write(text, name="surely_nobodys_plugin.py"):
@@ -29,9 +29,9 @@ def written(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_a_plugin_runs_once_and_sees_its_neighbours(written):
-    written("names = []", "its_neighbour.py")
-    path = written("import its_neighbour\nits_neighbour.names.append(__name__)")
+def test_a_plugin_runs_once_and_sees_its_neighbours(plugin_files):
+    plugin_files("names = []", "its_neighbour.py")
+    path = plugin_files("import its_neighbour\nits_neighbour.names.append(__name__)")
     for _ in range(2):
         plugins.load(path)
     assert sys.modules["its_neighbour"].names == ["surely_nobodys_plugin"]
@@ -52,8 +52,8 @@ def test_a_plugin_runs_once_and_sees_its_neighbours(written):
         ("", "text.txt", r"no such plugin: .*text.txt \(a Python file"),
     ],
 )
-def test_mistakes_are_one_line(written, capsys, text, name, message):
-    path = written(text, name)
+def test_mistakes_are_one_line(plugin_files, capsys, text, name, message):
+    path = plugin_files(text, name)
     with pytest.raises(InputError, match=message):
         plugins.load(path)
     assert path.stem == "numpy" or path.stem not in sys.modules

@@ -56,7 +56,7 @@ def heatmap(name):
     return lambda value: CELLS.heatmap(**given | {name: value})
 
 
-def metered(name):
+def call_with_meter(name):
     given = {"name": "m", "measure": lambda r: 1.0}
     return lambda value: simulate(A, E, 3, 2, meters=[Meter(**given | {name: value})], **SETTINGS)
 
@@ -65,7 +65,7 @@ def swept(grid):
     return sweep(A, E, 3, 2, grid=grid, **SETTINGS)
 
 
-def entered(**given):
+def register_entry(**given):
     register_algorithm("my/name", Entry(**{"cls": Shrink, "example": A, "source": "s"} | given))
 
 
@@ -99,12 +99,12 @@ CASES = {
     "zip_fields.values": (
         lambda v: zip_fields({"rate": [1], "start": v}), "start|grid", ANY_NUMBER | {"text", "texts"},
     ),
-    "Meter.name": (metered("name"), "name of a meter", {"text"}),
-    "Meter.measure": (metered("measure"), "meter 'm'.* measure", {"function"}),  # a round has a length
-    "Meter.measure's value": (lambda v: metered("measure")(lambda r: v), "meter 'm'", ANY_NUMBER | {"shape"}),
-    "Meter.reduce": (metered("reduce"), "meter 'm': reduce", ()),
-    "Meter.axes": (metered("axes"), "meter 'm': axes", ()),
-    "Meter.unit": (metered("unit"), "meter 'm': unit", {"text"}),
+    "Meter.name": (call_with_meter("name"), "name of a meter", {"text"}),
+    "Meter.measure": (call_with_meter("measure"), "meter 'm'.* measure", {"function"}),  # a round has a length
+    "Meter.measure's value": (lambda v: call_with_meter("measure")(lambda r: v), "meter 'm'", ANY_NUMBER | {"shape"}),
+    "Meter.reduce": (call_with_meter("reduce"), "meter 'm': reduce", ()),
+    "Meter.axes": (call_with_meter("axes"), "meter 'm': axes", ()),
+    "Meter.unit": (call_with_meter("unit"), "meter 'm': unit", {"text"}),
     "time_rounds.algorithms": (timed("algorithms"), "algorithm", ()),
     **{f"time_rounds.{k}": (timed(k), k, ()) for k in ("environment", "horizon", "width", "repeats", "stretches")},
     "time_rounds.patience": (timed("patience"), "patience", {"inf", "fraction", "huge"}),
@@ -150,10 +150,10 @@ CASES = {
     "save": (MADE.save, "file", {"text"}),
     "load": (Result.load, "file", ()),
     "to_csv": (MADE.to_csv, "file", {"text"}),
-    "Entry.cls": (lambda v: entered(cls=v), "entry.cls", ()),
-    "Entry.example": (lambda v: entered(example=v), "entry.example", ()),
-    "Entry.source": (lambda v: entered(source=v), "entry.source|my/name", {"text"}),
-    "Entry.environments": (lambda v: entered(environments=v), "entry.environments", ()),
+    "Entry.cls": (lambda v: register_entry(cls=v), "entry.cls", ()),
+    "Entry.example": (lambda v: register_entry(example=v), "entry.example", ()),
+    "Entry.source": (lambda v: register_entry(source=v), "entry.source|my/name", {"text"}),
+    "Entry.environments": (lambda v: register_entry(environments=v), "entry.environments", ()),
 }  # fmt: skip
 
 

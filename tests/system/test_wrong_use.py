@@ -30,7 +30,7 @@ RESULT = factories.result()
 GRID = {"x": Grid(OFUL(dim=2), {"ridge": [b"1"]})}
 
 
-def ranged(text):
+def learner_with_range(text):
     class Learner:
         rate: float = param(1.0, text, "a rate")
 
@@ -89,7 +89,7 @@ def ranged(text):
         (lambda: adult_like("x"), "scale must be a number in (0, 1], got 'x'"),
         (lambda: pytree(5), "@pytree stands above a class, got 5"),
         *(
-            (lambda text=text: ranged(text), "the range of Learner.rate must be an interval such as")
+            (lambda text=text: learner_with_range(text), "the range of Learner.rate must be an interval such as")
             for text in ("(0, inf", "[1", "abc", "(2, 1)", 5, "[0; 1]", "[1, 1)")
         ),
         (lambda: simulate(OFUL(dim=2), HeavyTailed(dim=2, n_arms=3, noise=OFUL(dim=2)), 5, 2), "noise must be a law"),

@@ -43,7 +43,7 @@ class Greedy:
 
 
 @pytree
-class Undocumented(Greedy):
+class WithoutDoc(Greedy):
     more: Any = param(1.0, "(0, inf)", "")
 
 
@@ -81,7 +81,7 @@ class Widens(Greedy):
 
 
 @pytree
-class UsesAKeyTwice(Greedy):
+class ReusesAKey(Greedy):
     def select(self, key, t, state, obs):
         noise = jax.random.normal(key, (5,)) + jax.random.uniform(key, (5,))
         return super().select(key, t, state + noise, obs)
@@ -253,12 +253,12 @@ class FeedbackAsAField:
 
 
 @pytree
-class Unannotated(Greedy):
+class WithoutAnnotation(Greedy):
     ridge = 1.0
 
 
 @pytree
-class OnlyAnnotated(Greedy):
+class AnnotationOnly(Greedy):
     ridge: float = 1.0
 
 
@@ -278,7 +278,7 @@ TRACED = [
     (Grows, r"Grows.update: state changes its shape from \(5,\) to \(6,\) in one round: keep a fixed size"),
     (Widens, "Widens.update: state changes from float64 to float16 in one round: begin with that type, or cast"),
     (ChangesStructure, "returns a state of another structure, a tuple of 2, than .* an array of shape .* changes its"),
-    (UsesAKeyTwice, r"UsesAKeyTwice.select uses a key twice.*jax.random.split\(key\)"),
+    (ReusesAKey, r"ReusesAKey.select uses a key twice.*jax.random.split\(key\)"),
     (UsesAKeyTwiceInUpdate, "UsesAKeyTwiceInUpdate.update uses a key twice"),
     (IfInSelect, r"IfInSelect.select, line \d+ \(if state\[0\] > 0.0:\) asks in Python .*jnp.where"),
     (IfOnAField, r"IfOnAField.update, line \d+ \(return state if self.weight > 1.0 .*\) asks in Python"),
@@ -296,9 +296,12 @@ TRACED = [
         FeedbackAsAField,
         "FeedbackAsAField.feedback is a field.*declare the feedback it receives, as `feedback: ClassVar",
     ),
-    (Unannotated, r"Unannotated.ridge has no annotation, so it is no field .*write `ridge: Any = param\(1.0, "),
-    (OnlyAnnotated, r"field ridge has no meaning \(doc\): write `ridge: Any = param\("),
-    (Undocumented, "field more has no meaning"),
+    (
+        WithoutAnnotation,
+        r"WithoutAnnotation.ridge has no annotation, so it is no field .*write `ridge: Any = param\(1.0, ",
+    ),
+    (AnnotationOnly, r"field ridge has no meaning \(doc\): write `ridge: Any = param\("),
+    (WithoutDoc, "field more has no meaning"),
     (FewerWords, r"FewerWords.select takes \['key', 'state', 'obs'\], not \['key', 't'"),
     (UndocumentedSize, r"field size has no meaning .*write `size: int = static\(default, "),
 ]

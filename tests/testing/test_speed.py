@@ -93,7 +93,7 @@ def test_the_generator_of_the_package_is_not_blamed():
 
 
 @pytree
-class Costly(Plain):
+class CostlyForm(Plain):
     """Writes three things in a form that has rules and costs more than another one."""
 
     def select(self, key, t, state, obs):
@@ -108,10 +108,10 @@ class Costly(Plain):
 
 
 def test_what_costs_more_than_need_be_is_named_with_the_faster_form():
-    lines = speed.advice(Costly(), ENVIRONMENT)
+    lines = speed.advice(CostlyForm(), ENVIRONMENT)
     for line, start, remedy in zip(
         lines,
-        ("Costly runs these on one trial at a time: sort at", "sort: ", *("Costly at test_speed.py:",) * 3),
+        ("CostlyForm runs these on one trial at a time: sort at", "sort: ", *("CostlyForm at test_speed.py:",) * 3),
         ("test_speed.py", "jnp.argsort(-u)[:m]", "x * (1.0 / s)", "x * (1.0 / s)", "jnp.cumsum(p)"),
         strict=True,
     ):

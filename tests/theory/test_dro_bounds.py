@@ -13,7 +13,7 @@ from jaxbandits.base.pytree import as_arrays
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SMD, AnytimeATkRO1, AnytimeATkROm, AnytimeOnline, AnytimeSMD, ATkROk, ATkROm, Online
 from jaxbandits.types import Gradient
-from tests.algorithms.dro.replay_dro import given, logistic
+from tests.algorithms.dro.replay_dro import logistic, patch_uniforms
 from tests.reference import dro_methods, dro_risks
 from tests.reference import dro_steps as bounds
 
@@ -36,7 +36,7 @@ def problem():
     return x, np.where(flips, -y, y)
 
 
-def scaled(w, x, y):
+def scaled_loss(w, x, y):
     loss, slope = dro_methods.logistic(w, x, y)
     return loss / SCALE, slope / SCALE
 
@@ -54,7 +54,7 @@ def gaps(learner, problem, horizon, rng, k=1):
 
         def round_(state, row):
             t, picked, u = row
-            with given(u):
+            with patch_uniforms(u):
                 decision = algorithm.select(jax.random.key(0), t, state, None)
             group = jnp.asarray(decision.group)
             loss, grad = logistic(decision.play, x[group, picked[group]], y[group, picked[group]])
@@ -69,7 +69,7 @@ def gaps(learner, problem, horizon, rng, k=1):
     flat = pool_x.reshape(-1, D), pool_y.reshape(-1), np.repeat(np.arange(M), ROWS)
     return np.array(
         [
-            dro_risks.table_gap(w, q, *flat, scaled, 1.0, 0.25 / SCALE, k)[1]
+            dro_risks.table_gap(w, q, *flat, scaled_loss, 1.0, 0.25 / SCALE, k)[1]
             for w, q in zip(np.asarray(ws), np.asarray(qs), strict=True)
         ]
     )

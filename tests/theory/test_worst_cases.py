@@ -56,7 +56,7 @@ def within(gradients):
 
 
 @functools.partial(jax.jit, static_argnames=("tries", "climbers"))
-def climbed(algorithm, n, key, tries, climbers):
+def climb_sequences(algorithm, n, key, tries, climbers):
     """The largest regret of `tries` random sequences, and of the best of them after as many changes that must pay."""
     of = jax.vmap(functools.partial(regret, algorithm, n))
     drawn = within(jax.random.normal(jax.random.fold_in(key, 0), (tries, ROUNDS, DIM)))
@@ -82,7 +82,7 @@ def test_no_sequence_exceeds_the_worst_case(name):
     for i, domain in enumerate(DOMAINS.values()):
         for n in range(1, ROUNDS + 1):
             algorithm = as_arrays(learner(name, domain, float(n)))
-            found = climbed(algorithm, n, jax.random.fold_in(KEY, n), 24_000, 60)
+            found = climb_sequences(algorithm, n, jax.random.fold_in(KEY, n), 24_000, 60)
             reached[i, n - 1] = max(map(float, found)) / float(domain.diameter)
     assert np.all(reached <= np.asarray(WORST[name]) * (1.0 + 1e-6))
     shares = reached.max(axis=0) / WORST[name]

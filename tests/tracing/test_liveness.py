@@ -18,7 +18,7 @@ X = jnp.ones(3)
 TRUE = jnp.ones((), bool)
 
 
-def shared(f, *args):
+def shared_primitives(f, *args):
     """Return the names of the primitives whose results are shared."""
     closed = jax.make_jaxpr(f)(*args)
     flat = flatten(closed.jaxpr, closed.consts, lambda eqn: None)
@@ -49,7 +49,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_of_several_kernels_are_shared(case):
     f, expected = CASES[case]
-    assert shared(f, X) == expected
+    assert shared_primitives(f, X) == expected
 
 
 def test_what_a_loop_never_changes_gets_no_barrier():
@@ -76,10 +76,10 @@ def barriers_of(f, x):
 
 
 def test_few_entries_of_a_sort_are_kept_without_the_stages_of_a_whole_one():
-    def kept(*places):
+    def n_barriers(*places):
         return len(barriers_of(lambda x: sum(jnp.sort(x)[k] for k in places), jnp.ones((11, 4))))
 
-    assert kept(5) < kept(5, 6) < kept(4, 5, 6) < 0.5 * kept(*range(11))
+    assert n_barriers(5) < n_barriers(5, 6) < n_barriers(4, 5, 6) < 0.5 * n_barriers(*range(11))
 
 
 def test_a_function_under_vmap_moves_axes_outside():

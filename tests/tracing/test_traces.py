@@ -53,15 +53,15 @@ def _branches(order):
 
 def _with_rule(scale):
     @custom_vmap
-    def doubled(x):
+    def double(x):
         return 2.0 * x
 
-    @doubled.def_vmap
+    @double.def_vmap
     def rule(size, batched, x):
         del size
         return scale * x, batched[0]
 
-    return doubled
+    return double
 
 
 def test_other_computations_have_other_digests():
@@ -133,18 +133,18 @@ def test_code_that_a_jaxpr_does_not_show_has_no_exact_digest():
     silent = Silent()
 
     @custom_vmap
-    def doubled(x):
+    def double(x):
         return 2.0 * x
 
-    @doubled.def_vmap
+    @double.def_vmap
     def rule(size, batched, x):
         assert silent is not None
         return 2.0 * x, batched[0]
 
     def in_a_loop(x):
-        return lax.fori_loop(0, 3, lambda i, x: doubled(x), x)
+        return lax.fori_loop(0, 3, lambda i, x: double(x), x)
 
-    for function in (called_back, prints, doubled, in_a_loop, lambda x: my_primitive.bind(x), _with_rule(2.0)):
+    for function in (called_back, prints, double, in_a_loop, lambda x: my_primitive.bind(x), _with_rule(2.0)):
         assert digest(function) is None
     for parameter in (silent, jax.tree_util.Partial(prints), [silent], {"a": silent}, lambda x: x, Pair):
         assert digest_with(parameter) is None

@@ -78,7 +78,7 @@ def axis(k: int, x: Any) -> int:
     return k % x.ndim
 
 
-def bounded(x: Any) -> Any:
+def bound(x: Any) -> Any:
     """Factors between -1 and 1 (ints and bools unchanged)."""
     return jnp.tanh(x) if jnp.issubdtype(x.dtype, jnp.floating) else x
 
@@ -93,13 +93,13 @@ def distinct(x: Any) -> Any:
 
 def spd(x: Any) -> Any:
     """A symmetric matrix with eigenvalues between 2 and about 20, at least 1 apart for the smallest matrices."""
-    x = 0.3 * bounded(x)
+    x = 0.3 * bound(x)
     return x @ jnp.swapaxes(x, -1, -2) + jnp.diag(2.0 + 3.0 * jnp.arange(x.shape[-2], dtype=x.dtype))
 
 
 def regular(x: Any) -> Any:
     """A nonsymmetric matrix with a dominant diagonal, which makes the pivots of its LU decomposition unique."""
-    return 0.3 * bounded(x) + jnp.diag(2.0 + jnp.arange(x.shape[-1], dtype=x.dtype))[::-1]
+    return 0.3 * bound(x) + jnp.diag(2.0 + jnp.arange(x.shape[-1], dtype=x.dtype))[::-1]
 
 
 def floating(x: Any) -> Any:
@@ -145,23 +145,23 @@ scaled_gradient.defvjp(_scaled_gradient_fwd, _scaled_gradient_bwd)
 
 
 @jax.custom_batching.custom_vmap
-def doubled(x):
+def double(x):
     return 2.0 * x
 
 
-@doubled.def_vmap
+@double.def_vmap
 def _doubled_vmap(axis_size, in_batched, x):
     del axis_size
     return x + x, in_batched[0]
 
 
 @jax.jit
-def jitted(x, y):
+def jit_sum(x, y):
     return x + jnp.sum(y)
 
 
 @jax.checkpoint
-def rematerialised(x, y):
+def rematerialise(x, y):
     return jnp.sin(x) * jnp.sum(jnp.cos(y)) + jnp.exp(-jnp.abs(x))
 
 
@@ -191,7 +191,7 @@ def recurrence(k, x, y):
 
     def body(carry, row):
         total, last = carry
-        total = 0.5 * total + jnp.sum(bounded(row))
+        total = 0.5 * total + jnp.sum(bound(row))
         return (total, last + 1), (row * total, last)
 
     return lax.scan(body, (jnp.sum(y).astype(x.dtype) if k % 2 else x.dtype.type(0.5), 0), x, reverse=k > 2)
@@ -200,11 +200,11 @@ def recurrence(k, x, y):
 def swap(k, x, y):
     """A loop whose carry changes places, so that it takes several passes to find what is batched."""
     start = (jnp.zeros_like(x), jnp.ones_like(x), x, jnp.sum(y).astype(x.dtype))
-    return lax.fori_loop(0, 1 + k, lambda i, c: (c[1] * 0.5 + i, c[2] * c[3] * 0.1, c[0], bounded(c[3])), start)
+    return lax.fori_loop(0, 1 + k, lambda i, c: (c[1] * 0.5 + i, c[2] * c[3] * 0.1, c[0], bound(c[3])), start)
 
 
 def scan_without_rows(k, x, y):
-    return lax.scan(lambda c, _: (c * bounded(y).sum().astype(x.dtype) * 0.5 + 1.0, c[..., None]), x, None, length=k)[0]
+    return lax.scan(lambda c, _: (c * bound(y).sum().astype(x.dtype) * 0.5 + 1.0, c[..., None]), x, None, length=k)[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,20 +240,20 @@ def _is_of(x: Any, kind: str) -> bool:
 
 ELEMENTWISE = {
     "add": Operation(lambda x, y: x + y, "NN", broadcastable),
-    "mul": Operation(lambda x, y: x * bounded(y), "FN", broadcastable),
+    "mul": Operation(lambda x, y: x * bound(y), "FN", broadcastable),
     "div": Operation(lambda x, y: x / (1.5 + jnp.abs(y)), "NN", broadcastable),
     "sub a constant": Operation(lambda x: x - 0.5, "F", always),
     "functions": Operation(
-        lambda k, x: (jnp.sin, jnp.tanh, jnp.arctan, jax.nn.sigmoid, jax.scipy.special.erf, jnp.sinh)[k](bounded(x)),
+        lambda k, x: (jnp.sin, jnp.tanh, jnp.arctan, jax.nn.sigmoid, jax.scipy.special.erf, jnp.sinh)[k](bound(x)),
         "F",
         always,
     ),
     "more functions": Operation(
-        lambda k, x: (jnp.exp, jnp.log1p, jnp.sqrt, jnp.cbrt, jax.lax.lgamma, lax.rsqrt)[k](0.5 + jnp.abs(bounded(x))),
+        lambda k, x: (jnp.exp, jnp.log1p, jnp.sqrt, jnp.cbrt, jax.lax.lgamma, lax.rsqrt)[k](0.5 + jnp.abs(bound(x))),
         "F",
         always,
     ),
-    "power": Operation(lambda k, x: bounded(x) ** k + jnp.abs(bounded(x) + 1.1) ** 1.5, "F", always),
+    "power": Operation(lambda k, x: bound(x) ** k + jnp.abs(bound(x) + 1.1) ** 1.5, "F", always),
     "two arguments": Operation(
         lambda k, x, y: (jnp.arctan2, jnp.logaddexp, jnp.hypot)[k % 3](x + 0.2713, y), "FF", broadcastable
     ),
@@ -296,28 +296,28 @@ ELEMENTWISE = {
         "IN",
     ),
     "arange": Operation(lambda x: x + jnp.arange(x.shape[-1], dtype=x.dtype), "N", arrays),
-    "stop_gradient": Operation(lambda x: x * lax.stop_gradient(bounded(x)), "F", always),
+    "stop_gradient": Operation(lambda x: x * lax.stop_gradient(bound(x)), "F", always),
     "optimization_barrier": Operation(lambda x, y: lax.optimization_barrier((x + 1.0, y)), "FA"),
 }
 
 PRODUCTS = {
-    "matmul": Operation(lambda x, y: bounded(x) @ y, "FN", inner),
+    "matmul": Operation(lambda x, y: bound(x) @ y, "FN", inner),
     "int matmul": Operation(lambda i, j: i @ j, "II", inner),
-    "dot": Operation(lambda x, y: jnp.dot(bounded(x), y), "FN", lambda x, y: inner(x, y) and x.ndim + y.ndim <= 4),
-    "vdot": Operation(lambda x, y: jnp.vdot(bounded(x), y), "FN", lambda x, y: nonempty(x, y) and x.size == y.size),
-    "outer": Operation(lambda x, y: jnp.outer(bounded(x), y), "FN", lambda x, y: vectors(x, y) or x.size * y.size < 13),
+    "dot": Operation(lambda x, y: jnp.dot(bound(x), y), "FN", lambda x, y: inner(x, y) and x.ndim + y.ndim <= 4),
+    "vdot": Operation(lambda x, y: jnp.vdot(bound(x), y), "FN", lambda x, y: nonempty(x, y) and x.size == y.size),
+    "outer": Operation(lambda x, y: jnp.outer(bound(x), y), "FN", lambda x, y: vectors(x, y) or x.size * y.size < 13),
     "tensordot": Operation(
-        lambda x, y: jnp.tensordot(bounded(x), y, 1), "FF", lambda x, y: inner(x, y) and y.ndim < 2 and x.ndim < 3
+        lambda x, y: jnp.tensordot(bound(x), y, 1), "FF", lambda x, y: inner(x, y) and y.ndim < 2 and x.ndim < 3
     ),
-    "gram": Operation(lambda k, x: bounded(x) @ x.T if k % 2 else x.T @ bounded(x), "F", rank(2)),
+    "gram": Operation(lambda k, x: bound(x) @ x.T if k % 2 else x.T @ bound(x), "F", rank(2)),
     "einsum ij,j": Operation(
-        lambda x, y: jnp.einsum("ij,j->i", bounded(x), y),
+        lambda x, y: jnp.einsum("ij,j->i", bound(x), y),
         "FF",
         lambda x, y: nonempty(x, y) and x.ndim == 2 and y.ndim == 1 and x.shape[1] == y.shape[0],
     ),
     "einsum": Operation(
         lambda k, x: jnp.einsum(
-            ("ij,kj->ik", "ij,ij->i", "ij,kl->jl", "ij,ik->jk", "ij,ij->", "ij,ik->ijk")[k], bounded(x), x
+            ("ij,kj->ik", "ij,ij->i", "ij,kl->jl", "ij,ik->jk", "ij,ij->", "ij,ik->ijk")[k], bound(x), x
         ),
         "F",
         rank(2),
@@ -325,7 +325,7 @@ PRODUCTS = {
     "batched einsum": Operation(
         lambda k, x: jnp.einsum(
             ("bij,bkj->bik", "bij,bij->b", "bij,bkj->ikb", "bij,bik->kjb", "bij,bij->ij", "bij,cij->bc")[k],
-            bounded(x),
+            bound(x),
             x,
         ),
         "F",
@@ -333,7 +333,7 @@ PRODUCTS = {
     ),
     "dot_general": Operation(
         lambda k, x: lax.dot_general(
-            bounded(x),
+            bound(x),
             x,
             ((((1,), (1,)), ((2,), (2,))), (((0,), (0,)), ((2, 1), (2, 1))), (((0, 2), (0, 2)), ((), ())))[k % 3],
         ),
@@ -341,12 +341,12 @@ PRODUCTS = {
         rank(3),
     ),
     "dot_general in another dtype": Operation(
-        lambda x: lax.dot_general(bounded(x), x, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float64),
+        lambda x: lax.dot_general(bound(x), x, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float64),
         "F",
         rank(2),
     ),
-    "kron": Operation(lambda x, y: jnp.kron(bounded(x), y), "FF", lambda x, y: vectors(x, y) and x.size * y.size < 13),
-    "convolve": Operation(lambda x, y: jnp.convolve(bounded(x), y, mode="same"), "FF", vectors),
+    "kron": Operation(lambda x, y: jnp.kron(bound(x), y), "FF", lambda x, y: vectors(x, y) and x.size * y.size < 13),
+    "convolve": Operation(lambda x, y: jnp.convolve(bound(x), y, mode="same"), "FF", vectors),
     "trace": Operation(lambda x: (jnp.trace(x), jnp.diagonal(x), jnp.tril(x)), "F", rank(2)),
     "diag": Operation(lambda x: jnp.diag(x), "N", rank(1)),
 }
@@ -355,13 +355,13 @@ REDUCTIONS = {
     "sum": Operation(lambda k, x: x.sum(axis(k, x), keepdims=k > 2), "A", lambda x: x.ndim > 0),
     "sum of all": Operation(lambda x: x.sum(), "A", always),
     "sum over two axes": Operation(lambda k, x: x.sum(((0, 1), (0, 2), (2, 1))[k % 3]), "N", rank(3)),
-    "prod": Operation(lambda k, x: bounded(x).prod(axis(k, x)), "N", lambda x: x.ndim > 0),
+    "prod": Operation(lambda k, x: bound(x).prod(axis(k, x)), "N", lambda x: x.ndim > 0),
     "max": Operation(lambda k, x: distinct(x).max(axis(k, x)), "N", arrays),
     "max of all": Operation(lambda x: distinct(x).max(), "N"),
     "min": Operation(lambda k, x: distinct(x).min(axis(k, x), keepdims=k > 2), "N", arrays),
     "max with initial": Operation(lambda x: distinct(x).max(initial=0.3, where=x > 0.0321), "F", always),
     "mean": Operation(lambda k, x: x.mean(axis(k, x)), "N", arrays),
-    "var": Operation(lambda k, x: bounded(x).var(axis(k, x)), "F", arrays),
+    "var": Operation(lambda k, x: bound(x).var(axis(k, x)), "F", arrays),
     "any all": Operation(lambda k, b: (b.any(axis(k, b)), b.all(axis(k, b)), jnp.logical_xor.reduce(b)), "B", arrays),
     "count_nonzero": Operation(lambda b: jnp.count_nonzero(b), "B", always),
     "argmax": Operation(lambda k, x: jnp.argmax(distinct(x), axis(k, x)).astype(jnp.int32), "A", arrays),
@@ -377,14 +377,14 @@ REDUCTIONS = {
     ),
     "median": Operation(lambda x: jnp.median(distinct(x)), "F"),
     "cumsum": Operation(lambda k, x: lax.cumsum(x, axis(k, x), reverse=k > 2), "N", lambda x: x.ndim > 0),
-    "cumprod": Operation(lambda k, x: lax.cumprod(bounded(x), axis(k, x), reverse=k > 2), "N", lambda x: x.ndim > 0),
+    "cumprod": Operation(lambda k, x: lax.cumprod(bound(x), axis(k, x), reverse=k > 2), "N", lambda x: x.ndim > 0),
     "cummax": Operation(
         lambda k, x: (lax.cummax(distinct(x), axis(k, x)), lax.cummin(distinct(x), axis(k, x))), "N", arrays
     ),
     "cumlogsumexp": Operation(lambda k, x: lax.cumlogsumexp(x, axis(k, x)), "F", arrays),
     "norm": Operation(lambda x: jnp.linalg.norm(x + 3.1), "F"),
     "reduce": Operation(
-        lambda k, x: lax.reduce(bounded(x), x.dtype.type(0.5), lambda a, b: a * b + a + b, (axis(k, x),)),
+        lambda k, x: lax.reduce(bound(x), x.dtype.type(0.5), lambda a, b: a * b + a + b, (axis(k, x),)),
         "F",
         arrays,
         derivatives=("forward",),
@@ -473,7 +473,7 @@ INDICES = {
         lambda k, x, y: x.at[jnp.arange(len(x))[::-1]].add(y.mean().astype(x.dtype), unique_indices=True), "FF", arrays
     ),
     "x.at[i].mul": Operation(
-        lambda x, i, y: x.at[i % len(x)].mul(bounded(fits(y, (*i.shape, *x.shape[1:]), x.dtype))),
+        lambda x, i, y: x.at[i % len(x)].mul(bound(fits(y, (*i.shape, *x.shape[1:]), x.dtype))),
         "FIF",
         lambda x, i, y: arrays(x, y) and i.ndim == 0,
     ),
@@ -608,10 +608,10 @@ LINEAR_ALGEBRA = {
         lambda x: square(x) and x.ndim == 2,
     ),
     "matrix_power": Operation(
-        lambda k, x: jnp.linalg.matrix_power(bounded(x) / len(x), k), "F", lambda x: square(x) and x.ndim == 2
+        lambda k, x: jnp.linalg.matrix_power(bound(x) / len(x), k), "F", lambda x: square(x) and x.ndim == 2
     ),
     "tridiagonal_solve": Operation(
-        lambda x: lax.linalg.tridiagonal_solve(bounded(x), 3.0 + jnp.abs(x), bounded(x), x[:, None]),
+        lambda x: lax.linalg.tridiagonal_solve(bound(x), 3.0 + jnp.abs(x), bound(x), x[:, None]),
         "F",
         lambda x: vectors(x) and x.size > 2,
         derivatives=("forward",),
@@ -624,8 +624,8 @@ CONTROL = {
     "scan with constant rows": Operation(
         lambda x: lax.scan(lambda c, row: (0.5 * c + row, c.sum()), x, jnp.arange(3.0).astype(x.dtype)), "F"
     ),
-    "map": Operation(lambda x, y: lax.map(lambda row: row * jnp.sum(bounded(y)).astype(x.dtype), x), "FN", arrays),
-    "associative_scan": Operation(lambda x: lax.associative_scan(lambda a, b: bounded(a) * b + b, x), "F", arrays),
+    "map": Operation(lambda x, y: lax.map(lambda row: row * jnp.sum(bound(y)).astype(x.dtype), x), "FN", arrays),
+    "associative_scan": Operation(lambda x: lax.associative_scan(lambda a, b: bound(a) * b + b, x), "F", arrays),
     "fori_loop": Operation(
         lambda k, x, y: lax.fori_loop(0, k, lambda i, c: 0.5 * c + i * y.mean().astype(x.dtype), x), "FF"
     ),
@@ -677,10 +677,10 @@ CUSTOM = {
         arrays,
         derivatives=("reverse",),
     ),
-    "custom_vmap": Operation(doubled, "F", derivatives=("forward",)),
-    "jit": Operation(jitted, "FF"),
-    "checkpoint": Operation(rematerialised, "FF"),
-    "grad": Operation(lambda x, y: jax.grad(lambda x: jnp.sum(jnp.sin(x) * jnp.sum(bounded(y))))(x), "FF"),
+    "custom_vmap": Operation(double, "F", derivatives=("forward",)),
+    "jit": Operation(jit_sum, "FF"),
+    "checkpoint": Operation(rematerialise, "FF"),
+    "grad": Operation(lambda x, y: jax.grad(lambda x: jnp.sum(jnp.sin(x) * jnp.sum(bound(y))))(x), "FF"),
 }
 
 RANDOM = {
@@ -691,7 +691,7 @@ RANDOM = {
     "normal": Operation(lambda key, x: x + jax.random.normal(key, x.shape, x.dtype), "KF", rank(0)),
     "bernoulli": Operation(lambda key, x: jax.random.bernoulli(key, jax.nn.sigmoid(x)), "KF", rank(0)),
     "categorical": Operation(
-        lambda key, x: jax.random.categorical(key, bounded(x)).astype(jnp.int32),
+        lambda key, x: jax.random.categorical(key, bound(x)).astype(jnp.int32),
         "KF",
         lambda key, x: rank(0)(key) and arrays(x),
     ),
@@ -701,7 +701,7 @@ RANDOM = {
         lambda key, x: rank(0)(key) and arrays(x),
     ),
     "choice": Operation(
-        lambda k, key, x: jax.random.choice(key, len(x), (k % 3,), p=jax.nn.softmax(bounded(x))).astype(jnp.int32),
+        lambda k, key, x: jax.random.choice(key, len(x), (k % 3,), p=jax.nn.softmax(bound(x))).astype(jnp.int32),
         "KF",
         lambda key, x: rank(0)(key) and vectors(x),
     ),
@@ -903,7 +903,7 @@ def assert_same(ours: Any, theirs: Any, rtol: float) -> None:
             np.testing.assert_array_equal(a, b)
 
 
-def mapped(vmap: Callable[..., Any], f: Callable[..., Any], in_axes: Any, axis: int = -1) -> Callable[..., Any]:
+def map_last(vmap: Callable[..., Any], f: Callable[..., Any], in_axes: Any, axis: int = -1) -> Callable[..., Any]:
     """`vmap` is `vmap_last`, or `jax.vmap` with its results along the same axis as the arguments."""
     return vmap_last(f, in_axes) if vmap is vmap_last else jax.vmap(f, in_axes, axis)
 
@@ -913,7 +913,7 @@ def check_values(program: Program, size: int, jit: bool) -> None:
     in_axes = tuple(program.in_axes(i, (-1,))[0] for i in range(len(args)))
 
     def both(*args: Any) -> Any:
-        return [mapped(vmap, program, in_axes)(*args) for vmap in (vmap_last, jax.vmap)]
+        return [map_last(vmap, program, in_axes)(*args) for vmap in (vmap_last, jax.vmap)]
 
     assert_same(*(jax.jit(both) if jit else both)(*args), program.rtol)
 
@@ -941,8 +941,8 @@ def check_derivatives(program: Program, size: int, jit: bool) -> None:
 
     def derivatives(vmap: Any, tangents: Any, args: Any) -> Any:
         primals = tuple(args[i] for i in floats)
-        everywhere = mapped(vmap, results, in_axes)
-        total = mapped(vmap, program.loss, in_axes)
+        everywhere = map_last(vmap, results, in_axes)
+        total = map_last(vmap, program.loss, in_axes)
 
         def jvp_of_one(primals: Any, tangents: Any, args: Any) -> Any:
             return jax.jvp(lambda *primals: split(results)(primals, args), primals, tangents)
@@ -950,10 +950,10 @@ def check_derivatives(program: Program, size: int, jit: bool) -> None:
         found = {}
         if program.has("forward"):
             found["jvp outside"] = jax.jvp(lambda *primals: split(everywhere)(primals, args), primals, tangents)
-            found["jvp inside"] = mapped(vmap, jvp_of_one, (axes, axes, in_axes))(primals, tangents, args)
+            found["jvp inside"] = map_last(vmap, jvp_of_one, (axes, axes, in_axes))(primals, tangents, args)
         if program.has("reverse"):
             found["grad outside"] = jax.grad(lambda primals: jnp.sum(split(total)(primals, args)))(primals)
-            found["grad inside"] = mapped(vmap, jax.grad(split(program.loss)), (axes, in_axes))(primals, args)
+            found["grad inside"] = map_last(vmap, jax.grad(split(program.loss)), (axes, in_axes))(primals, args)
         return found
 
     def both(tangents: Any, args: Any) -> Any:
@@ -993,7 +993,7 @@ def check_nested(program: Program, sizes: tuple[int, int], nest: str, jit: bool)
 
     def both(*args: Any) -> Any:
         return [
-            mapped(outer, mapped(inner, program, inner_axes, axes[0]), outer_axes, axes[1])(*args)
+            map_last(outer, map_last(inner, program, inner_axes, axes[0]), outer_axes, axes[1])(*args)
             for inner, outer in (NESTS[nest][:2], (jax.vmap, jax.vmap))
         ]
 

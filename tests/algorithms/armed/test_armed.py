@@ -77,7 +77,7 @@ SAMPLED = {
 }
 
 
-def recorded(rng, kind):
+def recorded_rewards(rng, kind):
     """Rewards `[T, K]` in [0, 1], and which arms are available."""
     means = np.array([0.7, 0.5, 0.4, 0.1])
     rewards = (rng.uniform(size=(ROUNDS, ARMS)) < means).astype(float) if kind == "coins" else None
@@ -96,7 +96,7 @@ def recorded(rng, kind):
 def test_index_policies_against_their_references(name, kind, rng, key):
     learner, made = INDEX_POLICIES[name]
     fresh = type(made)(**{"n_arms": ARMS} | {k: v for k, v in vars(made).items() if k not in _ROUNDS_SO_FAR})
-    decisions, _ = compare_with_reference(learner, fresh, *recorded(rng, kind), key, index)
+    decisions, _ = compare_with_reference(learner, fresh, *recorded_rewards(rng, kind), key, index)
     assert len(np.unique(decisions.index)) > 1
 
 
@@ -105,7 +105,7 @@ def test_index_policies_against_their_references(name, kind, rng, key):
 def test_sampled_policies_against_their_references(name, kind, rng, key):
     learner, made = SAMPLED[name]
     fresh = type(made)(**{"n_arms": ARMS} | {k: v for k, v in vars(made).items() if k not in _ROUNDS_SO_FAR})
-    rewards, mask = recorded(rng, kind)
+    rewards, mask = recorded_rewards(rng, kind)
     decisions, found = compare_with_reference(learner, fresh, rewards, mask, key, weights)
     drawn = np.asarray(found)[np.arange(ROUNDS), decisions.index]
     if kind != "masked":
@@ -198,7 +198,7 @@ def test_thompson_sampling_draws_its_posterior(name, rng, key):
 
 
 def test_etc_commits(rng, key):
-    rewards, mask = recorded(rng, "coins")
+    rewards, mask = recorded_rewards(rng, "coins")
     played = np.asarray(play(ETC(n_arms=ARMS, exploration=2.5), rewards, mask, key, index)[0].index)
     np.testing.assert_array_equal(played[:12], np.arange(12) % ARMS)
     means = [rewards[:12][played[:12] == i, i].mean() for i in range(ARMS)]

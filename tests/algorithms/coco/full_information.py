@@ -41,7 +41,7 @@ def numbers(rng):
     return {"beta": 0.4 * np.exp(0.3 * rng.normal()), "gamma": np.exp(0.3 * rng.normal()), "lam": 0.3}
 
 
-def made(name, domain, theirs, shape, x1, rng):
+def make_pair(name, domain, theirs, shape, x1, rng):
     """Ours and the loop of the paper with the same constants."""
     dim = shape if len(shape) > 1 else shape[0]
     common = {"dim": dim, "domain": domain, "start": x1}

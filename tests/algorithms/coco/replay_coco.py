@@ -12,7 +12,7 @@ from tests.algorithms.coco import invariants
 KEY = jax.random.key(0)
 
 
-def told(df, g, dg):
+def make_feedback(df, g, dg):
     """Feedback at one query (Q = 1)."""
     df, dg = (jax.tree.map(lambda a: jnp.asarray(a)[None], a) for a in (df, dg))
     return Constrained(loss=jnp.zeros(1), grad=df, con=jnp.asarray(g)[None], con_grad=dg)
@@ -23,7 +23,7 @@ def _replay(algorithm, dfs, gs, dgs):
     def round_(state, row):
         t, df, g, dg = row
         decision = algorithm.select(KEY, t, state, None)
-        state = algorithm.update(KEY, t, state, None, decision, narrow(told(df, g, dg), algorithm.feedback))
+        state = algorithm.update(KEY, t, state, None, decision, narrow(make_feedback(df, g, dg), algorithm.feedback))
         return state, (state, algorithm.select(KEY, t + 1, state, None).play, algorithm.diagnostics(state))
 
     return jax.lax.scan(round_, algorithm.init(KEY), (jnp.arange(len(gs), dtype=jnp.int32), dfs, gs, dgs))[1]

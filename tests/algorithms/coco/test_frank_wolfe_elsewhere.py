@@ -17,7 +17,7 @@ from jaxbandits.domains import NuclearBall
 STEPS = 40
 
 
-def elsewhere(x, grad, k, radius):
+def dense_step(x, grad, k, radius):
     """Point after a step, Frank-Wolfe gap, and s_1 / (s_1 - s_2), which amplifies rounding of singular vectors."""
     left, values, right = svds(grad, k=2, v0=np.ones(min(grad.shape)), tol=0)
     top = int(np.argmax(values))
@@ -52,7 +52,7 @@ def test_every_step_is_the_one_found_elsewhere(steps, rng):
     before, after, gaps = map(np.asarray, run(jnp.asarray(weight), jnp.asarray(target)))
     values = 0.5 * np.sum(weight * (before - target) ** 2, axis=(1, 2))
     for k in range(STEPS):
-        x, gap, amplified = elsewhere(before[k], weight * (before[k] - target), k, domain.radius)
+        x, gap, amplified = dense_step(before[k], weight * (before[k] - target), k, domain.radius)
         np.testing.assert_allclose(after[k], x, rtol=0, atol=1e-12 * domain.radius * amplified)
         assert gaps[k] == pytest.approx(gap, abs=1e-11)
     least = values.min()

@@ -16,7 +16,7 @@ from jaxbandits.algorithms.coco.strongly_convex_sinha_vaze import StronglyConvex
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, pytree, validate
 from jaxbandits.domains import L1Ball, L2Ball, Polytope, Simplex, WholeSpace
-from tests.algorithms.coco.full_information import DIM, LARGE, ROUNDS, SETS, made, shape_of, start_of
+from tests.algorithms.coco.full_information import DIM, LARGE, ROUNDS, SETS, make_pair, shape_of, start_of
 from tests.algorithms.coco.replay_coco import KEY, _replay, known_trace, random_trace, reference_run, replay
 from tests.reference import sinha_vaze
 
@@ -36,7 +36,7 @@ def test_step_by_step(name, place, rng):
     shape, (domain, theirs) = shape_of(place), SETS[place]
     for _ in range(2):
         x1 = start_of(theirs, shape, rng)
-        algorithm, loop = made(name, domain, theirs, shape, x1, rng)
+        algorithm, loop = make_pair(name, domain, theirs, shape, x1, rng)
         dfs, gs, dgs = random_trace(rng, shape, ROUNDS)
         if name == "pf_ofw":
             dfs *= np.exp(np.linspace(-2.0, 1.0, ROUNDS))[:, None]  # its level has to follow
@@ -71,7 +71,7 @@ def test_each_step_on_matrices(name, shape, rng):
     """Close singular values, which the line search seeks, amplify rounding: each step from our own point, by value."""
     domain, theirs = LARGE if shape == (20, 26) else SETS["nuclear"]
     x1 = start_of(theirs, shape, rng)
-    algorithm, loop = made(name, domain, theirs, shape, x1, rng)
+    algorithm, loop = make_pair(name, domain, theirs, shape, x1, rng)
     trace = random_trace(rng, shape, 40)
     state, x, told = replay(algorithm, *trace)
     before = np.concatenate([x1[None], x[:-1]])
@@ -113,7 +113,7 @@ def test_each_projection_on_matrices(rng):
     """Sinha-Vaze with singular values projected, each step from our own point."""
     domain, theirs = SETS["nuclear"]
     x1 = start_of(theirs, (5, 7), rng)
-    algorithm, loop = made("sinha_vaze", domain, theirs, (5, 7), x1, rng)
+    algorithm, loop = make_pair("sinha_vaze", domain, theirs, (5, 7), x1, rng)
     trace = random_trace(rng, (5, 7), ROUNDS)
     x = replay(algorithm, *trace)[1]
     for before, after, *row in zip(np.concatenate([x1[None], x[:-1]]), x, *trace, strict=True):
@@ -141,7 +141,7 @@ class TestCertificates:
         x1 = start_of(theirs, (DIM,), rng)
         trace = random_trace(rng, (DIM,), ROUNDS)
         for name in ("ofw_tvc", "scofw_tvc"):
-            algorithm, _ = made(name, domain, theirs, (DIM,), x1, rng)
+            algorithm, _ = make_pair(name, domain, theirs, (DIM,), x1, rng)
             state, x, told = replay(algorithm, *trace)
             before, tight = np.concatenate([x1[None], x[:-1]]), 0
             sigma = np.asarray(state.run.last.sigma)
@@ -160,7 +160,7 @@ class TestCertificates:
     def test_lemma_4(self, place, rng):
         """F_{s:t-1}(x_t) - min F_{s:t-1} <= 2 D^2 sigma_{s,t} with the printed sigma; on the ball in `test_ofw_tvc`."""
         domain, theirs = SETS[place]
-        algorithm, _ = made("ofw_tvc", domain, theirs, (DIM,), start_of(theirs, (DIM,), rng), rng)
+        algorithm, _ = make_pair("ofw_tvc", domain, theirs, (DIM,), start_of(theirs, (DIM,), rng), rng)
         state, x, _ = replay(algorithm, *random_trace(rng, (DIM,), ROUNDS))
         ratios = []
         for i in range(ROUNDS):  # after round i + 1: x_t for t = i + 2
@@ -172,7 +172,7 @@ class TestCertificates:
         assert 1e-3 < max(ratios) <= 1.0
 
     def test_line_search_never_raises_the_sum(self, rng):
-        algorithm, _ = made("scofw_tvc", *SETS["l1"], (DIM,), start_of(SETS["l1"][1], (DIM,), rng), rng)
+        algorithm, _ = make_pair("scofw_tvc", *SETS["l1"], (DIM,), start_of(SETS["l1"][1], (DIM,), rng), rng)
         state, x, _ = replay(algorithm, *random_trace(rng, (DIM,), ROUNDS))
         for i in range(1, ROUNDS):
             lin, c = np.asarray(state.run.lin[i]), 0.5 * algorithm.curvature * (i + 1)

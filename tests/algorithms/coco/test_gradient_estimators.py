@@ -96,7 +96,7 @@ def test_the_papers_weight_biases_the_estimate(directions):
     surrogate = Lyapunov(beta=1.0, gamma=s, lam=s)  # rho = exp(s Q)
     along = g + delta * np.array([1.0, -1.0])[:, None] * (directions @ SLOPE)
 
-    def projected(weights):  # averaged over u and -u, which takes most of the noise out
+    def project_estimate(weights):  # averaged over u and -u, which takes most of the noise out
         values = weights * along
         return 3.0 / (2.0 * delta) * (values[0] - values[1]) * (directions @ SLOPE) / (SLOPE @ SLOPE)
 
@@ -104,7 +104,7 @@ def test_the_papers_weight_biases_the_estimate(directions):
         (np.asarray(surrogate.weight(jnp.asarray(along))), math.exp(s * g) * (1.0 + s * g)),  # Q_t = g_t^+
         (np.asarray(surrogate.weight(jnp.zeros_like(along))), 1.0),  # Q_{t-1} = 0
     ):
-        mean, error = mean_and_error(projected(weights))
+        mean, error = mean_and_error(project_estimate(weights))
         assert abs(mean - factor) < 5.0 * error + 10.0 * delta**2
         assert error < 0.02
 

@@ -74,7 +74,7 @@ def random_trace(rng, shape, rounds, size=1.0):
 
 
 @pytest.fixture(scope="module")
-def known():
+def replay_known_trace():
     algorithm = OFWTVC(dim=2, horizon=16.0, lipschitz=1.2, beta=2.0, gamma=0.5, lam=0.25, g_init=1.0)
     return replay(algorithm, *known_trace())
 
@@ -91,12 +91,12 @@ class TestKnownTrace:
             (12, (0.99086368, -0.13486725)),
         ],
     )
-    def test_iterates(self, known, t, x):
-        np.testing.assert_allclose(known["x"][t - 1], x, atol=6e-9)
+    def test_iterates(self, replay_known_trace, t, x):
+        np.testing.assert_allclose(replay_known_trace["x"][t - 1], x, atol=6e-9)
 
-    def test_scalars(self, known):
+    def test_scalars(self, replay_known_trace):
         def row(name, t):
-            return known[name][t - 1]
+            return replay_known_trace[name][t - 1]
 
         np.testing.assert_allclose([row("Q", 1), row("Q", 11)], [0.77084655, 3.53500820], atol=6e-9)
         w = [0.5 * row("weight", t) for t in (1, 10)]

@@ -16,7 +16,7 @@ from tests.reference import convex_sets, scofw_tvc
 
 
 @pytest.fixture(scope="module")
-def known():
+def replay_known_trace():
     fields = {"horizon": 16.0, "curvature": 2.0, "beta": 0.05, "gamma": 2.0, "start": np.array([0.1, 0.0])}
     return replay(SCOFWTVC(dim=2, **fields), *known_trace())
 
@@ -30,12 +30,12 @@ class TestKnownTrace:
             (12, 0.11742780, (-0.50229022, 0.08991962)),
         ],
     )
-    def test_scofw_tvc(self, known, t, sigma, x):
-        np.testing.assert_allclose(known[1][t - 1], x, atol=6e-9)
-        assert float(known[0].run.last.sigma[t - 1]) == pytest.approx(sigma, abs=6e-9)
+    def test_scofw_tvc(self, replay_known_trace, t, sigma, x):
+        np.testing.assert_allclose(replay_known_trace[1][t - 1], x, atol=6e-9)
+        assert float(replay_known_trace[0].run.last.sigma[t - 1]) == pytest.approx(sigma, abs=6e-9)
 
-    def test_scofw_tvc_weights(self, known):
-        np.testing.assert_allclose(2.0 * known[2]["weight"][[0, 11]], [1.07708465, 1.36212111], atol=6e-9)
+    def test_scofw_tvc_weights(self, replay_known_trace):
+        np.testing.assert_allclose(2.0 * replay_known_trace[2]["weight"][[0, 11]], [1.07708465, 1.36212111], atol=6e-9)
 
 
 class TestInequality7:

@@ -44,7 +44,7 @@ def play(learner, rows, key, scores, features):
     return jax.lax.scan(round_, learner.init(key), (jnp.arange(len(rows[0]), dtype=jnp.int32), *rows))[1]
 
 
-def recorded(rng):
+def recorded_data(rng):
     """Contexts, features, which arms are available, rewards of all arms."""
     mask = rng.uniform(size=(ROUNDS, K)) < 0.7
     mask[np.arange(ROUNDS), rng.integers(K, size=ROUNDS)] = True
@@ -67,7 +67,7 @@ OPTIMISTIC = {
 @pytest.mark.parametrize("name", OPTIMISTIC)
 def test_lin_ucb_against_its_reference(name, rng, key):
     learner, theirs = OPTIMISTIC[name]
-    rows = recorded(rng)
+    rows = recorded_data(rng)
     decisions, estimates = play(learner, rows, key, lambda a, s, o: a.recommend(s), name == "hybrid")
     for t, (x, z, mask, rewards) in enumerate(zip(*rows, strict=True)):
         if name == "disjoint":
@@ -105,7 +105,7 @@ def test_learners_over_oracles_against_their_references(name, rng, key):
     learner, made, constants = SAMPLED[name]
     theirs = made(K, P, lipschitz=3.0)
     theirs.__dict__.update(constants)
-    rows = recorded(rng)
+    rows = recorded_data(rng)
     decisions, _ = play(learner, rows, key, nothing, False)
     possible = []
     for t, (x, z, mask, rewards) in enumerate(zip(*rows, strict=True)):

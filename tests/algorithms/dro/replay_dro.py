@@ -29,7 +29,7 @@ def logistic(w, x, y):
     return Gradient(jnp.logaddexp(v, 0.0), (-y * jax.nn.sigmoid(v))[:, None] * x)
 
 
-def given(u):
+def patch_uniforms(u):
     """The uniforms `[m]` of a round in place of drawn ones: a learner takes the first that it needs."""
     return mock.patch.multiple(
         rng,
@@ -42,7 +42,7 @@ def given(u):
 
 def play(learner: Any, t: Any, state: Any, x: Any, y: Any, u: Any, by_slot: bool = False) -> Any:
     """One round: the next state, and the decision. Rows are `[m, d]` one a group, or (`by_slot`) one a sample."""
-    with given(u):
+    with patch_uniforms(u):
         decision = learner.select(KEY, t, state, None)
     rows = (x, y) if by_slot else (x[decision.group], y[decision.group])
     feedback = logistic(decision.play, *rows)

@@ -26,7 +26,7 @@ from jaxbandits.dro import (
     SMDr,
 )
 from jaxbandits.types import Gradient
-from tests.algorithms.dro.replay_dro import KEY, given, logistic, play, replay, replay_prox
+from tests.algorithms.dro.replay_dro import KEY, logistic, patch_uniforms, play, replay, replay_prox
 from tests.reference import dro_methods as methods
 from tests.reference import dro_public
 from tests.reference import dro_weights as weights
@@ -293,7 +293,7 @@ class TestModels:
         def run(learner, split):
             def round_(state, row):
                 t, x, y, u = row
-                with given(u):
+                with patch_uniforms(u):
                     decision = learner.select(KEY, t, state, None)
                 w = jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(decision.play)])
                 loss, grad = logistic(w, x[: len(decision.group)], y[: len(decision.group)])

@@ -25,7 +25,7 @@ from jaxbandits.dro import (
     Soma,
 )
 from jaxbandits.types import SampledRows
-from tests.algorithms.dro.replay_dro import KEY, given, logistic, replay, replay_prox
+from tests.algorithms.dro.replay_dro import KEY, logistic, patch_uniforms, replay, replay_prox
 from tests.reference import dro_methods as methods
 from tests.reference import dro_weights as weights
 
@@ -217,7 +217,7 @@ def test_haghtalab_equals_the_reference_at_every_step(m, d, rng):
     def run(*rows):
         def round_(state, row):
             t, x, y, others, other_labels, u = row
-            with given(u):
+            with patch_uniforms(u):
                 decision = learner.select(KEY, t, state, None)
             first = decision.group[:1]
             features = jnp.concatenate([x[first], others])

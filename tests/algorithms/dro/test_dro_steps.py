@@ -33,7 +33,7 @@ PROBLEM = {"dim": 3, "n_groups": 20, "domain": L2Ball(radius=2.0), "lipschitz": 
 BUDGETS = tuple(1000 * (21 - i) for i in range(1, 21))
 
 
-def given(steps):
+def drop_none(steps):
     return [step for step in steps if step is not None]
 
 
@@ -52,7 +52,7 @@ class TestPrintedValues:
         ids=lambda value: type(value).__name__ if hasattr(value, "domain") else "",
     )
     def test_with_a_horizon(self, learner, expected):
-        np.testing.assert_allclose(given(learner.steps()), expected, **TEN)
+        np.testing.assert_allclose(drop_none(learner.steps()), expected, **TEN)
 
     @pytest.mark.parametrize(
         ("learner", "expected"),
@@ -66,7 +66,7 @@ class TestPrintedValues:
     )
     def test_anytime_forms_in_round_ten(self, learner, expected):
         factors = theorems.inverse_root_steps(np.int32(9))
-        np.testing.assert_allclose(factors.step * np.array(given(learner.steps())), expected, **TEN)
+        np.testing.assert_allclose(factors.step * np.array(drop_none(learner.steps())), expected, **TEN)
 
     def test_both_anytime_steps_are_in_proportion(self):
         """(19): eta_q / eta_w = log m / D^2, which decides between two readings of its tenth digit."""
@@ -78,7 +78,7 @@ class TestPrintedValues:
         b = theorems.budget_weights(BUDGETS)
         np.testing.assert_allclose(b[[0, 9, 19]], (4.0419405910, 3.0967190420, 1.0), **TEN)
         learner = SMPA(dim=3, budgets=BUDGETS, domain=L2Ball(radius=2.0), lipschitz=3.0)
-        np.testing.assert_allclose(given(learner.steps()), (0.0130181712, 0.0194994777), **TEN)
+        np.testing.assert_allclose(drop_none(learner.steps()), (0.0130181712, 0.0194994777), **TEN)
         assert theorems.batch_sizes(BUDGETS) == tuple(range(20, 0, -1))
         adult = tuple(n - 364 for n in (27020, 11883, 2144, 2084, 1363, 728))
         assert theorems.batch_sizes(adult) == (73, 31, 4, 4, 2, 1)
@@ -102,7 +102,7 @@ def test_steps_equal_the_references(rng):
             (theorems.sagawa(m, t, *geometry), reference.sagawa(m, t, *geometry)),
             (theorems.theorem_10(budgets, *geometry, *smooth), reference.theorem_10(budgets, b, *geometry, *smooth)),
         ):
-            np.testing.assert_allclose(given(ours), theirs, rtol=1e-13)
+            np.testing.assert_allclose(drop_none(ours), theirs, rtol=1e-13)
         np.testing.assert_allclose(theorems.budget_weights(budgets), b, rtol=1e-13)
 
 
@@ -130,12 +130,12 @@ class TestEveryLearner:
         example = ALGORITHMS[name].example
         sizes = {f: getattr(example, f) for f in ("dim", "n_groups", "k", "horizon", "budgets") if _has(example, f)}
         theory, practical = type(example).theory(**sizes), type(example).practical(**sizes)
-        plain = np.array(given(theory.steps()))
-        np.testing.assert_array_equal(given(example.steps()), plain)
+        plain = np.array(drop_none(theory.steps()))
+        np.testing.assert_array_equal(drop_none(example.steps()), plain)
         scales = [practical.w_scale, practical.q_scale, practical.q_scale][: len(plain)]
-        np.testing.assert_allclose(np.array(given(practical.steps())), plain * scales, rtol=1e-14)
+        np.testing.assert_allclose(np.array(drop_none(practical.steps())), plain * scales, rtol=1e-14)
         taken = dataclasses.replace(practical, step_w=0.5, step_q=0.25).steps()
-        np.testing.assert_array_equal(given(taken), [0.5, 0.25, 0.125][: len(plain)])
+        np.testing.assert_array_equal(drop_none(taken), [0.5, 0.25, 0.125][: len(plain)])
         if hasattr(example, "gamma"):
             assert dataclasses.replace(practical, gamma=0.7).steps().gamma == 0.7
 
@@ -146,7 +146,7 @@ class TestEveryLearner:
         validate(dataclasses.replace(example, diameter_sq=2.0))
         known = dataclasses.replace(example, step_w=0.1, step_q=0.2)
         validate(known)
-        np.testing.assert_array_equal(given(known.steps())[:2], (0.1, 0.2))
+        np.testing.assert_array_equal(drop_none(known.steps())[:2], (0.1, 0.2))
 
     def test_what_is_wrong_is_said(self, name):
         example = ALGORITHMS[name].example

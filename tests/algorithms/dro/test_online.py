@@ -44,14 +44,14 @@ def replay(algorithm, x, y, u):
     return index, jnp.concatenate([w0[None], w]), jnp.concatenate([q0[None], q]), w_mean, q_mean
 
 
-def placed(state, w, q):
+def place(state, w, q):
     """The state with both players elsewhere."""
     return state._replace(model=state.model._replace(w=w), weights=state.weights._replace(log_q=jnp.log(q)))
 
 
 def one_step(algorithm, w, q, index, loss, grad):
     """The state after one round in which group `index` reads this loss and gradient."""
-    state = placed(algorithm.init(KEY), w, q)
+    state = place(algorithm.init(KEY), w, q)
     decision = algorithm.select(KEY, 0, state, None)._replace(group=index[None])
     feedback = Gradient(loss[None], jax.tree.map(lambda a: a[None], grad))
     state = algorithm.update(KEY, 0, state, None, decision, feedback)
@@ -149,7 +149,7 @@ def test_permuting_groups_permutes_weights(round_):
 def test_groups_are_drawn_with_their_weights(m, rng, key):
     algorithm = as_arrays(Online(dim=2, n_groups=m, horizon=10))
     q = rng.dirichlet(np.full(m, 5.0))
-    state = placed(algorithm.init(key), jnp.zeros(2), q)
+    state = place(algorithm.init(key), jnp.zeros(2), q)
     draw = jax.jit(jax.vmap(lambda k: algorithm.select(k, 0, state, None)))
     decisions, n = draw(jax.random.split(key, 40_000)), 40_000
     assert decisions.group.shape == (n, 1)

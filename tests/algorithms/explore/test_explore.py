@@ -33,7 +33,7 @@ LEARNERS = {
 }  # fmt: skip
 
 
-def seen(learner, key, t, state):
+def visible_state(learner, key, t, state):
     """Return what a user sees of a learner."""
     del key, t
     return learner.stopped(state), learner.recommend(state)
@@ -48,7 +48,7 @@ def test_learners_against_their_references(name, kind, rng, key):
     rewards = rng.beta(9 * MEANS, 9 * (1 - MEANS), (ROUNDS, ARMS))
     if kind == "coins":
         rewards = (rng.uniform(size=(ROUNDS, ARMS)) < MEANS).astype(float)
-    decisions, (stops, recommended) = play(learner, rewards, np.ones((ROUNDS, ARMS), bool), key, seen)
+    decisions, (stops, recommended) = play(learner, rewards, np.ones((ROUNDS, ARMS), bool), key, visible_state)
     for t in range(ROUNDS):
         assert bool(stops[t]) == fresh.stopped(), t
         if fresh.stopped():

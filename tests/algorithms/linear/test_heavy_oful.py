@@ -27,7 +27,7 @@ NU = np.array([1, 0.5, 2, 1, 1.5])
 PRACTICAL = {"beta_scale": 1e-3, "tau_scale": 0.1, "c0": 1.0, "c1": 1.0}
 
 
-def told(alg, reward, moment):
+def make_feedback(alg, reward, moment):
     return ScaledReward(reward, moment) if alg.feedback is ScaledReward else Reward(reward)
 
 
@@ -38,7 +38,7 @@ def _replay(alg, xs, rewards, moments):
     def sample(state, row):
         t, x, reward, moment = row
         decision = ArmDecision(jnp.int32(0), x)
-        state = alg.update(KEY, t, state, None, decision, told(alg, reward, moment))
+        state = alg.update(KEY, t, state, None, decision, make_feedback(alg, reward, moment))
         return state, (alg.recommend(state), alg.radius(t + 1, state))
 
     rows = (jnp.arange(len(rewards), dtype=jnp.int32), xs, rewards, moments)
@@ -50,7 +50,7 @@ def replay(alg, xs=X, rewards=R, moments=NU):
     return state, np.asarray(theta), np.asarray(beta)
 
 
-def stored(state, xs):
+def stored_scales(state, xs):
     """sigma and tau of every sample, read back from the history."""
     n, design = len(xs), np.asarray(state.samples.design)
     largest = np.abs(xs).argmax(axis=1)
@@ -65,7 +65,7 @@ def _closed_loop(alg, arms, mask, theta_star, noise, moments):
         obs = ArmObs(arms, mask)
         decision = alg.select(KEY, t, state, obs)
         reward = decision.x @ theta_star + noise
-        state = alg.update(KEY, t, state, obs, decision, told(alg, reward, moment))
+        state = alg.update(KEY, t, state, obs, decision, make_feedback(alg, reward, moment))
         return state, (decision.index, state.theta, inverse_factors.to_dense(state.inverse))
 
     rows = (jnp.arange(len(noise), dtype=jnp.int32), arms, mask, noise, moments)
@@ -91,7 +91,7 @@ def test_golden_trace(constants, want):
     np.testing.assert_allclose(theta[-1], want, atol=1e-12)
     np.testing.assert_allclose(beta[-1], 576.64217618, rtol=1e-11)
     if constants:
-        np.testing.assert_allclose(stored(state, X)[0], [1, 0.6633249581, 2, 1, 1.5], rtol=1e-10)
+        np.testing.assert_allclose(stored_scales(state, X)[0], [1, 0.6633249581, 2, 1, 1.5], rtol=1e-10)
     assert reference.HeavyOful(2, 100, 0.5).kappa == pytest.approx(15.6488918618, rel=1e-11)
 
 
@@ -130,7 +130,7 @@ def test_every_quantity_matches_the_reference(dim, law, rng):
     np.testing.assert_allclose(
         inverse_factors.to_dense(state.inverse), np.linalg.inv(want["H"][-1]), rtol=1e-9, atol=1e-13
     )
-    sigma, tau = stored(state, data[0])
+    sigma, tau = stored_scales(state, data[0])
     np.testing.assert_allclose(sigma, want["sigma"], rtol=1e-10)
     np.testing.assert_allclose(tau, want["tau"], rtol=1e-9)
 
@@ -158,7 +158,7 @@ def test_the_estimate_is_stationary_in_the_interior(rng):
     xs, rewards, nu = clipped_data(rng, 300, 3)
     alg = HeavyOFUL.practical(dim=3, horizon=300, eps=0.99)
     state, theta, _ = replay(alg, xs, rewards, nu)
-    sigma, tau = stored(state, xs)
+    sigma, tau = stored_scales(state, xs)
     inside = 0
     for t in range(1, 301, 7):
         design, response = xs[:t] / sigma[:t, None], rewards[:t] / sigma[:t]
@@ -181,7 +181,7 @@ def test_no_pass_increases_the_objective(norm_bound, rng):
     xs, rewards, nu = clipped_data(rng, 300, 2)
     alg = HeavyOFUL.practical(dim=2, horizon=300, eps=0.99, ridge=0.5, norm_bound=norm_bound)
     state, theta, _ = replay(alg, xs, rewards, nu)
-    sigma, tau = stored(state, xs)
+    sigma, tau = stored_scales(state, xs)
     problem = xs / sigma[:, None], rewards / sigma, tau, 0.5
     one_pass = jax.jit(as_arrays(alg).one_pass)
     for start in norm_bound * rng.uniform(-0.7, 0.7, (5, 2)):
@@ -216,7 +216,7 @@ def test_eps_one_has_no_growth_factors():
     state, _, beta = replay(alg)
     assert (beta == beta[0]).all()
     np.testing.assert_allclose(as_arrays(alg).radius(0, state), np.sqrt(2.0), rtol=1e-15)
-    sigma, tau = stored(state, X)
+    sigma, tau = stored_scales(state, X)
     inverse = np.eye(2) * 9 / 2  # lambda = d / S^2
     for x, s, threshold in zip(X, sigma, tau, strict=True):
         w2 = x @ inverse @ x / s**2
@@ -235,10 +235,10 @@ def test_a_trial_does_not_depend_on_its_company(rng):
     def run(*data):
         return jax.vmap(lambda *trial: _replay(alg, *trial)[1][0])(*data)
 
-    def beside(other):
+    def run_beside(other):
         return run(*(jnp.asarray(np.stack([b, a, b, b])) for a, b in zip(mine, other, strict=True)))
 
-    alone, with_easy, with_hard = beside(mine), beside(easy), beside(hard)
+    alone, with_easy, with_hard = run_beside(mine), run_beside(easy), run_beside(hard)
     np.testing.assert_array_equal(alone[1], with_easy[1])
     np.testing.assert_array_equal(alone[1], with_hard[1])
     assert not np.array_equal(with_easy[0], with_hard[0])
@@ -266,11 +266,11 @@ def test_work_and_memory_grow_with_the_samples(rng, monkeypatch):
     original = heavy_oful.history.sum_over
 
     def counting(samples, count, terms, block):
-        def counted(rows, written):
+        def count_visit(rows, written):
             jax.debug.callback(lambda _: visits.append(1), written[0])
             return terms(rows, written)
 
-        return original(samples, count, counted, block=block)
+        return original(samples, count, count_visit, block=block)
 
     alg = as_arrays(HeavyOFUL.practical(dim=2, horizon=1200, eps=0.99))
     xs, rewards, nu = clipped_data(rng, 1200, 2)

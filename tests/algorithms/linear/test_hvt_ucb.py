@@ -231,7 +231,7 @@ def test_identities_of_the_analysis(beta_scale, step_size, rng):
 @pytest.mark.parametrize("moment", [1.31, 0.01])
 def test_the_inverse_stays_exact_over_a_long_run(moment, settled, rng):
     """18000 rounds of Sherman-Morrison, arms spread out or nearly always the same one."""
-    x, rewards, _ = reference.forced(rng, 18_000, 2, 1, settled)
+    x, rewards, _ = reference.forced_trace(rng, 18_000, 2, 1, settled)
     got = replay(HvtUCB.practical(dim=2, horizon=18_000, eps=0.99).estimator, x, rewards, np.full(18_000, moment))
     weighted = x / got["scale"][:, None]
     matrix = 2 * np.eye(2) + weighted.T @ weighted / 4

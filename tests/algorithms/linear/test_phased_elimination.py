@@ -69,7 +69,7 @@ def replay(arms, theta, available, rng, key):
         np.testing.assert_array_equal(np.flatnonzero(left[t]), theirs.left, err_msg=str(t))
         np.testing.assert_array_equal(plays[t], theirs.T, err_msg=str(t))
         np.testing.assert_allclose(thetas[t], theirs.theta, rtol=1e-9, atol=1e-9)
-        assert arm in theirs.allowed(masks[t]), t
+        assert arm in theirs.playable(masks[t]), t
         theirs.update(arm, rewards[t, arm])
     return theirs, played
 

@@ -14,7 +14,7 @@ from jaxbandits.types import Gradient
 KEY = jax.random.key(0)
 
 
-class Played(NamedTuple):
+class PlayRecord(NamedTuple):
     """The fields of a simulated round that certificates look at."""
 
     algorithm: Any

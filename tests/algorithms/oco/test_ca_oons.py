@@ -16,7 +16,7 @@ from jaxbandits.diagnostics import oco as meters
 from jaxbandits.diagnostics import oons_rounds as rounds
 from jaxbandits.numerics.losses import Linear, PseudoHuber
 from jaxbandits.types import FullInformation, narrow
-from tests.algorithms.oco.replay_oco import Played
+from tests.algorithms.oco.replay_oco import PlayRecord
 from tests.reference import ca_oons as reference
 
 KEY = jax.random.key(0)
@@ -195,7 +195,7 @@ def measure(algorithm, before, decision, told, after, loss):
 
     def round_(before, decision, told, after, loss):
         r = rounds.inside(algorithm, before, decision, told)
-        played = Played(algorithm, before, decision, told, after)
+        played = PlayRecord(algorithm, before, decision, told, after)
 
         def slack(r, u):
             return rounds.inequality_slack(r, u * jnp.minimum(1.0, r.radius / (jnp.linalg.norm(u) + 1e-300)))
@@ -292,7 +292,7 @@ def test_meters_take_the_worst_base_learner(rng):
 
     @jax.jit
     def both(algorithm, before, decision, told, after):
-        played = Played(algorithm, before, decision, told, after)
+        played = PlayRecord(algorithm, before, decision, told, after)
         r = rounds.inside(algorithm, before, decision, told)
         comparators = jnp.array([[3.0, 4.0], [-0.6, 0.8]])
 
@@ -329,7 +329,7 @@ def test_meters_of_the_meta_algorithm_know_its_forms(rng):
     anytime = as_arrays(AnytimeCAOONS.theory(dim=2, horizon=HORIZON))
     loss = PseudoHuber(jnp.asarray(targets(2, rng)))
     before, decision, told, after = rounds_of(anytime, loss)
-    played = jax.tree.map(lambda x: x[70], Played(None, before, decision, told, after))  # N_k = 6 since round 64
+    played = jax.tree.map(lambda x: x[70], PlayRecord(None, before, decision, told, after))  # N_k = 6 since round 64
 
     measures = meters.worst_meta_precondition, meters.meta_loss, meters.meta_regret(2)
 

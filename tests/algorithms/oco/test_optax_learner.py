@@ -290,14 +290,14 @@ def test_zero_gradients_are_skipped(make):
     learner = as_arrays(make(dim=2))
     state = learner.init(KEY)
 
-    def told(state, grad):
+    def update(state, grad):
         feedback = Gradient(jnp.zeros(1), jnp.full((1, 2), grad))
         return learner.update(KEY, jnp.int32(0), state, None, None, feedback)
 
-    state = told(state, 0.0)
+    state = update(state, 0.0)
     np.testing.assert_array_equal(state.x, 0.0)
     for _ in range(3):
-        state = told(state, 1.0)
+        state = update(state, 1.0)
     x = np.asarray(state.x)
     assert np.isfinite(x).all() and (x < 0.0).all()
     unguarded = as_arrays(replace_static(make(dim=2)))

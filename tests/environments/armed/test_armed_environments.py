@@ -20,7 +20,7 @@ from jaxbandits.types import ArmDecision
 LEARNERS = {"UCB1": UCB1(n_arms=3), "KL-UCB": KLUCB(n_arms=3), "Exp3": Exp3(n_arms=3), "SW": SWUCB(n_arms=3, window=9)}
 
 
-def paid(env, arm, key, t=0, draws=20_000):
+def rewards_of_arm(env, arm, key, t=0, draws=20_000):
     """Rewards and regrets of one arm."""
     state = env.init(key)
     decision = ArmDecision(jnp.int32(arm), jnp.int32(arm))
@@ -33,14 +33,14 @@ def paid(env, arm, key, t=0, draws=20_000):
 
 def test_rewards_and_regret(key):
     coins = as_arrays(BernoulliArms.from_means([0.2, 0.7]))
-    reward, regret = paid(coins, 0, key)
+    reward, regret = rewards_of_arm(coins, 0, key)
     assert set(reward) == {0.0, 1.0}
     np.testing.assert_allclose(regret, 0.5, rtol=1e-12)
     assert st.binomtest(int(reward.sum()), reward.size, 0.2).pvalue > 1e-4
-    reward, regret = paid(as_arrays(BetaArms.from_means([0.2, 0.7], concentration=3.0)), 1, key)
+    reward, regret = rewards_of_arm(as_arrays(BetaArms.from_means([0.2, 0.7], concentration=3.0)), 1, key)
     assert st.kstest(reward, st.beta(2.1, 0.9).cdf).pvalue > 1e-4 and (regret == 0.0).all()
     for law, scipy_law in ((noise.Gaussian(spread=0.5), st.norm(1.5, 0.5)), (noise.StudentT(df=2.1), st.t(2.1, 1.5))):
-        reward, regret = paid(as_arrays(NoisyArms.from_means([1.5, -2.0], noise=law)), 0, key)
+        reward, regret = rewards_of_arm(as_arrays(NoisyArms.from_means([1.5, -2.0], noise=law)), 0, key)
         assert st.kstest(reward, scipy_law.cdf).pvalue > 1e-4
         assert (regret == 0.0).all()
 
@@ -54,7 +54,7 @@ def test_drawn_means_differ_between_trials():
 def test_switching_arms_pay_by_phase(key):
     env = as_arrays(SwitchingArms.from_phases([[0.2, 0.7], [0.9, 0.1]], [0, 10]))
     for t, means in ((0, [0.2, 0.7]), (9, [0.2, 0.7]), (10, [0.9, 0.1]), (1000, [0.9, 0.1])):
-        reward, regret = paid(env, 0, key, t)
+        reward, regret = rewards_of_arm(env, 0, key, t)
         np.testing.assert_allclose(regret, max(means) - means[0], atol=1e-12)
         assert st.binomtest(int(reward.sum()), reward.size, means[0]).pvalue > 1e-4
 

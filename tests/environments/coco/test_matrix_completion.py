@@ -253,11 +253,11 @@ class TestWithOFWTVC:
             loop.Q, loop.s, loop.t = queue, before.start + 1, t
             chosen = {}
 
-            def remembered(c, loop=loop, chosen=chosen):
+            def remember_vertex(c, loop=loop, chosen=chosen):
                 chosen["direction"], chosen["vertex"] = c, reference.lmo_nuclear(c, 60.0)
                 return chosen["vertex"]
 
-            loop.lmo = remembered
+            loop.lmo = remember_vertex
             expected = loop.step(dense(now.grad, dim), scale * now.con, scale * now.con_grad)
             np.testing.assert_allclose(new.grad_sum * unit, loop.gsum, rtol=1e-10, atol=1e-12 * unit)
             np.testing.assert_allclose(new.anchor, expected["anchor"], atol=1e-12)

@@ -100,7 +100,7 @@ def test_orders_of_rows(key):
     rounds = 4000
 
     @jax.jit
-    def followed(key):
+    def follow_order(key):
         begin, *keys = jax.random.split(key, rounds + 1)
         keys = jnp.stack(keys)
         found = {}
@@ -112,7 +112,7 @@ def test_orders_of_rows(key):
             found[order] = jax.lax.scan(move, rows.begin(begin, order, 5), (jnp.arange(rounds), keys))[1]
         return found
 
-    found = {order: np.asarray(x) for order, x in followed(key).items()}
+    found = {order: np.asarray(x) for order, x in follow_order(key).items()}
     np.testing.assert_array_equal(found["given"], np.arange(rounds) % 5)
     np.testing.assert_array_equal(np.sort(found["shuffled"].reshape(-1, 5), axis=1), np.tile(np.arange(5), (800, 1)))
     for order, spread in (("iid", rounds), ("shuffled", rounds / 5)):
@@ -128,7 +128,7 @@ def test_labels_become_arms_in_sorted_order(labels):
     assert table.dim == 2 * table.n_arms == 2 * len(set(labels))
 
 
-def replayed(log, order, learner):
+def replay(log, order, learner):
     """Events that counted and reward, event by event."""
     seen, index, reward = log
     counted, earned, kept = [], [], []
@@ -151,7 +151,7 @@ def test_replay_by_rejection(rng):
     for s in range(SEEDS):
         order = trials.get("row")[0, s].astype(int)[:N]
         assert sorted(order) == list(range(N))
-        counted, earned, _ = replayed((seen, index, reward), order, Follower(K * P))
+        counted, earned, _ = replay((seen, index, reward), order, Follower(K * P))
         np.testing.assert_array_equal(trials.get("counted")[0, s, :N], counted)
         np.testing.assert_allclose(trials.get("reward")[0, s, :N], earned, rtol=1e-12)
         mean = np.where(counted > 0, earned / np.maximum(counted, 1), np.nan)
@@ -175,7 +175,7 @@ def test_what_counts_is_what_the_learner_would_have_met():
     for log in np.ndindex(*(K,) * 6):
         index = np.array(log)
         events = np.tile(seen, (6, 1)), index, paid[index]
-        kept = replayed(events, range(6), Follower(K * P))[2]
+        kept = replay(events, range(6), Follower(K * P))[2]
         assert kept == online[: len(kept)]
         lengths.append(len(kept))
     assert list(np.bincount(lengths)) == [math.comb(6, m) * (K - 1) ** (6 - m) for m in range(7)]

@@ -344,7 +344,7 @@ def test_the_order_of_the_names_is_said_where_it_matters():
     Log.from_arrays(action, reward, third, np.ones((300, 3, 2)), actions=list(names))
 
 
-def logged(probabilities, seed):
+def log_actions(probabilities, seed):
     """Actions of a policy `[n, K]`, and their probabilities."""
     draws = np.random.default_rng(seed)
     action = (probabilities.cumsum(axis=1) > draws.random((len(probabilities), 1))).argmax(axis=1)
@@ -373,14 +373,14 @@ def test_true_propensities_are_not_warned_of(kind):
     draws = np.random.default_rng(0)
     for trial in range(300):
         n, k = int(draws.choice([50, 200, 2000])), int(draws.integers(2, 12))
-        action, propensity = logged(policies(kind, n, k, draws), trial)
+        action, propensity = log_actions(policies(kind, n, k, draws), trial)
         Log.from_arrays(action, np.zeros(n), propensity, actions=k)
 
 
 def test_wrong_propensities_are_warned_of_once_with_action_and_number():
     draws, n = np.random.default_rng(1), 3000
     probabilities = np.tile([0.6, 0.3, 0.1], (n, 1))
-    action, propensity = logged(probabilities, 2)
+    action, propensity = log_actions(probabilities, 2)
     permuted = draws.permutation(propensity)
     by_hand = np.sum(1.0 / permuted[action == 0]) / n
     assert by_hand == pytest.approx(1.8, rel=0.1)  # 0.6 times the mean of 1/p, which is 3

@@ -74,7 +74,7 @@ def address():
 
 
 @pytest.fixture
-def offered(tmp_path, monkeypatch, address):
+def offer_data_set(tmp_path, monkeypatch, address):
     """Offer a data set `toy` of one file at a path of the server, in an empty directory."""
     monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path / "data"))
 
@@ -87,14 +87,14 @@ def offered(tmp_path, monkeypatch, address):
 
 
 @pytest.mark.parametrize(("path", "member"), [("/plain", ""), ("/windows", ""), ("/gz", ""), ("/zip", "ratings.txt")])
-def test_what_is_published_is_fetched_and_found(offered, path, member, capsys):
+def test_what_is_published_is_fetched_and_found(offer_data_set, path, member, capsys):
     """Also with line ends of Windows, compressed, and from an archive; a second time nothing is downloaded."""
-    expected = offered(path, member)
+    expected = offer_data_set(path, member)
     assert find("toy") is None
     assert main(["data", "fetch", "toy"]) == 0
     assert capsys.readouterr().out.strip() == str(expected) and find("toy") == expected
     assert text_digest(expected) == SHA256 and [p.name for p in expected.parent.iterdir()] == ["ratings.txt"]
-    offered("/nowhere")
+    offer_data_set("/nowhere")
     assert fetch("toy") == expected
 
 
@@ -109,15 +109,15 @@ def test_what_is_published_is_fetched_and_found(offered, path, member, capsys):
         ("/other-zip", "ratings.txt", "holds no ratings.txt"),
     ],
 )
-def test_anything_else_is_one_line_and_leaves_nothing(offered, path, member, message):
-    expected = offered(path, member)
+def test_anything_else_is_one_line_and_leaves_nothing(offer_data_set, path, member, message):
+    expected = offer_data_set(path, member)
     with pytest.raises(InputError, match=message) as said:
         fetch("toy")
     assert "\n" not in str(said.value) and find("toy") is None and not expected.parents[1].exists()
 
 
-def test_what_is_there_stays_where_nothing_is_fetched(offered):
-    expected = offered("/nowhere")
+def test_what_is_there_stays_where_nothing_is_fetched(offer_data_set):
+    expected = offer_data_set("/nowhere")
     expected.parent.mkdir(parents=True)
     (expected.parent / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="the server answers 404"):
@@ -125,11 +125,11 @@ def test_what_is_there_stays_where_nothing_is_fetched(offered):
     assert [p.name for p in expected.parent.iterdir()] == ["notes.txt"]
 
 
-def test_without_a_connection_and_where_nothing_can_be_written(offered, tmp_path, monkeypatch):
+def test_without_a_connection_and_where_nothing_can_be_written(offer_data_set, tmp_path, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         base = f"http://127.0.0.1:{free.getsockname()[1]}"  # nobody listens
-        offered("/plain", base=base)
+        offer_data_set("/plain", base=base)
         with pytest.raises(InputError, match=rf"cannot fetch {base}/plain: no connection"):
             fetch("toy")
     assert not list(tmp_path.iterdir())
@@ -147,8 +147,8 @@ def test_unknown_names(capsys):
             call("mnist")
 
 
-def test_the_list_says_where_sets_are_their_terms_and_who_uses_them(offered, capsys):
-    offered("/plain")
+def test_the_list_says_where_sets_are_their_terms_and_who_uses_them(offer_data_set, capsys):
+    offer_data_set("/plain")
     fetch("toy")
     assert main(["data", "list"]) == 0
     text = capsys.readouterr().out

@@ -17,7 +17,7 @@ def test_counts_places_and_lookups(m, rng, key):
     drawn = rng.random(9) < 0.6
 
     @jax.jit
-    def traced(group, drawn, table):
+    def trace_draws(group, drawn, table):
         decision = GroupDecision(None, None, group, drawn)
         return (
             draws.counts(decision, m), draws.places(decision, m), draws.per_group(table[:, 0], group),
@@ -26,7 +26,7 @@ def test_counts_places_and_lookups(m, rng, key):
 
     every, fixed = np.ones(9, bool), GroupDecision(None, None, group)
     for mask in (every, drawn):
-        got = traced(group, mask, table)
+        got = trace_draws(group, mask, table)
         np.testing.assert_array_equal(got[0], np.bincount(group[mask], minlength=m))
         before = [np.sum(mask[:k] & (group[:k] == group[k])) for k in range(9)]
         np.testing.assert_array_equal(got[1], before)
@@ -34,9 +34,9 @@ def test_counts_places_and_lookups(m, rng, key):
     np.testing.assert_array_equal(got[3], table[group])
     assert got[4] and got[5] == (group.max() == 0)
     np.testing.assert_array_equal(draws.counts(fixed, m), np.bincount(group, minlength=m))
-    np.testing.assert_array_equal(draws.places(fixed, m), traced(group, every, table)[1])
+    np.testing.assert_array_equal(draws.places(fixed, m), trace_draws(group, every, table)[1])
     np.testing.assert_array_equal(draws.per_group(table[:, 0], group), table[group, 0])
     np.testing.assert_array_equal(draws.rows_of(jnp.asarray(table), group), table[group])
-    over_trials = jax.vmap(traced, (0, None, None))(np.stack([group, group[::-1]]), every, table)
+    over_trials = jax.vmap(trace_draws, (0, None, None))(np.stack([group, group[::-1]]), every, table)
     np.testing.assert_array_equal(over_trials[0][1], np.bincount(group, minlength=m))
     np.testing.assert_array_equal(over_trials[3][1], table[group[::-1]])

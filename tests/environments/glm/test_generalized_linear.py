@@ -28,7 +28,7 @@ def _kappa(env, state, obs):
     return env.kappa(state, obs)
 
 
-def given(link="bernoulli"):
+def make_environment(link="bernoulli"):
     return as_arrays(GeneralizedLinear(dim=2, n_arms=4, link=LINKS[link], arms=ARMS, theta=THETA))
 
 
@@ -87,7 +87,7 @@ class TestRounds:
     @pytest.mark.quick_cases("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_regret_and_rewards(self, name):
-        env = given(name)
+        env = make_environment(name)
         state = compiled.init(env, jax.random.key(0))
         obs = compiled.observe(env, jax.random.key(1), jnp.int32(0), state)
         np.testing.assert_array_equal(obs.arms, ARMS)
@@ -138,7 +138,7 @@ class TestRounds:
     @pytest.mark.quick_cases("poisson")
     @pytest.mark.parametrize("name", LINKS)
     def test_kappa_is_at_the_true_parameter_over_the_arms(self, name):
-        env = given(name)
+        env = make_environment(name)
         state = compiled.init(env, jax.random.key(0))
         obs = compiled.observe(env, jax.random.key(1), jnp.int32(0), state)
         z = ARMS @ THETA
@@ -182,7 +182,7 @@ class TestRounds:
         assert float(feedback.reward) > 0.0 and float(outcome.regret) >= 0.0
 
     def test_at_record(self):
-        env = given()
+        env = make_environment()
         state = compiled.init(env, jax.random.key(0))
         assert env.at_record(state, None) == {}
         record = env.at_record(state, jnp.array([0.9, 0.0]))
@@ -227,4 +227,4 @@ class TestInput:
             simulate(Uniform(dim=2), env, 4, 2, progress=False)
 
     def test_given_arms_pass(self):
-        validate(given())
+        validate(make_environment())

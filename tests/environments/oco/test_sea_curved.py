@@ -28,7 +28,7 @@ def run(environment, key, points, queries):
     return jax.lax.scan(round_, environment.init(key), (steps, points, queries))[1]
 
 
-def played(environment, key, rng, horizon, n_queries=3):
+def play_rounds(environment, key, rng, horizon, n_queries=3):
     """Plays, queries, feedback, the drawn parameters `[T, k]`, outcomes, values at every round."""
     validate(environment)
     points = 2.0 * rng.standard_normal((horizon, environment.dim))
@@ -56,7 +56,7 @@ def test_quadratic(dim, sequence, key, rng):
     horizon, a, s, c, radius = 150, 0.7, 0.4, 1.8, 0.3
     settings = {"dim": dim, "radius": radius, "center": a, "noise_scale": s, "sequence": sequence, "loss_scale": c}
     environment = QuadraticLosses(**settings)
-    points, queries, loss, grad, parameters, outcome, snapshots = played(environment, key, rng, horizon)
+    points, queries, loss, grad, parameters, outcome, snapshots = play_rounds(environment, key, rng, horizon)
     theta, middle = parameters[:, :dim], centers(sequence, a, horizon, dim)
     np.testing.assert_allclose(np.linalg.norm(theta - middle, axis=1), s, rtol=1e-11)
     np.testing.assert_allclose(parameters[:, dim], c)
@@ -78,7 +78,7 @@ def test_quadratic(dim, sequence, key, rng):
             np.testing.assert_allclose(derived[name][n - 1], charged[:n].sum() - best, rtol=1e-9, atol=1e-9)
     u = rng.standard_normal(dim)
     stated = QuadraticLosses(**settings, comparator=u)
-    points, _, _, _, parameters, outcome, snapshots = played(stated, key, rng, horizon)
+    points, _, _, _, parameters, outcome, snapshots = play_rounds(stated, key, rng, horizon)
     totals = {k: np.cumsum(v) for k, v in outcome._asdict().items()} | {k: np.asarray(v) for k, v in snapshots.items()}
     theta = parameters[:, :dim]
     expected = c / 2 * np.cumsum(np.sum((points - theta) ** 2 - (u - theta) ** 2, axis=1))
@@ -112,7 +112,7 @@ def test_pseudo_huber(dim, key, rng):
         (v := rng.standard_normal(dim), v),
     ):
         environment = PseudoHuberLosses(**settings, comparator=comparator)
-        points, queries, loss, grad, parameters, outcome, _ = played(environment, key, rng, horizon)
+        points, queries, loss, grad, parameters, outcome, _ = play_rounds(environment, key, rng, horizon)
         theta = parameters[:, :dim]
         np.testing.assert_allclose(np.linalg.norm(theta - centers(sequence, a, horizon, dim), axis=1), s, rtol=1e-11)
 
@@ -185,7 +185,7 @@ def test_pseudo_huber_variation(rng):
 def test_logistic(dim, key, rng):
     horizon, b, s, c = 4000, 2.0, 1.5, 0.7
     environment = LogisticLosses(dim=dim, center=b, feature_norm=s, loss_scale=c, sequence=Alternating(period=3))
-    points, queries, loss, grad, parameters, outcome, _ = played(environment, key, rng, horizon)
+    points, queries, loss, grad, parameters, outcome, _ = play_rounds(environment, key, rng, horizon)
     features, label = parameters[:, :dim], parameters[:, dim]
     np.testing.assert_allclose(np.linalg.norm(features, axis=1), s, rtol=1e-12)
     assert set(label) == {-1.0, 1.0}

@@ -32,7 +32,7 @@ def run(environment, key, points, queries):
     return begin, jax.lax.scan(round_, begin, (steps, points, queries))[1]
 
 
-def played(environment, key, rng, horizon, n_queries=2) -> Any:
+def play_rounds(environment, key, rng, horizon, n_queries=2) -> Any:
     points = rng.standard_normal((horizon, environment.dim))
     queries = rng.standard_normal((horizon, n_queries, environment.dim))
     begin, (rows, outcome, snapshots) = run(as_arrays(environment), key, points, queries)
@@ -66,7 +66,7 @@ def test_moving_means(kind, dim, key, rng):
     settings = {"dim": dim, "mean": m, "noise_scale": s, "loss_scale": c, "sequence": sequence}
     environment = LinearLosses(**settings, comparator=u)
     validate(environment)
-    points, queries, _, loss, grad, slope, outcome, snapshots = played(environment, key, rng, horizon)
+    points, queries, _, loss, grad, slope, outcome, snapshots = play_rounds(environment, key, rng, horizon)
 
     np.testing.assert_allclose(np.linalg.norm(slope / c - means, axis=1), s, rtol=1e-11)  # the noise, and only it
     np.testing.assert_array_equal(grad, np.repeat(slope[:, None], 2, axis=1))
@@ -77,7 +77,7 @@ def test_moving_means(kind, dim, key, rng):
     np.testing.assert_allclose(snapshots["mean_comparator_loss"], c * np.cumsum(means @ u), rtol=0.0, atol=1e-9)
     # Without a stated point: the best one of the ball in hindsight, at every record point.
     in_hindsight = LinearLosses(**settings, domain=L2Ball(radius=1.5))
-    _, _, _, _, _, slope, _, snapshots = played(in_hindsight, key, rng, horizon)
+    _, _, _, _, _, slope, _, snapshots = play_rounds(in_hindsight, key, rng, horizon)
     best = -1.5 * np.linalg.norm(np.cumsum(slope, axis=0), axis=1)
     np.testing.assert_allclose(snapshots["comparator_loss"], best, rtol=1e-11)
     best = -1.5 * c * np.linalg.norm(np.cumsum(means, axis=0), axis=1)
@@ -112,14 +112,14 @@ def test_closed_forms_by_hand():
 def test_a_number_stands_for_a_multiple_of_the_first_axis(key, rng):
     for u in (-2.0, np.array([-2.0, 0.0, 0.0])):
         environment = LinearLosses(dim=3, comparator=u)
-        *_, slope, _, snapshots = played(environment, key, np.random.default_rng(0), 50)
+        *_, slope, _, snapshots = play_rounds(environment, key, np.random.default_rng(0), 50)
         np.testing.assert_allclose(snapshots["comparator_loss"], -2.0 * np.cumsum(slope[:, 0]), rtol=0.0, atol=1e-12)
 
 
 def test_scaling_losses_scales_everything(key, rng):
     """E4 of the theory needs the same draws at every scale."""
     one, hundred = (LinearLosses(dim=2, loss_scale=c, comparator=1.0) for c in (1.0, 100.0))
-    a, b = (played(e, key, np.random.default_rng(1), 30) for e in (one, hundred))
+    a, b = (play_rounds(e, key, np.random.default_rng(1), 30) for e in (one, hundred))
     for x, y in ((a[3], b[3]), (a[4], b[4]), (a[6].loss, b[6].loss), (a[6].mean_loss, b[6].mean_loss)):
         np.testing.assert_allclose(100.0 * x, y, rtol=1e-13, atol=1e-13)
 
@@ -130,7 +130,7 @@ def test_random_order(dim, key, rng):
     n, passes, rest = 9, 5, 4
     horizon = n * passes + rest
     environment = RandomOrder(dim=dim, pool_size=n, mean=0.3, noise_scale=0.8, loss_scale=1.7, comparator=1.3)
-    points, _, begin, _, grad, slope, outcome, snapshots = played(environment, key, rng, horizon)
+    points, _, begin, _, grad, slope, outcome, snapshots = play_rounds(environment, key, rng, horizon)
     pool = np.asarray(begin.pool)
     np.testing.assert_allclose(np.linalg.norm(pool / 1.7 - 0.3 * np.eye(dim)[0], axis=1), 0.8, rtol=1e-12)
     drawn = np.array([np.flatnonzero((pool == row).all(axis=1)).item() for row in slope])  # bit for bit from the pool
@@ -149,7 +149,7 @@ def test_random_order(dim, key, rng):
     np.testing.assert_allclose(snapshots["mean_comparator_loss"], 1.3 * np.cumsum(means[:, 0]), rtol=0.0, atol=1e-11)
     assert np.linalg.norm(grad, axis=2).max() <= environment.lipschitz
     hindsight = RandomOrder(dim=dim, pool_size=n, domain=L2Ball(radius=2.0))
-    *_, slope, _, snapshots = played(hindsight, key, rng, horizon)
+    *_, slope, _, snapshots = play_rounds(hindsight, key, rng, horizon)
     best = -2.0 * np.linalg.norm(np.cumsum(slope, axis=0), axis=1)
     np.testing.assert_allclose(snapshots["comparator_loss"], best, rtol=1e-12)
 

@@ -22,7 +22,7 @@ def alternating(rng, horizon, dim):
     return Alternating(period=period), np.outer(sign, np.eye(dim)[0])
 
 
-def corrupted(rng, horizon, dim):
+def corrupted_sequence(rng, horizon, dim):
     count = int(rng.integers(0, (horizon - 3) // 2 + 1))
     sign = np.ones(horizon)
     sign[[i * (horizon - 1) // (count + 1) for i in range(1, count + 1)]] = -1.0
@@ -44,7 +44,7 @@ def piecewise(rng, horizon, dim):
     return Piecewise(vectors=vectors, starts=starts), np.repeat(vectors, ends - starts, axis=0)
 
 
-MAKERS = [constant, alternating, corrupted, drift, piecewise]
+MAKERS = [constant, alternating, corrupted_sequence, drift, piecewise]
 
 
 @functools.partial(jax.jit, static_argnums=2)
@@ -58,7 +58,7 @@ def tabulate(sequence, steps, dim):
     return jax.vmap(one)(steps)
 
 
-@pytest.mark.quick_cases("constant-2", "corrupted-2", "drift-2")
+@pytest.mark.quick_cases("constant-2", "corrupted_sequence-2", "drift-2")
 @pytest.mark.parametrize("dim", [2, 20])
 @pytest.mark.parametrize("make", MAKERS)
 def test_rounds_sums_and_paths(make, dim, rng):

@@ -82,14 +82,14 @@ class Instance(NamedTuple):
 def instances():
     @jax.jit
     @jax.vmap
-    def drawn(seed):
+    def draw_instance(seed):
         trial_keys = loop.trial_keys(jax.random.key(0, impl="threefry2x32"), seed)
         observe, step, state = trial_keys.observe, trial_keys.step, INSIDE.init(trial_keys.env_init)
         keys = jax.vmap(lambda t: jax.random.fold_in(step, t))(jnp.arange(T))
         mask = jax.vmap(lambda t: INSIDE.observe(jax.random.fold_in(observe, t), t, state).mask)(jnp.arange(T))
         return state.arms, state.theta, mask, jax.vmap(INSIDE.noise.sample)(keys), keys
 
-    parts = drawn(jnp.arange(SEEDS))
+    parts = draw_instance(jnp.arange(SEEDS))
     return [Instance(*(np.asarray(x[s]) for x in parts[:4]), step_keys=parts[4][s]) for s in range(SEEDS)]
 
 
@@ -267,20 +267,22 @@ def test_corruption():
     environment = with_corruption(INSIDE, rounds=25, rate=0.4, factor=-1.0, shift=0.25)
     uniforms = own_draws(draws.uniform)
 
-    def told(t, reward, u):
+    def corrupt(t, reward, u):
         return -reward + 0.25 if t < 25 and u[t] < 0.4 else reward
 
-    references = [replay(i, told=lambda t, r, u=u: told(t, r, u)) for i, u in zip(instances(), uniforms, strict=True)]
+    references = [
+        replay(i, told=lambda t, r, u=u: corrupt(t, r, u)) for i, u in zip(instances(), uniforms, strict=True)
+    ]
     trials = agree(environment, references)
     for s, instance in enumerate(instances()):
         true = (instance.arms @ instance.theta)[trials.get("arm")[0, s].astype(int)] + instance.noise
-        amount = np.abs([told(t, r, uniforms[s]) - r for t, r in enumerate(true)])
+        amount = np.abs([corrupt(t, r, uniforms[s]) - r for t, r in enumerate(true)])
         np.testing.assert_allclose(trials.get("corruption")[0, s], np.cumsum(amount), rtol=1e-12, atol=1e-12)
         assert 0 < (amount > 0).sum() < 25 and not amount[25:].any()
     assert trials.units["corruption"] == "reward"
 
 
-def walked(step):
+def random_walk(step):
     """theta_t of a random walk in the ball."""
     normals = own_draws(lambda key: draws.normal_vector(key, 2))
     paths = []
@@ -295,7 +297,7 @@ def walked(step):
     return paths
 
 
-def jumped(period):
+def jump_path(period):
     """theta_t that is drawn anew every `period` rounds."""
     spheres = own_draws(lambda key: draws.unit_vector(key, 2))
     return [
@@ -307,7 +309,7 @@ def jumped(period):
 @pytest.mark.slow
 def test_drift():
     """Rewards and regret are those of the parameter of the round: the best arm changes."""
-    paths = walked(0.5)
+    paths = random_walk(0.5)
     environment = with_drift(INSIDE, RandomWalk(length=0.5))
     agree(environment, [replay(i, thetas=path) for i, path in zip(instances(), paths, strict=True)])
     best = [(i.arms @ path.T).argmax(axis=0) for i, path in zip(instances(), paths, strict=True)]
@@ -332,7 +334,7 @@ def test_laws_of_drift():
     pieces, given = paths(
         jnp.stack([i.step_keys for i in instances()]), jnp.stack([jnp.asarray(i.theta) for i in instances()])
     )
-    np.testing.assert_allclose(pieces, jumped(13), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(pieces, jump_path(13), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(given, [PATH[np.minimum(np.arange(T), 24)]] * SEEDS)
 
 
@@ -377,7 +379,7 @@ def test_trials_do_not_depend_on_how_rounds_are_cut():
     contract.trials_do_not_depend_on_the_split(OFUL(dim=2), with_delay(INSIDE, 5))
 
 
-def refused(message, make, learner=None):
+def assert_refused(message, make, learner=None):
     with pytest.raises(InputError, match=message) as said:
         environment = make()
         validate(environment)
@@ -387,20 +389,24 @@ def refused(message, make, learner=None):
 
 def test_what_is_not_supported_is_refused_in_one_line():
     late = with_delay(INSIDE, 3)
-    refused("MENU needs the feedback of a round before the next one, and here it is 3 late", lambda: late, MENU(dim=2))
-    refused("OFUL has dim=3, but the environment has dim=2", lambda: with_noise(late, noise.Gaussian()), OFUL(dim=3))
-    refused("CRMM needs the feedback of a round before", lambda: late, CRMM(dim=2, horizon=10))
-    refused("and here it arrives in batches of 3", lambda: with_batches(INSIDE, 3), CRMM(dim=2, horizon=10))
-    refused("batches of batches", lambda: with_batches(with_delay(with_batches(INSIDE, 3), 1), 3))
+    assert_refused(
+        "MENU needs the feedback of a round before the next one, and here it is 3 late", lambda: late, MENU(dim=2)
+    )
+    assert_refused(
+        "OFUL has dim=3, but the environment has dim=2", lambda: with_noise(late, noise.Gaussian()), OFUL(dim=3)
+    )
+    assert_refused("CRMM needs the feedback of a round before", lambda: late, CRMM(dim=2, horizon=10))
+    assert_refused("and here it arrives in batches of 3", lambda: with_batches(INSIDE, 3), CRMM(dim=2, horizon=10))
+    assert_refused("batches of batches", lambda: with_batches(with_delay(with_batches(INSIDE, 3), 1), 3))
     points = LinearLosses(dim=2)
     for environment in (with_delay(points, 1), with_noise(points, noise.Gaussian()), with_corruption(points)):
-        refused("is for environments that show arms; LinearLosses shows NoneType", lambda made=environment: made)
-    refused(r"a parameter that can move .*; LinearLosses has none", lambda: with_drift(points, RandomWalk()))
-    refused("Given.path must have 2 columns", lambda: with_drift(INSIDE, Given(path=np.ones((4, 3)))))
-    refused(r"Given.path must have shape \[T, d\]", lambda: with_drift(INSIDE, Given(path=np.ones(4))))
-    refused("Delayed.environment must be an environment, got float", lambda: with_delay(1.0, 3))
+        assert_refused("is for environments that show arms; LinearLosses shows NoneType", lambda made=environment: made)
+    assert_refused(r"a parameter that can move .*; LinearLosses has none", lambda: with_drift(points, RandomWalk()))
+    assert_refused("Given.path must have 2 columns", lambda: with_drift(INSIDE, Given(path=np.ones((4, 3)))))
+    assert_refused(r"Given.path must have shape \[T, d\]", lambda: with_drift(INSIDE, Given(path=np.ones(4))))
+    assert_refused("Delayed.environment must be an environment, got float", lambda: with_delay(1.0, 3))
     scaled = "needs ScaledReward.*noise_scale missing"  # what is told of the noise would be wrong
-    refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
+    assert_refused(scaled, lambda: with_noise(INSIDE, noise.Gaussian()), HvtUCB.practical(dim=2, horizon=5, eps=0.9))
 
 
 @pytest.mark.slow
