@@ -65,7 +65,7 @@ _proportions = jax.jit(optimal_proportions)
 OBS = FixedArmObs(jnp.eye(ARMS))
 
 
-def fed(learner, paid):
+def feed(learner, paid):
     """Return the state after the rewards of arm 0 and the two of arm 1."""
     state = learner.init(jax.random.key(0))
     for arm, rewards in enumerate((paid, [0.25, 1.0])):
@@ -78,7 +78,7 @@ def fed(learner, paid):
 @pytest.mark.parametrize("name", BOTH_PARAMETERS)
 def test_each_reward_is_clipped_before_it_is_added(name, law):
     learner, paid = BOTH_PARAMETERS[name], np.clip(PAID[law], 0.0, 1.0)
-    state = fed(learner, PAID[law])
+    state = feed(learner, PAID[law])
     assert (state.total >= 0.0).all() and (state.total <= state.count).all()
     found = np.asarray(learner.posterior(state))
     successes, failures = np.asarray([paid.sum(), 1.25, 0.0]), np.asarray([(1.0 - paid).sum(), 0.75, 0.0])
@@ -87,7 +87,7 @@ def test_each_reward_is_clipped_before_it_is_added(name, law):
     if name == "armed/bayes_ucb":
         np.testing.assert_allclose(_index(learner, jnp.int32(9), state), st.beta.isf(0.1, *wanted), rtol=1e-6)
     if name == "armed/thompson_beta":
-        of_items = fed(PerItem(policy=learner), PAID[law])
+        of_items = feed(PerItem(policy=learner), PAID[law])
         np.testing.assert_array_equal(of_items.pulls.total, state.total)
 
 
@@ -97,7 +97,7 @@ def test_means_are_clipped(law):
     paid, t = np.asarray(PAID[law], float), 50
     rewards = (paid, np.asarray([0.25, 1.0]))
     learner, theirs = KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0)
-    state = fed(learner, paid)
+    state = feed(learner, paid)
     index = np.asarray(_index(learner, jnp.int32(t), state))
     np.testing.assert_allclose(index[:2], [theirs.of(t, x) for x in rewards], rtol=1e-9)
     assert (index[:2] >= 0.0).all() and (index <= 1.0).all()

@@ -78,7 +78,7 @@ def _journal(directory, what):
     return [((part, int(batch)), int(rounds)) for kind, part, batch, rounds, _ in rows if kind == what]
 
 
-def _rounds_done(directory):
+def _finished_rounds(directory):
     return status_lib.read_status(directory)["rounds"]["done"] if (directory / "manifest.json").exists() else 0
 
 
@@ -97,7 +97,7 @@ def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_pa
     count, ended, resumed = 0, 0, 0
     while count < kills:
         directory = tmp_path / f"killed-{ended}"
-        before, kept, read = _rounds_done(directory), _rounds_on_disk(directory), len(_journal(directory, "loaded"))
+        before, kept, read = _finished_rounds(directory), _rounds_on_disk(directory), len(_journal(directory, "loaded"))
         instant = int(rng.integers(1, 16)) if kills > 2 and count % 2 else 0
         process, seen = player.begin(str(directory), horizon, save_every, instant), _times(directory)
         if not instant:
@@ -109,7 +109,7 @@ def test_sigkill_at_random_instants(kills, horizon, save_every, patience, tmp_pa
         for batch, rounds in _journal(directory, "loaded")[read:]:
             assert rounds == kept.get(batch, rounds)  # it goes on from where the last one was
             resumed += batch in kept
-        assert _rounds_done(directory) >= before
+        assert _finished_rounds(directory) >= before
         now = _rounds_on_disk(directory)
         assert all(now[batch] >= rounds for batch, rounds in _journal(directory, "saved"))
         assert all(now[batch] >= rounds for batch, rounds in kept.items())

@@ -146,17 +146,17 @@ def test_killed_and_preempted_jobs_go_on(tmp_path, monkeypatch):
         settings = {"cluster": "local", "jobs": jobs, "minutes": 5, "cpus": 1, "arguments": ("--save-every", "0")}
         return submit_lib.submit(cli.main, path, out, **settings)
 
-    def n_done():
+    def n_files():
         return len(contents(out))
 
     (job,) = queue(1)
-    wait_until(lambda: n_done() >= 2)
+    wait_until(lambda: n_files() >= 2)
     os.kill(_task(job), signal.SIGKILL)
     job.wait()
-    assert 2 <= n_done() < 12 and not job.paths.result_pickle.exists()
+    assert 2 <= n_files() < 12 and not job.paths.result_pickle.exists()
 
-    jobs, before = queue(2), n_done()
-    wait_until(lambda: n_done() > before or any(job.done() for job in jobs))
+    jobs, before = queue(2), n_files()
+    wait_until(lambda: n_files() > before or any(job.done() for job in jobs))
     interrupted = next(job for job in jobs if not job.done())
     first = _task(interrupted)
     os.kill(first, signal.SIGUSR2)

@@ -33,7 +33,7 @@ def rank(*ranks: int) -> Callable[..., bool]:
     return lambda x, *others: x.ndim in ranks and nonempty(x, *others)
 
 
-def always(*_: Any) -> bool:
+def is_true(*_: Any) -> bool:
     return True
 
 
@@ -242,18 +242,18 @@ ELEMENTWISE = {
     "add": Operation(lambda x, y: x + y, "NN", broadcastable),
     "mul": Operation(lambda x, y: x * bound(y), "FN", broadcastable),
     "div": Operation(lambda x, y: x / (1.5 + jnp.abs(y)), "NN", broadcastable),
-    "sub a constant": Operation(lambda x: x - 0.5, "F", always),
+    "sub a constant": Operation(lambda x: x - 0.5, "F", is_true),
     "functions": Operation(
         lambda k, x: (jnp.sin, jnp.tanh, jnp.arctan, jax.nn.sigmoid, jax.scipy.special.erf, jnp.sinh)[k](bound(x)),
         "F",
-        always,
+        is_true,
     ),
     "more functions": Operation(
         lambda k, x: (jnp.exp, jnp.log1p, jnp.sqrt, jnp.cbrt, jax.lax.lgamma, lax.rsqrt)[k](0.5 + jnp.abs(bound(x))),
         "F",
-        always,
+        is_true,
     ),
-    "power": Operation(lambda k, x: bound(x) ** k + jnp.abs(bound(x) + 1.1) ** 1.5, "F", always),
+    "power": Operation(lambda k, x: bound(x) ** k + jnp.abs(bound(x) + 1.1) ** 1.5, "F", is_true),
     "two arguments": Operation(
         lambda k, x, y: (jnp.arctan2, jnp.logaddexp, jnp.hypot)[k % 3](x + 0.2713, y), "FF", broadcastable
     ),
@@ -272,13 +272,13 @@ ELEMENTWISE = {
     "clamp": Operation(  # JAX cannot differentiate it between scalars
         lambda x, y: lax.clamp(jnp.sum(y).astype(x.dtype), x, x.dtype.type(9.0)), "FN", derivatives=()
     ),
-    "rounding": Operation(lambda k, x: (jnp.floor, jnp.ceil, jnp.sign)[k % 3](x + 0.0321) + x, "F", always),
+    "rounding": Operation(lambda k, x: (jnp.floor, jnp.ceil, jnp.sign)[k % 3](x + 0.0321) + x, "F", is_true),
     "cast": Operation(
-        lambda k, x: x.astype((jnp.float32, jnp.float64)[k % 2]) * 1.5 if k < 3 else jnp.float32(1.0) * x, "A", always
+        lambda k, x: x.astype((jnp.float32, jnp.float64)[k % 2]) * 1.5 if k < 3 else jnp.float32(1.0) * x, "A", is_true
     ),
-    "to int": Operation(lambda x: (x * 3.0 + 0.0321).astype(jnp.int32), "F", always),
-    "isfinite": Operation(lambda x: (jnp.isfinite(x), jnp.nan_to_num(x)), "F", always),
-    "bitcast": Operation(lambda i: lax.bitcast_convert_type(i, jnp.uint32).astype(jnp.int32) + 1, "I", always),
+    "to int": Operation(lambda x: (x * 3.0 + 0.0321).astype(jnp.int32), "F", is_true),
+    "isfinite": Operation(lambda x: (jnp.isfinite(x), jnp.nan_to_num(x)), "F", is_true),
+    "bitcast": Operation(lambda i: lax.bitcast_convert_type(i, jnp.uint32).astype(jnp.int32) + 1, "I", is_true),
     "complex": Operation(
         lambda x, y: jnp.abs(lax.complex(*jnp.broadcast_arrays(x, y.astype(x.dtype))) + 3.1), "FF", broadcastable
     ),
@@ -296,7 +296,7 @@ ELEMENTWISE = {
         "IN",
     ),
     "arange": Operation(lambda x: x + jnp.arange(x.shape[-1], dtype=x.dtype), "N", arrays),
-    "stop_gradient": Operation(lambda x: x * lax.stop_gradient(bound(x)), "F", always),
+    "stop_gradient": Operation(lambda x: x * lax.stop_gradient(bound(x)), "F", is_true),
     "optimization_barrier": Operation(lambda x, y: lax.optimization_barrier((x + 1.0, y)), "FA"),
 }
 
@@ -353,17 +353,17 @@ PRODUCTS = {
 
 REDUCTIONS = {
     "sum": Operation(lambda k, x: x.sum(axis(k, x), keepdims=k > 2), "A", lambda x: x.ndim > 0),
-    "sum of all": Operation(lambda x: x.sum(), "A", always),
+    "sum of all": Operation(lambda x: x.sum(), "A", is_true),
     "sum over two axes": Operation(lambda k, x: x.sum(((0, 1), (0, 2), (2, 1))[k % 3]), "N", rank(3)),
     "prod": Operation(lambda k, x: bound(x).prod(axis(k, x)), "N", lambda x: x.ndim > 0),
     "max": Operation(lambda k, x: distinct(x).max(axis(k, x)), "N", arrays),
     "max of all": Operation(lambda x: distinct(x).max(), "N"),
     "min": Operation(lambda k, x: distinct(x).min(axis(k, x), keepdims=k > 2), "N", arrays),
-    "max with initial": Operation(lambda x: distinct(x).max(initial=0.3, where=x > 0.0321), "F", always),
+    "max with initial": Operation(lambda x: distinct(x).max(initial=0.3, where=x > 0.0321), "F", is_true),
     "mean": Operation(lambda k, x: x.mean(axis(k, x)), "N", arrays),
     "var": Operation(lambda k, x: bound(x).var(axis(k, x)), "F", arrays),
     "any all": Operation(lambda k, b: (b.any(axis(k, b)), b.all(axis(k, b)), jnp.logical_xor.reduce(b)), "B", arrays),
-    "count_nonzero": Operation(lambda b: jnp.count_nonzero(b), "B", always),
+    "count_nonzero": Operation(lambda b: jnp.count_nonzero(b), "B", is_true),
     "argmax": Operation(lambda k, x: jnp.argmax(distinct(x), axis(k, x)).astype(jnp.int32), "A", arrays),
     "argmin": Operation(lambda x: jnp.argmin(distinct(x)).astype(jnp.int32), "N"),
     "top_k": Operation(lambda k, x: lax.top_k(distinct(x), 1 + k % x.shape[-1]), "N", arrays),
@@ -660,7 +660,7 @@ CONTROL = {
 
 CUSTOM = {
     "softmax": Operation(lambda k, x: (jax.nn.softmax, jax.nn.log_softmax)[k % 2](x, axis(k, x)), "F", arrays),
-    "relu": Operation(lambda k, x: (jax.nn.relu, jax.nn.softplus, jax.nn.silu)[k % 3](x), "F", always),
+    "relu": Operation(lambda k, x: (jax.nn.relu, jax.nn.softplus, jax.nn.silu)[k % 3](x), "F", is_true),
     "relu at zero": Operation(lambda x: jax.nn.relu(jnp.zeros_like(x) * x) + x, "F"),
     "logsumexp": Operation(lambda k, x: jax.nn.logsumexp(x, axis(k, x), keepdims=k > 2), "F", arrays),
     "logsumexp of all": Operation(lambda x: jax.nn.logsumexp(x), "F"),

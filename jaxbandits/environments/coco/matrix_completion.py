@@ -362,11 +362,11 @@ def _distinct(n: int, uniforms: jax.Array) -> jax.Array:
     def swap(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         drawn, brought = carry  # [B] what each step drew, and what it left in its place c_k
 
-        def found(place: jax.Array) -> jax.Array:
+        def content(place: jax.Array) -> jax.Array:
             last = jnp.max(jnp.where((places == place) & (steps < k), steps, -1))
             there = jnp.max(jnp.where(steps == last, brought, 0))
             return jnp.where(last < 0, place, there)
 
-        return drawn.at[k].set(found(places[k])), brought.at[k].set(found(k))
+        return drawn.at[k].set(content(places[k])), brought.at[k].set(content(k))
 
     return lax.fori_loop(0, len(uniforms), swap, (jnp.zeros_like(places), jnp.zeros_like(places)))[0]

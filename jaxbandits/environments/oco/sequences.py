@@ -11,6 +11,7 @@ Write your own as a `pytree` class with these members and `at`, `sum`.
 """
 
 import math
+import warnings
 from typing import Any, Protocol
 
 import jax
@@ -118,16 +119,21 @@ class IsolatedFlips:
         return along_first(jnp.where((distance >= 0) & (count >= 1) & (count <= _int32(self.count)), -1, 1), dim)
 
     def sum(self, rounds: jax.Array, dim: int) -> Vector:
-        return along_first(_int32(rounds) - 2 * self.corrupted(rounds), dim)
+        return along_first(_int32(rounds) - 2 * self.count_corrupted(rounds), dim)
 
     def corrupted(self, rounds: ArrayLike) -> jax.Array:
+        """Deprecated: use `count_corrupted`."""
+        warnings.warn("corrupted is renamed: use count_corrupted", DeprecationWarning, stacklevel=2)
+        return self.count_corrupted(rounds)
+
+    def count_corrupted(self, rounds: ArrayLike) -> jax.Array:
         """Return the number of corrupted rounds among the first `rounds`."""
         count, _ = self._until(_int32(rounds) - 1)
         return jnp.clip(count, 0, _int32(self.count))
 
     def squared_path(self, horizon: ArrayLike) -> ArrayLike:
         horizon = _int32(horizon)
-        return 1.0 + 4.0 * (self.corrupted(horizon) + self.corrupted(jnp.maximum(horizon - 1, 0)))
+        return 1.0 + 4.0 * (self.count_corrupted(horizon) + self.count_corrupted(jnp.maximum(horizon - 1, 0)))
 
     def length_sum(self, horizon: ArrayLike) -> ArrayLike:
         return horizon

@@ -100,7 +100,9 @@ def test_corrupted_is_exact_where_products_overflow():
     around = np.unique(np.clip(np.concatenate([rounds[-2000:] + k for k in (-1, 0, 1)]), 0, horizon - 1))
     signs = np.asarray(tabulate(sequence, around.astype(np.int32), 1)[0][:, 0])
     np.testing.assert_array_equal(signs < 0, np.isin(around, rounds))
-    assert int(sequence.corrupted(horizon)) == count
+    assert int(sequence.count_corrupted(horizon)) == count
+    with pytest.warns(DeprecationWarning, match="use count_corrupted"):
+        assert int(sequence.corrupted(horizon)) == count
 
 
 def test_drift_without_turns_stands_still():
