@@ -11,6 +11,7 @@ and SCOFW-TVC. They project, which the learners do not.
 """
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -123,3 +124,14 @@ def oracle_shortfall(exact: Callable[[Any], Any]) -> Callable[[Any], jax.Array]:
 def _distance_sq(x: Point, y: Point) -> jax.Array:
     away = points.subtract(x, y)
     return points.inner(away, away)
+
+
+_RENAMED = {"Followed": FollowedQuadratic, "followed": followed_quadratic}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a renamed function or class under its earlier name, with a warning."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{name} is renamed: use {_RENAMED[name].__name__}", DeprecationWarning, stacklevel=2)
+    return _RENAMED[name]

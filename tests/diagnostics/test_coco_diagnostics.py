@@ -35,3 +35,10 @@ def test_a_learner_that_does_not_say_is_named():
     with pytest.raises(InputError, match="SinhaVaze has no diagnostic 'gap'; it has: weight, clamped"):
         run(SinhaVaze(dim=2, horizon=60), ("gap", "last"))
     assert "gap" in OFWTVC(dim=2, horizon=60).diagnostics(OFWTVC(dim=2, horizon=60).init(None))
+
+
+def test_earlier_names_warn():
+    with pytest.warns(DeprecationWarning, match="use followed_quadratic"):
+        assert meters.followed is meters.followed_quadratic
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        meters.nothing  # noqa: B018

@@ -4,6 +4,7 @@ A final class is its index; one that keeps more than counts and sums has its own
 """
 
 import abc
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -31,6 +32,12 @@ class Pulls(NamedTuple):
     def positive_count(self) -> jax.Array:
         """`[K]` T_i, at least 1: a divisor."""
         return jnp.maximum(self.count, 1.0)
+
+    @property
+    def played(self) -> jax.Array:
+        """Deprecated: use `positive_count`."""
+        warnings.warn("played is renamed: use positive_count", DeprecationWarning, stacklevel=2)
+        return self.positive_count
 
     def add(self, index: jax.Array, reward: jax.Array) -> "Pulls":
         """Count a reward of one arm."""

@@ -154,6 +154,13 @@ def test_catoni_estimate_under_heavy_tails(rng):
                 np.testing.assert_allclose(index(state), theirs.of(100, x[:n]), rtol=1e-7, err_msg=str(n))
 
 
+def test_the_earlier_name_of_the_positive_count_warns():
+    state = Pulls(jnp.array([3.0, 0.0]), jnp.array([1.0, 0.0]))
+    with pytest.warns(DeprecationWarning, match="use positive_count"):
+        np.testing.assert_array_equal(state.played, state.positive_count)
+    np.testing.assert_array_equal(state.positive_count, [3.0, 1.0])
+
+
 def test_eps_greedy_explores_at_its_rate(key):
     learner, theirs = EpsGreedy(n_arms=ARMS, rate=0.5, gap=0.3), reference.EpsGreedy(ARMS, rate=0.5, gap=0.3)
     state = Pulls(jnp.array([3.0, 2.0, 4.0, 5.0]), jnp.array([1.0, 1.9, 1.0, 0.0]))
