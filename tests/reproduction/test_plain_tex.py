@@ -21,7 +21,7 @@ import plain_tex  # noqa: E402
         ("O(d sqrt(T log T))", r"O(d \sqrt{T \log T})"),
         ("sum_{t<=T} ||g_t||^2", r"\sum _{t \le T} \|g_t\|^{2}"),
         ("theta_t in R^d", r"\theta_t \in \mathbb{R}^d"),
-        ("O~(d T^(1/(1+eps)))", r"\tilde{O}(d T^{1/(1+\varepsilon)})"),
+        ("O~(d T^(1/(1+eps)))", r"{\tilde{O}}(d T^{1/(1+\varepsilon)})"),
         ("2 R^2 / D_i", r"2 R^{2} / D_i"),
         ("X = {||x|| <= D}", r"X = \{\|x\| \le D\}"),
         ("kl(mu_i, mu*)", r"\mathrm{kl}(\mu_i, \mu^*)"),
