@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import latex2mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import address
+import mathml
 import plain_tex
 import site_pages
+import typeset
 
 from jaxbandits import __version__
-from jaxbandits.reproduction.figures.style import mathtext
 
 project = "jaxbandits"
 author = "The jaxbandits developers"
@@ -76,20 +76,14 @@ html_theme_options = {
 
 def visit_math(self: Any, node: Any) -> None:
     """Write a formula in a sentence as MathML."""
-    self.body.append(_mathml(node.astext()))
+    self.body.append(mathml.mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def visit_displaymath(self: Any, node: Any) -> None:
     """Write a formula on lines of its own as MathML."""
-    self.body.append(f'<div class="math">{_mathml(node.astext(), as_block=True)}</div>')
+    self.body.append(f'<div class="math">{mathml.mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
-
-
-def _mathml(tex: str, **options: Any) -> str:
-    for unknown, known in ((r"\dots", r"\ldots"), (r"\Big", ""), (r"\big", "")):
-        tex = re.sub(re.escape(unknown) + r"(?![a-z])", lambda _, known=known: known, tex)
-    return latex2mathml.tex2mathml(tex, **options)
 
 
 # --- docstrings and links ----------------------------------------------------------------------------------------
@@ -100,36 +94,59 @@ _PROSE_OR_CODE = re.compile(
     r"|(?<![\w\\/.:])[a-z]+_[a-z]{3,}\b(?![\w(/.:^]))",
     re.MULTILINE,
 )
-_FORMULAS = re.compile(r"\n\n((?: {4}.*(?: = | <= ).*(?:\n|$))+)(?=\n|$)")  # a paragraph of them, indented
+_INDENTED = re.compile(r"(?<=\n)\n((?: {4}.*(?:\n|$))+)(?=\n|$)")  # a paragraph of formulas, or of code
 _SECTION = re.compile(rf"^( *)({'|'.join(SECTIONS)}|References): +(?=\S)", re.MULTILINE)
 _BEGINNING = re.compile(rf"^( *(?:{'|'.join(SECTIONS)}):\n *)([a-z])(?=[a-z]* )", re.MULTILINE)
 _LETTER = re.compile(r"^( *(?:\w+: )?)([A-Za-z]\.)$", re.MULTILINE)  # alone on a line: no item of a list
 _BULLET = re.compile(r"(?:\A|(?<=\n))( *)([*-] )")
+_MARK = re.compile("(\0|\1\\d+\1)")  # of a bullet, of a block of formulas
 _LATER_BULLET = re.compile(r"(?<=\n)( *)([*-] )")  # in what follows a formula or code on its line
 
 
 def write_docstring_as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Turn a docstring, prose with `code` and $formulas$, into reStructuredText in which all else is literal."""
-    text = _SECTION.sub(r"\n\1\2:\n\1  ", "\n".join(lines))
+    """Turn a docstring, prose with `code` and formulas, into reStructuredText in which all else is literal."""
+    text = "\n".join(lines)
+    if what == "class" and (header := site_pages.header_of(obj)):
+        first, _, rest = text.partition("\n\n")
+        text = f"{first}\n\n{header}\n\n{rest}"  # a link to the class shows its formulas
+    text = _SECTION.sub(r"\n\1\2:\n\1  ", text)
     text = _BEGINNING.sub(lambda found: found[1] + found[2].upper(), text)
-    text = _FORMULAS.sub("\n\n::\n\n\\1", text)
-    parts = _PROSE_OR_CODE.split(text)
+    formulas: list[str] = []
+
+    def put_aside(found: re.Match[str]) -> str:
+        if not typeset.is_formulas(found[1]):
+            return f"\n::\n\n{found[1]}"
+        formulas.append(typeset.block(found[1].splitlines()))
+        return f"\n\1{len(formulas) - 1}\1\n"
+
+    parts = _PROSE_OR_CODE.split(_INDENTED.sub(put_aside, text))
     for i in range(0, len(parts), 2):
         marked = (_LATER_BULLET if i else _BULLET).sub("\\1\0", parts[i])  # bullets stay
-        formulas = re.split(r"\$([^$]+)\$", mathtext(marked))  # Greek names, powers, roots and norms
-        for k in range(0, len(formulas), 2):
-            formulas[k] = re.sub(r"([\\*|]|_(?!\w))", r"\\\1", formulas[k])
-            formulas[k] = re.sub(r"(?<!\w)\\\*(\w[\w ]*)\\\*(?!\w)", r"*\1*", formulas[k])  # emphasis
-        for k in range(1, len(formulas), 2):
-            formulas[k] = rf"\ :math:`{formulas[k]}`\ "
-        text = re.sub(r"^( *)\0", r"\n\1* ", "".join(formulas), flags=re.MULTILINE)
-        parts[i] = _LETTER.sub(r"\1\\\2", text)
+        text = "".join(part if k % 2 else _prose_as_rst(part) for k, part in enumerate(_MARK.split(marked)))
+        parts[i] = _LETTER.sub(r"\1\\\2", re.sub(r"^( *)\0", r"\n\1* ", text, flags=re.MULTILINE))
     for i in range(1, len(parts), 2):
         if parts[i].startswith("$"):
-            parts[i] = rf"\ :math:`{plain_tex.tex(parts[i].strip('$'))}`\ "
+            parts[i] = _math_as_rst(parts[i].strip("$"))
         elif not parts[i].lstrip().startswith((">>>", "::")) and not parts[i].startswith(" "):
             parts[i] = f"``{' '.join(parts[i].strip('`').split())}``" + r"\ " * parts[i + 1][:1].isalnum()
-    lines[:] = "".join(parts).split("\n")
+    text = re.sub("\1(\\d+)\1", lambda found: f".. raw:: html\n\n   {formulas[int(found[1])]}\n", "".join(parts))
+    lines[:] = text.split("\n")
+
+
+def _prose_as_rst(text: str) -> str:
+    found = []
+    for kind, content in typeset.prose(text):
+        if kind == "math":
+            content = _math_as_rst(content)
+        else:
+            content = re.sub(r"([\\*|]|_(?!\w))", r"\\\1", content)
+            content = re.sub(r"(?<!\w)\\\*(\w[\w ]*)\\\*(?!\w)", r"*\1*", content)  # emphasis
+        found.append(content)
+    return "".join(found)
+
+
+def _math_as_rst(plain: str) -> str:
+    return rf"\ :math:`{plain_tex.tex(plain)}`\ " if typeset.is_settable(plain) else f"``{' '.join(plain.split())}``"
 
 
 def lead_links_to_pages(app: Any, docname: str, source: list[str]) -> None:
@@ -149,9 +166,16 @@ def lead_links_to_pages(app: Any, docname: str, source: list[str]) -> None:
     source[0] = text
 
 
+def load_pictures_when_they_are_seen(app: Any, pagename: str, templatename: str, context: Any, doctree: Any) -> None:
+    """Make pictures lazy: the gallery has two hundred."""
+    if "body" in context:
+        context["body"] = context["body"].replace("<img ", '<img loading="lazy" ')
+
+
 def setup(app: Any) -> None:
     """Write the generated pages, and register formulas and hooks."""
     site_pages.write()
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
     app.connect("autodoc-process-docstring", write_docstring_as_rst, priority=400)  # before napoleon
     app.connect("source-read", lead_links_to_pages)
+    app.connect("html-page-context", load_pictures_when_they_are_seen)

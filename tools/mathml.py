@@ -3,7 +3,9 @@
 import re
 from xml.etree import ElementTree
 
-from docutils.utils.math import latex2mathml
+from docutils.utils.math import MathError, latex2mathml
+
+__all__ = ["MathError", "mathml"]
 
 _NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _UNKNOWN = ((r"\dots", r"\ldots"), (r"\Big", ""), (r"\big", ""))  # to docutils

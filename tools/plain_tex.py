@@ -13,7 +13,10 @@ GREEK = frozenset(
     """.split()  # noqa: SIM905
 )
 _FUNCTIONS = frozenset("log exp min max sup inf det tr cos sin sinh cosh tanh ln lim".split())  # noqa: SIM905
-_SIGNS = {"sum": r"\sum", "prod": r"\prod", "in": r"\in", "infinity": r"\infty", "grad": r"\nabla", "ell": r"\ell", "lam": r"\lambda", "x": "x"}
+_SIGNS = {
+    "sum": r"\sum", "prod": r"\prod", "in": r"\in", "infinity": r"\infty", "grad": r"\nabla", "ell": r"\ell",
+    "lam": r"\lambda", "x": "x",
+}  # fmt: skip
 _RELATIONS = (
     ("<=>", r" \Leftrightarrow "), ("<=", r" \le "), (">=", r" \ge "), ("!=", r" \ne "), ("->", r" \to "),
     ("<-", r" \leftarrow "), ("...", r" \ldots "), ("..", r" \ldots "), ("&", r"\&"), ("#", r"\#"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import plain_tex
+import typeset
 
 import jaxbandits
 import notebooks
@@ -153,7 +154,7 @@ def _family(family: str) -> str:
         "Algorithms": {name: entry for name, entry in ALGORITHMS.items() if name.startswith(f"{family}/")},
         "Environments": {name: entry for name, entry in ENVIRONMENTS.items() if name.startswith(f"{family}/")},
     }
-    blocks, listed = [inspect.getdoc(module) or ""], set()
+    blocks, listed = [prose(inspect.getdoc(module) or "")], set()
     for title, entries in rooms.items():
         if entries:
             blocks.append(f"## {title}")
@@ -173,7 +174,7 @@ def _is_public(obj: Any) -> bool:
 
 
 def _entry(name: str, entry: Any, module: Any) -> str:
-    """Return the entry of a class: what it is, its formulas, its documentation, fields, presets, commands."""
+    """Return the entry of a class: what it is, its documentation with its formulas, fields, presets, commands."""
     cls = entry.cls
     presets = {key: _first_line(preset) for key, preset in named_constructors(cls).items()}
     own = [key for key in vars(cls) if not key.startswith("_") and callable(getattr(cls, key, None))]
@@ -186,7 +187,6 @@ def _entry(name: str, entry: Any, module: Any) -> str:
     blocks = [
         f"### {cls.__name__}",
         f"`{name}`. {escape(entry.source)}.",
-        prose(inspect.getdoc(sys.modules[cls.__module__]) or ""),
         _auto("autoclass", f"{module.__name__}.{cls.__name__}", *([f"members: {members}"] if members else [])),
         table(("field", "kind", "default", "range", "meaning"), fields) if fields else "",
         table(("preset or reader", "what it does"), [(f"`{k}`", escape(v)) for k, v in presets.items()])
@@ -217,15 +217,21 @@ def _code(value: Any) -> str:
     return f"`{text}`" if text else ""
 
 
+def header_of(cls: Any) -> str:
+    """Return the docstring of the module of a registered class, which has its formulas; "" for any other class."""
+    registered = any(entry.cls is cls for entry in (*ALGORITHMS.values(), *ENVIRONMENTS.values()))
+    return (inspect.getdoc(sys.modules[cls.__module__]) or "") if registered else ""
+
+
 def escape(text: str) -> str:
     """Return prose of a docstring as Markdown: code stays, formulas become TeX, all else is literal."""
-    parts = re.split(r"(`[^`]*`|\$[^$]+\$)", str(text))
-    for i in range(0, len(parts), 2):
-        for character in "\\*_<>[]$#":
-            parts[i] = parts[i].replace(character, f"\\{character}")
-    for i in range(1, len(parts), 2):
-        if parts[i].startswith("$"):
-            parts[i] = f"${plain_tex.tex(parts[i].strip('$'))}$"
+    parts = []
+    for kind, content in typeset.prose(str(text)):
+        if kind == "math":
+            content = f"${plain_tex.tex(content)}$" if typeset.is_settable(content) else f"`{content}`"
+        elif kind == "text":
+            content = re.sub(r"([\\*_<>\[\]$#])", r"\\\1", content)
+        parts.append(content)
     return "".join(parts)
 
 
@@ -237,15 +243,8 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def prose(text: str) -> str:
-    """Return the docstring of a module as Markdown: its indented formulas are blocks of text."""
-    blocks = []
-    for block in text.split("\n\n"):
-        lines = block.splitlines()
-        if lines and all(part.startswith("    ") or not part for part in lines):
-            blocks.append("\n".join(("```none", *(part[4:] for part in lines), "```")))
-        else:
-            blocks.append(escape(block))
-    return "\n\n".join(blocks)
+    """Return the docstring of a module as Markdown."""
+    return "\n\n".join(escape(block) for block in text.split("\n\n"))
 
 
 def _command_line() -> str:
@@ -319,7 +318,7 @@ def _gallery() -> dict[str, str]:
         for title, cards in (("algorithms", algorithms), ("experiments", experiments)):
             if cards:
                 blocks.append(f"## {TITLES.get(family, family)}: {title}")
-                blocks.append("\n".join(("::::{grid} 1 2 3 3", ":gutter: 3", "", *cards, "::::")))
+                blocks.append("\n".join(("::::{grid} 2 2 3 3", ":gutter: 2 2 3 3", "", *cards, "::::")))
     return {"gallery.md": _page("Gallery", *blocks)}
 
 

@@ -20,15 +20,21 @@ Piece = tuple[str, str]  # "text", "math", "code" or "gap", and what was written
 # Words of formulas that are none of English, Greek ones aside.
 _NAMES = frozenset(
     """
-    argmax argmin kl th thh thhat xh yhat zhat ell Res Lip huber log exp min max sup inf det tr cos sin sinh cosh tanh ln
-    lim sqrt sum prod grad lam sign floor ceil clip
+    argmax argmin kl th thh thhat xh yhat zhat ell Res Lip huber log exp min max sup inf det tr cos sin sinh cosh tanh
+    ln lim sqrt sum prod grad lam sign floor ceil clip
     """.split()  # noqa: SIM905
 )
 _BOTH = frozenset("in sum prod min max sup inf sign floor clip a A".split())  # noqa: SIM905  English beside English
 _WORD = re.compile(r"[A-Za-z]-th\b|[A-Za-z]{2,}(?:['-][A-Za-z]+)+(?![\w(^])|[A-Za-z]+(?!\w)")
 _FIELD = re.compile(r"[a-z]+(?:_[a-z]+)*_[a-z]{3,}(?![\w({^'])|__?\w{3,}\b")
 _CODE = re.compile(r"`+[^`]+`+")
+# Abbreviations, paths, units, emphasis, and arguments with stars.
+_LITERAL = re.compile(
+    r"(?:i\.e|e\.g|i\.i\.d|cf|vs)\.|[\w/]+\.(?:py|md|toml|npz|json|csv)(?:::\w+)?|[A-Za-z]{2,}(?:/[A-Za-z]+)+(?![\w(^])"
+    r"|\*\w[\w ]*\*(?!\w)|\*\*?[a-z]{2,}\b"
+)
 _QUOTED = re.compile(r"\"[^\"]*\"")
+_BLANK, _SPACE = re.compile(r"\s*\n *\n\s*"), re.compile(r"\s+")  # no formula goes on after a blank line
 _TEX = re.compile(r"\$[^$]+\$")
 _ATOM = re.compile(
     r"\d+(?:[.,]\d+)*[A-Za-z]*(?!\w)|\d+(?:\.\d+)?|[A-Za-z]+(?:~|\*(?![A-Za-z0-9(]))*|\.{2,3}|<=>|<=|>=|!=|->|<-|\+=|\+-|\|\||."
@@ -38,8 +44,8 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _OPERATORS = frozenset(("=", "<", ">", "<=", ">=", "+", "-", "*", "/", "|", "||", "->", "<-", "+-", "~", "!="))
 # What makes a formula of a run of tokens in prose.
 _STRONG = re.compile(
-    r"[\w)}\]*]\s*\^|(?<![A-Za-z])[A-Za-z]\w?~?_|\b(?:reward|regret|argmax|argmin|sum|max|min|prod)_|\bsqrt[( ]|\|\||<=|>="
-    r"|\b(?:log|exp|kl|det|ln)\(|\bO~?\(|\bsum \w|\w\*(?!\w)|[A-Za-z] [=<>] \S"
+    r"[\w)}\]*]\s*\^|(?<![A-Za-z])[A-Za-z]\w?[~'*]?_|\b(?:reward|regret|argmax|argmin|sum|max|min|prod)_|\bsqrt[( ]"
+    r"|\|\||<=|>=|\b(?:log|exp|kl|det|ln)\(|\bO~?\(|\bsum \w|\w\*(?!\w)|[A-Za-z] [=<>] \S"
 )
 _GREEK = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(sorted(plain_tex.GREEK, key=len, reverse=True))})(?![A-Za-z])")
 
@@ -52,18 +58,28 @@ def prose(text: str) -> list[Piece]:
     return _pieces(text, lambda run: bool(_STRONG.search(run) or _GREEK.search(run)))
 
 
+def is_settable(plain: str) -> bool:
+    """Return whether a formula in plain text can be set: a lone subscript, say, cannot."""
+    try:
+        mathml.mathml(plain_tex.tex(plain))
+    except (mathml.MathError, IndexError, SyntaxError):
+        return False
+    return True
+
+
 def line(text: str) -> list[Piece]:
     """Return the text, code, formulas and gaps of a line of formulas: two spaces or more are a gap."""
     text = re.sub(r"\b(arg(?:max|min)_(?:\w|\{[^{}]*\})) +", r"\1 ", text)
     found: list[Piece] = []
     for i, part in enumerate(re.split(r"(?<=\S) {2,}(?=\S)", text.strip())):
         found += [("gap", "")] * (i > 0)
-        found += [("text", part)] if _NUMBERS.fullmatch(part) else _pieces(part, lambda run: True)
+        found += [("text", part)] if _NUMBERS.fullmatch(part) else _pieces(part, lambda run: True, symbols=True)
     return found
 
 
-def _pieces(text: str, accepts: Callable[[str], bool]) -> list[Piece]:
-    tokens = _tokens(text)
+def _pieces(text: str, accepts: Callable[[str], bool], symbols: bool = False) -> list[Piece]:
+    """Split text; with `symbols` a name such as `beta_scale` is a letter with a subscript, and no field."""
+    tokens = _tokens(text, symbols)
     found: list[Piece] = []
 
     def add(kind: str, content: str) -> None:
@@ -111,12 +127,12 @@ def _balanced(tokens: list[Piece], first: int, last: int) -> list[tuple[bool, in
     return [part for part in found if part[1] < part[2]]
 
 
-def _tokens(text: str) -> list[Piece]:
+def _tokens(text: str, symbols: bool) -> list[Piece]:
     """Split text into code, TeX, spaces, words, commas, stops, brackets, and atoms of formulas."""
     found: list[Piece] = []
     at = 0
     while at < len(text):
-        kind, end = _next(text, at, found)
+        kind, end = _next(text, at, symbols)
         found.append((kind, text[at:end]))
         at = end
     solid = [i for i, (kind, _) in enumerate(found) if kind != "space"]
@@ -140,12 +156,15 @@ def _is_english(word: str, before: Piece, after: Piece) -> bool:
     return after[0] in ("text", "code") or before[1] in ("the", "a", "an", "of", "and", "or")
 
 
-def _next(text: str, at: int, before: list[Piece]) -> tuple[str, int]:
-    for kind, pattern in (("code", _CODE), ("text", _QUOTED), ("tex", _TEX), ("space", re.compile(r"\s+"))):
+def _next(text: str, at: int, symbols: bool) -> tuple[str, int]:
+    for kind, pattern in (("code", _CODE), ("text", _QUOTED), ("tex", _TEX), ("text", _BLANK), ("space", _SPACE)):
         if token := pattern.match(text, at):
             return kind, token.end()
     last = text[at - 1 : at]
-    if not last.isalnum() and (token := _FIELD.match(text, at)) and not _is_symbol(token[0]):
+    apart = not last or not (last.isalnum() or last in ")]*'")
+    if apart and (token := _LITERAL.match(text, at)):
+        return "text", token.end()
+    if not last.isalnum() and (token := _FIELD.match(text, at)) and not (symbols and _is_symbol(token[0])):
         return "text", token.end()
     if not (last.isalnum() or last in "_^'") or not last:
         token = _WORD.match(text, at)
@@ -175,8 +194,10 @@ def _belongs(text: str, word: re.Match[str]) -> bool:
         return False
     if first in plain_tex.GREEK or first in _NAMES:
         return True
-    script = after in "^_~" and after != "" or (after == "*" and not text[word.end() + 1 : word.end() + 2].isalnum())
-    return len(content) == 1 or content == "in" or script or (after == "(" and content[0].isupper() and len(content) > 3)
+    script = (after in "^_~" and after != "") or (after == "*" and not text[word.end() + 1 : word.end() + 2].isalnum())
+    return (
+        len(content) == 1 or content == "in" or script or (after == "(" and content[0].isupper() and len(content) > 3)
+    )
 
 
 def _is_symbol(name: str) -> bool:
@@ -209,10 +230,17 @@ _LEFT = re.compile(r"(\S(?:[^=\s]| (?! ))*?)(?: +(?=(?:=|<-|~|\+=) )|  +)(\S.*)$
 _WIDEST = 24  # characters of the left column
 
 
+# A call of a method, a keyword argument, a string of more than a name, a file: code.
+_IS_CODE = re.compile(
+    r"[a-z]\w+\.\w+\(|\b[a-z_]{3,}=\S|\{ ?\w+ = |\(\"|\bimport\b|>>>|\.(?:npz|json)\b|^ *[A-Z_]{6,}[=,]"
+)
+
+
 def is_formulas(block: str) -> bool:
     """Return whether every line of a paragraph is indented, as the formulas of a docstring are, and none is code."""
     lines = block.splitlines()
-    return bool(lines) and all(part.startswith("    ") or not part for part in lines) and ">>>" not in block
+    indented = bool(lines) and all(part.startswith("    ") or not part for part in lines)
+    return indented and not any(_IS_CODE.search(part) for part in lines)
 
 
 def block(lines: list[str]) -> str:

@@ -104,7 +104,16 @@ def pairs(
     spent = spending((1.0 - level) / len(several), looks)
     rows = [_pair(a, b, metric, spent, group, margin) for a, b in several]
     at = f"{100.0 * level:g} % simultaneous"
-    header = ["first", "second", f"mean {metric.replace('_', ' ')}, first - second", at, "first wins", at, "seeds", ""]
+    header = [
+        "first",
+        "second",
+        f"mean {metric.replace('_', ' ')}, first - second",
+        at,
+        "first wins",
+        at,
+        "seeds",
+        "verdict",
+    ]
     return ResultTable(rows, header, _cells, left=2)
 
 

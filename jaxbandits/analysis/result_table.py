@@ -1,10 +1,51 @@
-"""A list of rows that prints itself as a table."""
+"""Tables of results: text, rows that print themselves, HTML and LaTeX."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from jaxbandits.analysis.intervals import Estimate
+from jaxbandits.analysis.markup import html_table, latex_table
 from jaxbandits.analysis.table import aligned, number, plain
+
+_MOST_ROWS = 100  # in a notebook
+
+
+class TextTable(str):
+    """A table as aligned text, which a notebook shows as HTML.
+
+    Attributes:
+      header: names of the columns.
+      rows: text of the cells, a list per line.
+    """
+
+    header: list[str]
+    rows: list[list[str]]
+    _notes: dict[str, str]
+
+    def __new__(cls, header: Sequence[str], rows: Sequence[Sequence[str]], notes: dict[str, str] | None = None) -> Self:
+        """Make a table of text.
+
+        Args:
+          header: names of the columns.
+          rows: text of the cells.
+          notes: what a column means, by its name: a legend in HTML.
+        """
+        table = super().__new__(cls, aligned(header, rows))
+        table.header, table.rows, table._notes = list(header), [list(row) for row in rows], dict(notes or {})
+        return table
+
+    def __repr__(self) -> str:
+        """Return the table."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return html_table(self.header, self.rows, most=_MOST_ROWS, titles=self._notes)
+
+    def to_latex(self) -> str:
+        """Return the table as LaTeX: a `tabular` with the rules of the package booktabs."""
+        return latex_table(self.header, self.rows)
+
 
 R = TypeVar("R", bound=NamedTuple)
 
@@ -26,7 +67,18 @@ class ResultTable(list[R], Generic[R]):
 
     def __repr__(self) -> str:
         """Return the table."""
-        return aligned(self.header, [list(self.cells(row)) for row in self], self.left)
+        return aligned(self.header, self._lines(), self.left)
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return html_table(self.header, self._lines(), self.left, most=_MOST_ROWS)
+
+    def to_latex(self) -> str:
+        """Return the table as LaTeX: a `tabular` with the rules of the package booktabs."""
+        return latex_table(self.header, self._lines(), self.left)
+
+    def _lines(self) -> list[list[str]]:
+        return [list(self.cells(row)) for row in self]
 
 
 def named(label: str, point: dict[str, object]) -> str:

@@ -29,7 +29,7 @@ class Row(NamedTuple):
     q90: float
     trials: int
     failed: int  # trials with a NaN or an infinity in this metric, left out of the numbers beside it
-    ns_per_round: float
+    ns_per_round: float  # wall time of a worker for a round of a trial, without compilation: median over batches
 
 
 def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, int]) -> Iterator[Row]:

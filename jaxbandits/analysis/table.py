@@ -1,22 +1,87 @@
 """Plain text tables: aligned columns, and the summary of a metric."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from jaxbandits.analysis.summary import Row
 
+WIDTH = 100  # columns of a terminal that every table fits, unless its numbers alone are wider
+_NARROWEST = 12  # characters of a column of text that is broken over several lines
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Align columns, the first `left` ones to the left, others to the right; control characters become escapes."""
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
+    """Align columns, the first `left` ones to the left, others to the right; control characters become escapes.
+
+    A table that is wider than `width` has its header broken at spaces, then its widest columns of text.
+    """
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    widths = _widths(cells, left, width)
+    broken = [[_broken(cell, w) for cell, w in zip(row, widths, strict=True)] for row in cells]
 
-    def line(row: Sequence[str]) -> str:
-        padded = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
-        return "  ".join(padded).rstrip()
+    def lines(row: list[list[str]], at_bottom: bool = False) -> list[str]:
+        height = max(map(len, row))
+        filled = [["" for _ in range(height - len(c))] + c if at_bottom else c + [""] * (height - len(c)) for c in row]
+        return [_line([c[k] for c in filled], widths, left) for k in range(height)]
 
-    lines = [line(row) for row in cells]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+    top = lines(broken[0], at_bottom=True)
+    return "\n".join([*top, "-" * max(map(len, top)), *(text for row in broken[1:] for text in lines(row))])
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
+    padded = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
+    return "  ".join(padded).rstrip()
+
+
+def _widths(cells: Sequence[Sequence[str]], left: int, width: int) -> list[int]:
+    """Return the width of every column."""
+    columns = list(zip(*cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    space = width - 2 * (len(widths) - 1)
+    if sum(widths) > space:
+        for height in range(2, max(len(column[0].split()) for column in columns) + 2):
+            widths = [max([_least_width(column[0], height), *map(len, column[1:])]) for column in columns]
+            if sum(widths) <= space:
+                break
+        while (excess := sum(widths) - space) > 0:
+            texts = [i for i, column in enumerate(columns) if any(" " in cell for cell in column[1:]) and
+                     (i < left or max(map(len, column[1:])) > 2 * _NARROWEST)]  # fmt: skip
+            widest = max(texts, key=lambda i: widths[i], default=None)
+            if widest is None or widths[widest] <= _NARROWEST:
+                break
+            others = sorted((widths[i] for i in texts if i != widest), reverse=True)
+            least = max(_NARROWEST, widths[widest] - excess, min(others[0] if others else 0, widths[widest] - 1))
+            widths[widest] = least
+    return widths
+
+
+def _least_width(text: str, height: int) -> int:
+    """Return the least width at which text takes at most so many lines."""
+    least = max(map(len, text.split()), default=0)
+    return next((w for w in range(least, len(text)) if len(_broken(text, w)) <= height), len(text))
+
+
+def _broken(text: str, width: int) -> list[str]:
+    if len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def folded(text: str, width: int = WIDTH) -> str:
+    """Break lines of text that are longer than `width` at spaces, and indent what follows by four more columns."""
+    found = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        if len(line) > width:
+            line = textwrap.fill(line.strip(), width, initial_indent=indent, subsequent_indent=indent + "    ",
+                                 break_long_words=False, break_on_hyphens=False)  # fmt: skip
+        found.append(line)
+    return "\n".join(found)
+
+
+def counted(n: int, noun: str) -> str:
+    """Format a number of things: "1 seed", "1,000 seeds"."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def printable(text: str) -> str:
@@ -32,6 +97,12 @@ def number(value: float) -> str:
 def plain(value: Any) -> str:
     """Format a hyperparameter's value: numbers with six digits, anything else as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+NS_PER_ROUND = (
+    "ns/round: wall time of a worker for one round of one trial, in nanoseconds, without compilation; "
+    "the median over batches"
+)
 
 
 def summary(rows: Sequence[Row], metric: str, level: float = 0.95) -> str:

@@ -41,12 +41,12 @@ _REFRESH_SECONDS = 0.5  # of the progress bar during compilation
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-    """Cost of one job. `run_s` is summed over workers, so rounds / run_s is a rate per worker."""
+    """Cost of one job in wall time. `run_s` is summed over workers, so rounds / run_s is a rate per worker."""
 
     compile_s: float
     run_s: float
     rounds: int  # trial-rounds computed in this run, without padding and without resumed rounds
-    ns_per_round: tuple[float, ...]  # per batch, of one slot (padding included), over all runs that played the batch
+    ns_per_round: tuple[float, ...]  # per batch: a worker's wall time a round of a slot, padding included, in all runs
 
 
 @dataclasses.dataclass(frozen=True)

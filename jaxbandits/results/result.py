@@ -16,7 +16,7 @@ from jaxbandits.analysis import table as table_lib
 from jaxbandits.analysis.growth import Growth, HittingTime
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.pairs import Pair
-from jaxbandits.analysis.result_table import ResultTable
+from jaxbandits.analysis.result_table import ResultTable, TextTable
 from jaxbandits.analysis.select import Best, By
 from jaxbandits.analysis.summary import Row
 from jaxbandits.analysis.trials import Trials, sizes
@@ -71,8 +71,12 @@ class Result(LabelledTrials):
         summary_lib.warn(metric, of, stacklevel=2)
         return found
 
-    def table(self, metric: str | None = None, level: float = 0.95, **at: int) -> str:
-        """Return `summary` as aligned text: what the command line prints.
+    def table(self, metric: str | None = None, level: float = 0.95, **at: int) -> TextTable:
+        """Return `summary` as aligned text, what the command line prints; a notebook shows it as HTML.
+
+        `ns/round` is the wall time that a worker spends on one round of one trial, in nanoseconds, without compilation:
+        the median over batches. Workers that share cores make it longer, so compare it within one run only. The text
+        has a method `to_latex`.
 
         Raises:
           InputError: as for `summary`.
@@ -81,7 +85,7 @@ class Result(LabelledTrials):
         metric, of = self.measured(metric)
         rows = list(summary_lib.rows(metric, of, level, at))
         summary_lib.warn(metric, of, stacklevel=2)
-        return table_lib.summary(rows, metric, level)
+        return TextTable(*table_lib.cells(rows, metric, level), {"ns/round": table_lib.NS_PER_ROUND})
 
     def best(
         self,

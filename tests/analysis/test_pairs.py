@@ -30,7 +30,7 @@ def test_differences_and_wins_are_the_textbook_ones_at_a_third_of_the_error(rng)
     assert (found[0].improvement.low, found[0].improvement.high) == pytest.approx((wins.low, wins.high), rel=1e-9)
     assert found[1].improvement.mean == 1.0 and found[1].improvement.high == 1.0
     text = str(found)
-    assert "90 % simultaneous" in text and text.splitlines()[2].endswith("undecided") and "first lower" in text
+    assert "90 % simultaneous" in text and text.splitlines()[3].endswith("undecided") and "first lower" in text
 
 
 def test_the_interval_of_a_mean_is_students_without_skewness_and_better_with():

@@ -1,0 +1,96 @@
+"""Tables as HTML, for notebooks, and as LaTeX, for papers."""
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+
+from jaxbandits.analysis.table import printable
+
+# Notebooks and sites differ in what they give a table, and some give its cells no room. `dataframe` is the class of
+# tables of pandas, which they know, and to which they give the colours of their dark mode.
+_STYLE = (
+    "<style>.jaxbandits td, .jaxbandits th { padding: 0.25em 0.7em; text-align: right; }"
+    ".jaxbandits td { white-space: nowrap; }.jaxbandits .left { text-align: left; }</style>"
+)
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "[": "{[}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}",
+}  # fmt: skip
+_NUMBER = re.compile(r"(?<![\w.])(-?)(\d+(?:\.\d+)?)(?:e([+-]\d+))?(?![\w.])|(?<![\w.])(-?)inf(?!\w)")
+
+
+def html_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: int = 1,
+    *,
+    most: int | None = None,
+    titles: Mapping[str, str] | None = None,
+) -> str:
+    """Return a table as HTML that scrolls by itself where it is wider than the page.
+
+    Args:
+      header: names of the columns.
+      rows: text of the cells.
+      left: number of columns that are aligned to the left; all others to the right.
+      most: number of rows to show at most; the last line then says how many are left out.
+      titles: explanation of some columns, by name: shown under the pointer and below the table.
+    """
+    shown = rows if most is None else rows[:most]
+    cells = [_cell("th", text, i < left, (titles or {}).get(text, "")) for i, text in enumerate(header)]
+    lines = ["<thead><tr>" + "".join(cells) + "</tr></thead><tbody>"]
+    for row in shown:
+        lines.append("<tr>" + "".join(_cell("td", text, i < left) for i, text in enumerate(row)) + "</tr>")
+    if len(shown) < len(rows):
+        lines.append(f'<tr><td class="left" colspan="{len(header)}">and {len(rows) - len(shown):,} more</td></tr>')
+    table = '<table class="dataframe jaxbandits">' + "".join(lines) + "</tbody></table>"
+    legend = "".join(f"<div><small>{html.escape(text)}</small></div>" for text in (titles or {}).values())
+    return f'{_STYLE}<div style="overflow-x: auto; max-width: 100%">{table}</div>{legend}'
+
+
+def _cell(tag: str, text: str, is_left: bool, title: str = "") -> str:
+    about = f' title="{html.escape(title)}"' if title else ""
+    return f"<{tag}{about}" + (' class="left"' if is_left else "") + f">{html.escape(text)}</{tag}>"
+
+
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a table as a LaTeX `tabular` with the rules of the package booktabs.
+
+    Text is escaped; minus signs, powers of ten and infinities are set as mathematics.
+
+    Args:
+      header: names of the columns.
+      rows: text of the cells.
+      left: number of columns that are aligned to the left; all others to the right.
+    """
+    columns = "l" * min(left, len(header)) + "r" * max(len(header) - left, 0)
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(header), r"\midrule"]
+    return "\n".join([*lines, *(_latex_row(row) for row in rows), r"\bottomrule", r"\end{tabular}"])
+
+
+def _latex_row(row: Sequence[str]) -> str:
+    return " & ".join(latex_text(cell) for cell in row) + r" \\"
+
+
+def latex_text(text: str) -> str:
+    """Escape text for LaTeX."""
+    found, at = [], 0
+    text = printable(text)
+    for token in _NUMBER.finditer(text):
+        found += [_escaped(text[at : token.start()]), _latex_number(token)]
+        at = token.end()
+    return "".join([*found, _escaped(text[at:])])
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _latex_number(token: re.Match[str]) -> str:
+    sign, digits, exponent, sign_of_infinity = token.groups()
+    if digits is None:
+        return rf"${sign_of_infinity}\infty$"
+    if exponent is not None:
+        return rf"${sign}{digits} \times 10^{{{int(exponent)}}}$"
+    return f"$-{digits}$" if sign else digits
