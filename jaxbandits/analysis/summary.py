@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.text import counted
 
 _QUANTILES = (0.5, 0.1, 0.25, 0.75, 0.9)
 _FEW = 50  # trials under which t-intervals of skewed regret are too short
@@ -98,4 +99,6 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
     for few in dict.fromkeys(n for n in counts.values() if n < _FEW):
         names = ", ".join(label for label, n in counts.items() if n == few)
         who = "" if set(counts.values()) == {few} else f" of {names}"
-        warnings.warn(f"{few} seeds{who}: intervals of skewed quantities need about {_FEW}", stacklevel=stacklevel + 1)
+        warnings.warn(
+            f"{counted(few, 'seed')}{who}: intervals of skewed quantities need about {_FEW}", stacklevel=stacklevel + 1
+        )

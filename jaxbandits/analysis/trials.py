@@ -11,6 +11,7 @@ import numpy as np
 from jaxbandits.analysis.info import TimingInfo
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.ranges import check_concrete
+from jaxbandits.base.text import counted
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
 _FIRST = "regret"  # the metric that is meant where none is named
@@ -264,7 +265,7 @@ def in_order(metrics: Iterable[str]) -> tuple[str, ...]:
 def sizes(trials: Trials) -> str:
     """Format the numbers of points, seeds and rounds."""
     points = f"{len(trials.points):,} points x " if len(trials.points) > 1 else ""
-    seeds = f"{len(trials.seeds):,} seed{'s' if len(trials.seeds) > 1 else ''}"
+    seeds = counted(len(trials.seeds), "seed")
     return f"{points}{seeds}, {trials.horizon:,} rounds at {len(trials.record_points):,} record points"
 
 

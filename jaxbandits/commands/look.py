@@ -98,9 +98,11 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _show_experiment(e: "Experiment") -> None:
+    from jaxbandits.base.text import counted
+
     print(f"{e.name}: {e.title} ({e.source})\n")
     print(textwrap.fill(e.shows, 100) + "\n\n" if e.shows else "", end="")
-    print(f"{e.horizon:,} rounds, {e.seeds} seeds by default, metric: {e.metric}")
+    print(f"{e.horizon:,} rounds, {counted(e.seeds, 'seed')} by default, metric: {e.metric}")
     panels = e.panels(e.horizon)
     print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
     if e.interpretations:

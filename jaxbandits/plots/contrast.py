@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_CURVES = curves.MOST_CURVES
+_MOST_TICKS = 10  # values of a field that are all ticks of its axis
 
 
 def sensitivity(
@@ -30,6 +31,7 @@ def sensitivity(
     level = intervals.checked_level(level)
     metric, of = result.measured(metric)
     lines: dict[str, list[tuple[float, Any]]] = {}
+    places, colours = curves.first_colours(result), {}
     for label, trials in of.items():
         if field not in trials.points[0]:
             continue
@@ -40,25 +42,28 @@ def sensitivity(
             good = trials.usable(metric)[h]
             values = trials.final(metric)[h, good]
             mean = intervals.metric_interval(values, level=level)
-            lines.setdefault(named(label, point), []).append((at, mean))
+            name = named(label, point)
+            lines.setdefault(name, []).append((at, mean))
+            colours.setdefault(name, places[label])
+            places[label] += len(lines[name]) == 1  # the next curve of this label
     if not lines:
         swept = dict.fromkeys(name for trials in of.values() for name in trials.points[0])
         checked_name("swept field", field, swept)
     if len(lines) > _MOST_CURVES:
         raise InputError(f"{len(lines):,} curves are more than a figure can show ({_MOST_CURVES}): choose some with "
                          "points={field: value}")  # fmt: skip
-    ax = curves.axes(ax)
-    for i, (name, line) in enumerate(lines.items()):
+    is_own, ax = ax is None, curves.axes(ax)
+    for name, line in lines.items():
         line.sort(key=lambda entry: entry[0])
         x = [at for at, _ in line]
         mean, low, high = (np.asarray([getattr(e, key) for _, e in line]) for key in ("mean", "low", "high"))
-        look = curves.look(i)
+        look = curves.look(colours[name])
         ax.plot(x, mean, label=curves.legend_text(name), markersize=4, **look)
         ax.fill_between(x, low, high, color=look["color"], alpha=0.2, linewidth=0)
     unit = next((trials.units[metric] for trials in of.values() if trials.units.get(metric)), "")
     ax.set(xlabel=field, ylabel=f"mean {curves.spoken(metric, unit)}")
     _scale(ax, [at for line in lines.values() for at, _ in line])
-    ax.legend(title=f"mean, {100.0 * level:g} % t-interval", fontsize="small", title_fontsize="small", frameon=False)
+    curves.legend(ax, f"mean, {100.0 * level:g} % t-interval", outside=is_own and len(lines) > curves.MOST_INSIDE)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -137,9 +142,13 @@ def _map(
 
 
 def _scale(ax: "Axes", at: Sequence[float]) -> None:
-    """Make an axis logarithmic where its values span more than a factor of ten."""
+    """Make an axis logarithmic where its values span more than a factor of ten; put its ticks at the swept values."""
     if min(at) > 0.0 and max(at) > 10.0 * min(at):
         ax.set_xscale("log")
+    values = sorted(set(at))
+    if len(values) <= _MOST_TICKS:
+        ax.set_xticks(values, [curves.tick(value) for value in values])
+        ax.minorticks_off()
 
 
 def _scalar(trials: Trials, metric: str) -> None:

@@ -7,9 +7,11 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.labelled import LabelledTrials
-from jaxbandits.analysis.table import plain, printable
+from jaxbandits.analysis.table import number, plain, printable
 from jaxbandits.analysis.trials import Trials, checked_name
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +23,12 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 STYLES = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 1)), (0, (3, 5, 1, 5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 BANDS = {"mean": "mean, 95 % t-interval", "quantile": "median, 10 to 90 %"}
+SCALES = ("linear", "log", "symlog")
+_WIDTH, _HEIGHT, _WIDE = 5.0, 3.6, 7.6  # inches of a figure, and its width with a legend beside the axes
 MOST_CURVES = 20
+MOST_INSIDE = 8  # curves whose legend has room inside the axes
+_MOST_NUMBERS = 100  # cells of a heat map in which the values are printed
+_DECADES = 100.0  # ratio of the largest to the smallest value from which on a colour scale is logarithmic
 
 
 def draw(
@@ -33,6 +40,7 @@ def draw(
     points: Mapping[str, Any] | Sequence[int] | None = None,
     ax: "Axes | None" = None,
     band: str = "mean",
+    xscale: str | None = None,
     order: Sequence[str] | None = None,
     **settings: Any,
 ) -> "Axes":
@@ -42,6 +50,8 @@ def draw(
     """
     if not isinstance(band, str) or band not in BANDS:
         raise InputError(f"band must be one of {', '.join(BANDS)}, got {format_value(band)}")
+    if xscale is not None:
+        checked_name("xscale", xscale, SCALES)
     metric, of = result.measured(metric)
     chosen = _chosen(result, algorithms, of, metric)
     if not isinstance(x, str) or x != "round":
@@ -51,13 +61,14 @@ def draw(
     axis_names = {name for label in chosen for name in of[label].axis_names(metric)}
     at = {name: settings.pop(name) for name in list(settings) if name in axis_names}
     line = _checked_line(settings)
-    curves = _curves(metric, of, chosen, points, at, list(order or ()))
+    places = first_colours(result) | {label: i for i, label in enumerate(order or ())}
+    curves = _curves(metric, of, chosen, points, at, places)
     if len(curves) > MOST_CURVES:
         raise InputError(
             f"{len(curves):,} curves are more than a figure can show ({MOST_CURVES}): take the best points (`best`), a "
             "`heatmap`, or some labels (`algorithms=`) and points (`points=`)"
         )
-    ax = axes(ax)
+    is_own, ax = ax is None, axes(ax)
     most = max(len(of[label].seeds) for label in chosen)
     for curve in curves:
         trials, h = curve.trials, curve.point
@@ -70,10 +81,51 @@ def draw(
     unit, x_unit = (next((t.units[m] for t in of.values() if t.units.get(m)), "") for m in (metric, x))
     ax.set_xlabel(spoken(x, x_unit))
     ax.set_ylabel(spoken(metric, unit))
-    title = f"{BANDS[band]}\n{most} seeds"
-    ax.legend(title=title, fontsize="small", title_fontsize="small", frameon=False, alignment="left", loc="upper left")
+    if xscale is None:
+        is_log = x == "round" and all(is_logarithmic(of[label].record_points) for label in chosen)
+        xscale = "log" if is_log else "linear"
+    if xscale != ax.get_xscale():
+        ax.set_xscale(xscale)
+    legend(ax, f"{BANDS[band]}\n{counted(most, 'seed')}", outside=is_own and len(curves) > MOST_INSIDE)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def is_logarithmic(record_points: np.ndarray) -> bool:
+    """Return whether record points are spaced by ratios rather than by differences, over more than a decade."""
+    gaps = np.diff(record_points)
+    return bool(
+        len(gaps) > 2
+        and record_points[-1] > 10 * record_points[0]
+        and (np.diff(gaps) >= -1).all()  # rounded to whole rounds
+        and gaps[-1] >= 4 * gaps[len(gaps) // 2] > 0
+    )
+
+
+def legend(ax: "Axes", title: str, outside: bool = False) -> None:
+    """Add a legend where it hides the fewest points of curves, or beside the axes.
+
+    Args:
+      ax: where.
+      title: above the labels: what the band is.
+      outside: on the right of the axes, in a figure that this widens.
+    """
+    if outside:
+        ax.figure.set_size_inches(_WIDE, _HEIGHT)
+    where = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {"loc": "best"}
+    ax.legend(title=title, alignment="left", **SMALL_LEGEND, **where)
+
+
+def first_colours(result: LabelledTrials) -> dict[str, int]:
+    """Return for every label of a result the place of its first curve among the colours.
+
+    It depends neither on the metric nor on what else is drawn: a learner looks the same in all figures of a result.
+    """
+    places, at = {}, 0
+    for label, trials in result.trials.items():
+        places[label] = at
+        at += len(trials.points)
+    return places
 
 
 class _Curve(NamedTuple):
@@ -91,21 +143,21 @@ def _curves(
     chosen: Sequence[str],
     points: Mapping[str, Any] | Sequence[int] | None,
     at: Mapping[str, int],
-    order: list[str],
+    places: Mapping[str, int],
 ) -> list[_Curve]:
     if points is not None and not any(of[label].points[0] for label in chosen):
         raise InputError(f"points cannot be chosen: {', '.join(chosen)} sweeps nothing")
     curves: list[_Curve] = []
-    colour = 0
-    for label, trials in of.items():
-        if label not in chosen:
-            colour += len(trials.points)  # the colours of the others stay as they are
-            continue
-        colour = order.index(label) if label in order else colour
+    free = 0  # no colour below it is free
+    for label in (label for label in of if label in chosen):
+        trials = of[label]
+        entries = trials.entries(metric, at)
+        first = places[label] if len(entries) == 1 else max(places[label], free)
         for h in trials.indices(points if trials.points[0] else None):
-            for entry, values in trials.entries(metric, at):
+            for i, (entry, values) in enumerate(entries):
+                colour = first + h * len(entries) + i
                 curves.append(_Curve(colour, label, trials, h, entry, values[h]))
-                colour += 1
+                free = max(free, colour + 1)
     return curves
 
 
@@ -113,7 +165,11 @@ def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
     point, n_seeds = curve.trials.points[curve.point], len(curve.trials.seeds)
     which = [*(f"{k}={plain(v)}" for k, v in point.items()), *(f"{k} {v}" for k, v in curve.entry.items())]
     name = curve.label + (f" ({', '.join(which)})" if which else "")
-    return name + (f" [{n_seeds} seeds]" if n_seeds < most_seeds else "") + (f" [{failed} failed]" if failed else "")
+    return (
+        name
+        + (f" [{counted(n_seeds, 'seed')}]" if n_seeds < most_seeds else "")
+        + (f" [{failed} failed]" if failed else "")
+    )
 
 
 def heatmap(
@@ -124,9 +180,13 @@ def heatmap(
     label: str | None,
     points: Mapping[str, Any] | Sequence[int] | None,
     ax: "Axes | None",
+    scale: str,
+    minimise: bool,
     at: Mapping[str, int],
 ) -> "Axes":
     """Draw means over two swept fields, as `Result.heatmap` documents."""
+    checked_name("scale", scale, ("auto", "linear", "log"))
+    ranges.flag("minimise", minimise)
     trials = result.one(label)
     metric = trials.metric(metric)
     if first is None and second is None and len(trials.points[0]) == 2:
@@ -155,7 +215,17 @@ def heatmap(
         seen[cell] = point
         means[cell] = final[h, usable[h]].mean() if usable[h].any() else np.nan
     ax = axes(ax)
-    image = ax.imshow(np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="viridis")
+    finite = means[np.isfinite(means)]
+    if scale == "log" and not (finite > 0.0).all():
+        raise InputError(f"a logarithmic scale needs positive means; the smallest mean {metric} is {finite.min():.4g}")
+    is_log = scale == "log" or (scale == "auto" and len(finite) > 0 and 0.0 < _DECADES * finite.min() <= finite.max())
+    image = ax.imshow(
+        np.ma.masked_invalid(means), origin="lower", aspect="auto", cmap="viridis", norm="log" if is_log else "linear"
+    )
+    if means.size <= _MOST_NUMBERS:
+        _print_numbers(ax, means, image)
+    if len(finite):
+        _mark(ax, np.nanargmin(means) if minimise else np.nanargmax(means), means.shape)
     ax.set_xticks(range(len(columns)), [tick(c) for c in columns], rotation=45)
     ax.set_yticks(range(len(rows)), [tick(r) for r in rows])
     ax.set_xlabel(first)
@@ -163,6 +233,24 @@ def heatmap(
     bar = ax.figure.colorbar(image, ax=ax)
     bar.set_label(f"mean {spoken(metric, trials.units.get(metric, ''))}")
     return ax
+
+
+def _print_numbers(ax: "Axes", means: np.ndarray, image: Any) -> None:
+    """Print every value in its cell, dark on light colours and light on dark ones."""
+    for (i, j), value in np.ndenumerate(means):
+        if np.isfinite(value):
+            shade = "black" if image.norm(value) > 0.6 else "white"
+            text = number(float(f"{value:.3g}")).removesuffix(".0")
+            ax.text(j, i, text, ha="center", va="center", fontsize="x-small", color=shade)
+
+
+def _mark(ax: "Axes", best: np.integer, shape: tuple[int, ...]) -> None:
+    """Frame the best cell, and say so."""
+    from matplotlib.patches import Rectangle
+
+    row, column = np.unravel_index(best, shape)
+    ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=COLOURS[1], linewidth=2.5))
+    ax.set_title("framed: the best mean", fontsize="small")
 
 
 def tick(value: Any) -> str:
@@ -225,7 +313,7 @@ def axes(ax: Any) -> "Axes":
     from matplotlib.axes import Axes
 
     if ax is None:
-        return plt.subplots(figsize=(5.0, 3.6), layout="constrained")[1]
+        return plt.subplots(figsize=(_WIDTH, _HEIGHT), layout="constrained")[1]
     if not isinstance(ax, Axes):
         raise InputError(f"ax must be matplotlib axes, got {type(ax).__name__}")
     return ax

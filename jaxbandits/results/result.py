@@ -235,9 +235,12 @@ class Result(LabelledTrials):
         points: Mapping[str, Any] | Sequence[int] | None = None,
         ax: "Axes | None" = None,
         band: str = "mean",
+        xscale: str | None = None,
         **settings: Any,
     ) -> "Axes":
         """Draw one curve per label, hyperparameter point and entry of a vector metric, at most 20.
+
+        A label has the same colour, line and marker in all figures of a result.
 
         Args:
           metric: which; the first by default.
@@ -248,6 +251,8 @@ class Result(LabelledTrials):
             positions; all by default.
           ax: where; a new figure by default.
           band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %).
+          xscale: `"linear"`, `"log"` or `"symlog"`; None: logarithmic where the record points are
+            (`record_points="log"`), and linear elsewhere.
           **settings: of a vector metric's axes an index each, such as `group=2`; everything else goes to
             `matplotlib.axes.Axes.plot`, such as `linewidth=2`.
 
@@ -256,7 +261,9 @@ class Result(LabelledTrials):
         """
         from jaxbandits.plots import curves
 
-        return curves.draw(self, metric, x=x, algorithms=algorithms, points=points, ax=ax, band=band, **settings)
+        return curves.draw(
+            self, metric, x=x, algorithms=algorithms, points=points, ax=ax, band=band, xscale=xscale, **settings
+        )
 
     def heatmap(
         self,
@@ -267,9 +274,13 @@ class Result(LabelledTrials):
         label: str | None = None,
         points: Mapping[str, Any] | Sequence[int] | None = None,
         ax: "Axes | None" = None,
+        scale: str = "auto",
+        minimise: bool = True,
         **at: int,
     ) -> "Axes":
         """Draw the mean at the horizon over two swept fields, failed trials left out.
+
+        The best cell is framed, and up to 100 cells have their value printed in them.
 
         Args:
           metric: which; None for the first.
@@ -278,14 +289,18 @@ class Result(LabelledTrials):
           label: whose; may be left out where there is only one.
           points: which points, as for `plot`: needed where more than two fields are swept.
           ax: where; a new figure by default.
+          scale: of the colours: `"linear"`, `"log"`, or `"auto"`: logarithmic where the largest mean is at least 100
+            times the smallest, and all are positive.
+          minimise: whether the least mean is the best.
           **at: the entry of a vector metric: axis name to index.
 
         Raises:
-          InputError: for unknown names, and when two points fall into one cell.
+          InputError: for unknown names, when two points fall into one cell, and for a logarithmic scale where
+            a mean is not positive.
         """
         from jaxbandits.plots import curves
 
-        return curves.heatmap(self, metric, first, second, label, points, ax, at)
+        return curves.heatmap(self, metric, first, second, label, points, ax, scale, minimise, at)
 
     def sensitivity(
         self,

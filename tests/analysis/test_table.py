@@ -8,6 +8,7 @@ import pytest
 
 from jaxbandits.analysis.result_table import ResultTable, TextTable
 from jaxbandits.analysis.table import WIDTH, aligned, counted, folded, number
+from jaxbandits.base.text import WIDTH, counted, folded
 from jaxbandits.results.result import Result
 from tests.results import factories
 
@@ -41,8 +42,8 @@ def test_the_table_has_a_line_per_row_and_a_column_per_field():
     ten, quarter = np.quantile(result.final("regret", "swept")[1], (0.1, 0.25))
     assert lines[1].split()[6:8] == [number(ten), number(quarter)]
     assert lines[3].split()[1] == number(result.final("regret", "grouped").mean())
-    assert "group" in result.table("risk").splitlines()[0] and len(result.table("risk").splitlines()) == 5
-    assert len(result.table("risk", group=1).splitlines()) == 3
+    assert "group" in result.table("risk").header and len(result.table("risk").rows) == 3
+    assert len(result.table("risk", group=1).rows) == 1
 
 
 class _BalancedParser(HTMLParser):

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import LogNorm
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.plots import curves
@@ -197,3 +198,120 @@ def test_heat_maps_refuse_what_is_not_two_fields(rng):
             result.heatmap(*arguments, **settings)
     with pytest.raises(InputError, match="'risk' has 3 entries; name one: risk_0"):
         Result({"a": _grid(rng)}).heatmap("risk", "rate", "scale")
+
+
+LOG = np.unique(np.geomspace(1, 10_000, 60).astype(int))
+
+
+@pytest.mark.parametrize(
+    ("record_points", "scale"),
+    [
+        (LOG, "log"),
+        (LOG[5:], "log"),
+        (np.arange(10, 1001, 10), "linear"),
+        ([5, 50], "linear"),
+        ([10, 20, 40], "linear"),
+    ],
+)
+def test_the_abscissa_is_logarithmic_where_record_points_are(rng, record_points, scale):
+    values = rng.gamma(2.0, size=(1, 60, len(record_points))).cumsum(2)
+    result = Result({"a": made.trials({"loss": values, "cost": values}, record_points=record_points)})
+    assert result.plot().get_xscale() == scale
+    assert result.plot(x="cost").get_xscale() == "linear"
+    for chosen in ("linear", "log", "symlog"):
+        assert result.plot(xscale=chosen).get_xscale() == chosen
+    for bad in ("logit", 3, "Log"):
+        with pytest.raises(InputError, match="unknown xscale"):
+            result.plot(xscale=bad)
+
+
+def test_a_legend_stays_off_the_curves(rng):
+    """A curve in the upper left corner, where a legend otherwise stands, is not covered."""
+    values = np.linspace(1.0, 0.0, 40)[None, None] + 0.001 * rng.normal(size=(1, 60, 40))
+    ax = Result({"falling": made.trials({"loss": values})}).plot()
+    ax.figure.canvas.draw()
+    box = ax.get_legend().get_window_extent()
+    assert not box.contains(*ax.transData.transform(ax.lines[0].get_xydata()).T[:, 0])
+    assert not any(box.contains(*point) for point in ax.transData.transform(ax.lines[0].get_xydata()))
+
+
+def test_the_legend_of_many_curves_stands_beside_them(rng):
+    points = [{"rate": float(i)} for i in range(12)]
+    values = rng.gamma(2.0, size=(12, 60, 9)).cumsum(2)
+    ax = Result({"a": made.trials({"loss": values}, points)}).plot()
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+    assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
+
+
+def test_one_seed_is_one_seed(rng):
+    ax = Result({"a": made.trials({"loss": rng.normal(size=(1, 1, 3))})}).plot()
+    assert ax.get_legend().get_title().get_text().endswith("\n1 seed")
+
+
+def _looks(ax):
+    return {
+        name.partition(" ")[0]: (line.get_color(), line.get_marker())
+        for name, line in zip(_names(ax), ax.lines, strict=False)
+    }
+
+
+def test_a_learner_looks_the_same_in_every_figure(rng):
+    rates = [{"rate": r} for r in (0.1, 0.2, 0.4)]
+    loss = rng.gamma(2.0, size=(3, 8, 4)).cumsum(2)
+    risk = rng.normal(size=(1, 8, 4, 3))
+    result = Result(
+        {
+            "only-cost": made.trials({"cost": loss}, rates),
+            "swept": made.trials({"loss": loss, "cost": loss}, rates),
+            "fixed": made.trials({"loss": loss[:1], "cost": loss[:1], "risk": risk}),
+            "other": made.trials({"loss": loss}, rates),
+        }
+    )
+    all_of = _looks(result.plot("cost", points={"rate": 0.1}))
+    assert len(set(all_of.values())) == 3
+    loss_of = _looks(result.plot("loss", points={"rate": 0.1}))
+    assert {name: loss_of[name] for name in ("swept", "fixed")} == {name: all_of[name] for name in ("swept", "fixed")}
+    assert _looks(result.plot("loss", algorithms=["fixed"])) == {"fixed": all_of["fixed"]}
+    assert _looks(result.plot("risk", risk_0=2))["fixed"] == all_of["fixed"]
+    along = _looks(result.sensitivity("loss", "rate"))
+    assert along == {name: loss_of[name] for name in ("swept", "other")}
+    every = result.plot("loss")
+    assert len({(line.get_color(), line.get_linestyle(), line.get_marker()) for line in every.lines}) == 7
+
+
+def test_cells_have_their_numbers_and_the_best_a_frame(rng):
+    means = np.asarray([[3.0, 2000.0, 0.5], [7.25, 40.0, 900.0]])
+    points = [{"a": a, "b": b} for b in (1.0, 2.0) for a in (0.1, 0.2, 0.4)]
+    values = np.repeat(means.reshape(6, 1, 1), 4, axis=1)
+    result = Result({"x": made.trials({"loss": values}, points)})
+    for settings, cell in (({}, (2, 0)), ({"minimise": False}, (1, 0))):
+        ax = result.heatmap("loss", "a", "b", **settings)
+        texts = {tuple(map(int, text.get_position())): text.get_text() for text in ax.texts}
+        assert texts == {(0, 0): "3", (1, 0): "2000", (2, 0): "0.5", (0, 1): "7.25", (1, 1): "40", (2, 1): "900"}
+        (frame,) = ax.patches
+        assert frame.get_xy() == (cell[0] - 0.5, cell[1] - 0.5) and "best" in ax.get_title()
+
+
+def test_colours_are_logarithmic_where_means_span_decades(rng):
+    points = [{"a": a, "b": b} for b in (1.0, 2.0) for a in (0.1, 0.2)]
+
+    def scale(means, **settings):
+        values = np.repeat(np.reshape(means, (4, 1, 1)), 3, axis=1)
+        ax = Result({"x": made.trials({"loss": values}, points)}).heatmap("loss", **settings)
+        return "log" if isinstance(ax.images[0].norm, LogNorm) else "linear"
+
+    assert scale([1.0, 2.0, 50.0, 100.0]) == "log"
+    assert scale([1.0, 2.0, 50.0, 99.0]) == scale([-1.0, 2.0, 50.0, 100.0]) == "linear"
+    assert scale([0.0, 2.0, 50.0, 100.0]) == scale([1.0, 2.0, 3.0, 1000.0], scale="linear") == "linear"
+    assert scale([1.0, 2.0, 3.0, 4.0], scale="log") == "log"
+    with pytest.raises(InputError, match="needs positive means; the smallest mean loss is -1"):
+        scale([-1.0, 2.0, 3.0, 4.0], scale="log")
+    with pytest.raises(InputError, match="unknown scale 'logarithmic'"):
+        scale([1.0, 2.0, 3.0, 4.0], scale="logarithmic")
+
+
+def test_a_large_map_has_no_numbers(rng):
+    points = [{"a": float(a), "b": float(b)} for a in range(11) for b in range(10)]
+    ax = Result({"x": made.trials({"loss": rng.gamma(2.0, size=(110, 3, 2))}, points)}).heatmap()
+    assert not ax.texts and len(ax.patches) == 1

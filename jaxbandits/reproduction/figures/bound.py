@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.base.text import counted
 from jaxbandits.reproduction.engine.figures import Bound
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.figures import style
@@ -27,7 +28,7 @@ def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
             limit = np.median(trials.get(drawing.bound)[0, good], axis=0)
             ax.plot(trials.record_points, limit, color="#000000", linestyle="--", label="bound")
         seeds = max(len(trials.seeds) for trials in result.trials.values())
-        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{seeds} seeds")
+        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{counted(seeds, 'seed')}")
     style.open_frame(*axes[0])
     axes[0][0].set_ylabel(metric.replace("_", " "))
     axes[0][0].legend(fontsize="small", frameon=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.base.text import counted
 from jaxbandits.plots import curves
 from jaxbandits.plots.curves import BANDS
 from jaxbandits.reproduction.engine.figures import Curves
@@ -43,7 +44,7 @@ def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
     first = next(iter(panels))
     seeds = max(len(trials.seeds) for trials in report.results[first].trials.values())
     shown = [axes[f"{bands[0]}:{first}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
-    figure.legend(*_distinct(shown), title=f"{seeds} seeds", loc="outside right center", frameon=False)
+    figure.legend(*_distinct(shown), title=counted(seeds, "seed"), loc="outside right center", frameon=False)
     return figure
 
 
@@ -75,7 +76,9 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
     metric, measured = report.results[name].measured(drawing.metric or report.experiment.metric)
     drawn = drawn_of(list(measured), drawing.not_drawn)
     order = report.order(drawing.not_drawn)
-    curves.draw(report.results[name], metric, x=drawing.x, algorithms=drawn, ax=ax, band=band, order=order)
+    curves.draw(
+        report.results[name], metric, x=drawing.x, algorithms=drawn, ax=ax, band=band, xscale="linear", order=order
+    )
     if drawing.reference is not None:
         shared, label = drawing.reference
         trials = report.results[name][drawn[0]]

@@ -4,6 +4,8 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.base.text import counted
+from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine.figures import GroupCurves
 from jaxbandits.reproduction.engine.run import Report
 
@@ -18,11 +20,10 @@ def draw(drawing: GroupCurves, plt: Any, report: Report) -> "Figure":
     figure, axes = plt.subplots(down, across, figsize=(4.0 * across, 3.1 * down), layout="constrained")
     names = getattr(report.panels[drawing.panel].environment, "names", None)
     for ax, group in zip(axes.flat, drawing.groups, strict=False):
-        result.plot("risk", x=drawing.x, group=group, ax=ax)
+        scale = "log" if drawing.logarithmic else "linear"
+        curves.draw(result, "risk", x=drawing.x, group=group, ax=ax, xscale=scale, order=report.order())
         ax.set_title(f"group {group + 1}" + (f": {names[group]}" if names else ""))
         ax.set_ylabel("risk")
-        if drawing.logarithmic:
-            ax.set_xscale("log")
         handles, labels = ax.get_legend_handles_labels()
         ax.get_legend().remove()
     for ax in axes.flat[len(drawing.groups) :]:
@@ -31,6 +32,6 @@ def draw(drawing: GroupCurves, plt: Any, report: Report) -> "Figure":
     shown = [label.partition(" (group")[0] for label in labels]
     title = report.panels[drawing.panel].title.replace(" = ", "\u00a0=\u00a0")  # no line ends inside an equation
     about = textwrap.fill(title, 24)
-    title = f"{about}\nmean, 95 % t-interval\n{seeds} seeds"
+    title = f"{about}\nmean, 95 % t-interval\n{counted(seeds, 'seed')}"
     figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)
     return figure

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.plots import curves
 from jaxbandits.plots.curves import SMALL_LEGEND
 from jaxbandits.reproduction.engine.figures import PanelCurves
 from jaxbandits.reproduction.engine.run import Report
@@ -23,13 +24,13 @@ def draw(drawing: PanelCurves, plt: Any, report: Report) -> "Figure":
     for ax in axes.flat[len(parts) :]:
         ax.set_axis_off()
     for ax, (name, labels) in zip(axes.flat, parts, strict=False):
-        report.results[name].plot(drawing.metric or report.experiment.metric, x=drawing.x, algorithms=labels, ax=ax)
+        result, metric = report.results[name], drawing.metric or report.experiment.metric
+        scale = "log" if drawing.logarithmic else "linear"
+        curves.draw(result, metric, x=drawing.x, algorithms=labels, ax=ax, xscale=scale, order=report.order())
         ax.set_title(report.panels[name].title)
         handles, labels = ax.get_legend_handles_labels()
         title = ax.get_legend().get_title().get_text()
         ax.legend(handles, labels, title=title, **SMALL_LEGEND)
-        if drawing.logarithmic:
-            ax.set_xscale("log")
         if drawing.mark:
             rounds = max(trials.horizon for trials in report.results[name].trials.values())
             ax.axvline(drawing.mark * rounds, color="0.4", linestyle="--", linewidth=0.8)

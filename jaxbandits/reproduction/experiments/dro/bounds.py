@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxbandits import dro
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.text import counted
 from jaxbandits.domains import Box
 from jaxbandits.reproduction.engine import Claim, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
@@ -123,7 +124,7 @@ class GapsBesideBounds:
             ax.set_ylabel("duality gap")
         lines = [Line2D([], [], **style) for style in _STYLES.values()]
         seeds = len(next(iter(trials.values())).seeds)
-        title = f"{seeds} seeds; bounds of fixed\nsteps: at T only, - and v"
+        title = f"{counted(seeds, 'seed')}; bounds of fixed\nsteps: at T only, - and v"
         figure.legend(lines, _STYLES.keys(), title=title, loc="outside right center", frameon=False)
         return figure
 

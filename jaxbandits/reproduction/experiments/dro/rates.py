@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.base.text import counted
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SyntheticGroups
 from jaxbandits.plots.curves import COLOURS, MARKERS, SMALL_LEGEND
@@ -129,7 +130,7 @@ class Rates:
             ax.minorticks_off()
             ax.spines[["top", "right"]].set_visible(False)
             seeds = max(len(trials.seeds) for trials in report.results[next(iter(panels))].trials.values())
-            title = f"exponent, 95 %; {seeds} seeds"
+            title = f"exponent, 95 %; {counted(seeds, 'seed')}"
             ax.legend(title=title, loc="upper center", bbox_to_anchor=(0.5, -0.14), **SMALL_LEGEND)
         return figure
 
