@@ -5,17 +5,20 @@ import contextlib
 import gc
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from jaxbandits.base.version import __version__
 from jaxbandits.commands import cite, data, look, report, reproduce, results, sweeps, tune
 
+_INTERRUPTED, _TERMINATED = 130, 143  # exit codes: 128 and the number of the signal
 _GC_THRESHOLD = 300_000  # objects: more than JAX, this package and the traces of a learner; some ten megabytes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, 1 if parts of a sweep failed, 2 for wrong input, 130 if interrupted."""
+    """Run a command; return 0, 1 if parts of a sweep failed, 2 for wrong input, 130 or 143 if stopped by a signal."""
     from jaxbandits.base.errors import InputError
 
     try:
@@ -31,9 +34,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"jaxbandits: {error}", file=sys.stderr)
         return 2
+    except _TerminatedError:
+        print("jaxbandits: terminated", file=sys.stderr)
+        return _TERMINATED
     except KeyboardInterrupt:
         print("jaxbandits: interrupted", file=sys.stderr)
-        return 130
+        return _INTERRUPTED
     except BrokenPipeError:  # the reader has closed the pipe, as in `jaxbandits list | head`
         _discard_output()
         return 141
@@ -43,6 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is None:
             _discard_output()
         return 2
+
+
+class _TerminatedError(KeyboardInterrupt):
+    """SIGTERM: a run saves its state and says how to resume, as when it is interrupted."""
+
+
+def _terminate(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    raise _TerminatedError
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -65,8 +80,9 @@ def _discard_output() -> None:
 def process() -> int:
     """Run `main` as the only work of a process: no garbage collection at its start (0.1 s) and end (0.15 s)."""
     gc.set_threshold(_GC_THRESHOLD)
+    signal.signal(signal.SIGTERM, _terminate)
     code = main()
-    if code == 130:  # threads that compile would be waited for
+    if code in (_INTERRUPTED, _TERMINATED):  # threads that compile would be waited for
         sys.stderr.flush()
         os._exit(code)
     gc.freeze()  # memory is released with the process, not object by object

@@ -1,6 +1,9 @@
 """Text for terminals: folded lines, counted things."""
 
+import re
 import textwrap
+
+_GAP = re.compile(r" {2,}")
 
 WIDTH = 100  # columns of a terminal that every table fits, unless its numbers alone are wider
 
@@ -20,3 +23,39 @@ def folded(text: str, width: int = WIDTH) -> str:
 def counted(n: int, noun: str) -> str:
     """Format a number of things: "1 seed", "1,000 seeds"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def refilled(text: str, width: int = WIDTH) -> str:
+    """Fill paragraphs of a docstring anew where a line is longer than `width`; formulas keep their lines.
+
+    A paragraph is a run of lines with one indent, or a bullet with the lines below it; a line with a gap of several
+    spaces in it is a formula or a row of a table.
+    """
+    found: list[str] = []
+    paragraph: list[str] = []
+
+    def end_paragraph() -> None:
+        if paragraph and max(map(len, paragraph)) > width:
+            indent = " " * (len(paragraph[0]) - len(paragraph[0].lstrip()))
+            hang = indent + "  " * paragraph[0].lstrip().startswith(("* ", "- "))
+            joined = " ".join(line.strip() for line in paragraph)
+            found.append(textwrap.fill(joined, width, initial_indent=indent, subsequent_indent=hang,
+                                       break_long_words=False, break_on_hyphens=False))  # fmt: skip
+        else:
+            found.extend(paragraph)
+        paragraph.clear()
+
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not stripped or _GAP.search(stripped):
+            end_paragraph()
+            found.append(folded(line, width))
+            continue
+        is_bullet = bool(paragraph) and paragraph[0].lstrip().startswith(("* ", "- "))
+        indent = len(line) - len(line.lstrip())
+        first = len(paragraph[0]) - len(paragraph[0].lstrip()) + 2 * is_bullet if paragraph else indent
+        if indent != first or stripped.startswith(("* ", "- ")):
+            end_paragraph()
+        paragraph.append(line)
+    end_paragraph()
+    return "\n".join(found)

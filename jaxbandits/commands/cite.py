@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """`cite`: references of algorithms, environments and experiments; resolution of short names."""
+=======
+"""`cite`: the papers behind a name as BibTeX, and which name is meant."""
+>>>>>>> d4b1049 (Print BibTeX, fit a terminal, say how long a run takes and that it resumes)
 
 import argparse
 import inspect
@@ -8,26 +12,54 @@ from typing import Any
 
 def add(commands: Any) -> None:
     """Add the parser of `cite`."""
+<<<<<<< HEAD
     cite = commands.add_parser("cite", help="print the references of an algorithm, environment or experiment")
     cite.add_argument("name", help="a name such as linear/hvt_ucb, or a class such as HvtUCB")
+=======
+    cite = commands.add_parser("cite", help="print the papers behind an algorithm, environment or experiment as BibTeX")
+    cite.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB")
+>>>>>>> d4b1049 (Print BibTeX, fit a terminal, say how long a run takes and that it resumes)
     cite.set_defaults(run=_cite)
 
 
 def _cite(arguments: argparse.Namespace) -> int:
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.base.version import __version__
+    from jaxbandits.commands.bibtex import of_source, references
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.reproduction import EXPERIMENTS
 
     entries = {**ALGORITHMS, **ENVIRONMENTS}
-    found = []
-    for name in full_names(arguments.name, {**entries, **EXPERIMENTS}):
+    names = full_names(arguments.name, {**entries, **EXPERIMENTS})
+    papers = []
+    for name in names:
         if name in entries:
-            found.append(f"{name}: {entries[name].source}\n{_references(entries[name].cls)}".rstrip())
+            print(_comment(f"{name}: {entries[name].source}"))
+            papers += references(_references(entries[name].cls))
         if name in EXPERIMENTS:
-            found.append(f"{name}: {EXPERIMENTS[name].title}\n  {EXPERIMENTS[name].source}")
-    print("\n\n".join(found), f"run with jaxbandits {__version__}", sep="\n\n")
+            print(_comment(f"{name}: {EXPERIMENTS[name].title} ({EXPERIMENTS[name].source})"))
+    if not papers:  # an experiment, or an environment of a paper: its source is short for one that an algorithm names
+        sources = [entries[name].source if name in entries else EXPERIMENTS[name].source for name in names]
+        known = [paper for entry in ALGORITHMS.values() for paper in references(_references(entry.cls))]
+        papers = [paper for source in sources for paper in of_source(source, known)]
+    found = {paper.key: paper for paper in papers}
+    print(*("\n" + paper.entry() for paper in found.values()), sep="\n")
+    print("\n" + _SOFTWARE.format(version=__version__))
     return 0
+
+
+_SOFTWARE = """@software{{jaxbandits,
+  author = {{{{The jaxbandits developers}}}},
+  title = {{{{jaxbandits: a JAX simulator for bandit and online-learning algorithms}}}},
+  version = {{{version}}},
+}}"""
+
+
+def _comment(text: str) -> str:
+    """Return text as a comment of BibTeX, which takes an "@" for the beginning of an entry."""
+    from jaxbandits.base.text import WIDTH, folded
+
+    return "\n".join(f"% {line}" for line in folded(text.replace("@", "at"), WIDTH - 2).splitlines())
 
 
 def _references(cls: type) -> str:

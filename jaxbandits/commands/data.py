@@ -21,6 +21,7 @@ def add(commands: Any) -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     del arguments
+    from jaxbandits.base.text import folded
     from jaxbandits.environments.datasets import published
     from jaxbandits.reproduction import EXPERIMENTS
 
@@ -31,14 +32,14 @@ def _list(arguments: argparse.Namespace) -> int:
             missing = f"  not downloaded, to be fetched by hand: {published.by_hand(name)}"
         taking = [x for x in EXPERIMENTS.values() if x.from_file is not None]
         users = [x.name for x in taking if name in map(str.lower, x.stand_ins.values())]
-        print(
+        lines = (
             f"{name}: {data_set.title}",
             f"  terms: {data_set.terms}",
             f"  used by: {', '.join(users) or 'no experiment'}",
-            f"  path: {path}" if path else missing,
-            sep="\n",
+            f"  here: {path}" if path else missing,
         )
-    print(f"directory: {published.directory()} (set JAXBANDITS_DATA to use another)")
+        print(folded("\n".join(lines)))
+    print(f"directory: {published.directory()} (JAXBANDITS_DATA names another)")
     return 0
 
 

@@ -71,10 +71,16 @@ def _of_family(names: dict[str, str], family: str) -> dict[str, str]:
 
 
 def _print_rooms(rooms: dict[str, dict[str, str]]) -> None:
+    from jaxbandits.base.text import WIDTH
+
     for room, names in rooms.items():
         if names:
-            width = max(map(len, names))
-            print(f"{room}:", *(f"  {name:{width}}  {about}" for name, about in names.items()), sep="\n")
+            indent = " " * (max(map(len, names)) + 4)
+            lines = (
+                textwrap.fill(about, WIDTH, initial_indent=f"  {name}".ljust(len(indent)), subsequent_indent=indent)
+                for name, about in names.items()
+            )
+            print(f"{room}:", *lines, sep="\n")
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -98,20 +104,20 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _show_experiment(e: "Experiment") -> None:
-    from jaxbandits.base.text import counted
+    from jaxbandits.base.text import WIDTH, counted, folded
 
-    print(f"{e.name}: {e.title} ({e.source})\n")
-    print(textwrap.fill(e.shows, 100) + "\n\n" if e.shows else "", end="")
+    print(folded(f"{e.name}: {e.title} ({e.source})") + "\n")
+    print(textwrap.fill(e.shows, WIDTH) + "\n\n" if e.shows else "", end="")
     print(f"{e.horizon:,} rounds, {counted(e.seeds, 'seed')} by default, metric: {e.metric}")
     panels = e.panels(e.horizon)
-    print("presets:", *(f"  {name}: {meaning}" for name, meaning in e.presets.items()), sep="\n")
+    print("presets:", *(folded(f"  {name}: {meaning}") for name, meaning in e.presets.items()), sep="\n")
     if e.interpretations:
         print(
             "other interpretations:",
-            *(f"  {name}: {interpretation.text}" for name, interpretation in e.interpretations.items()),
+            *(folded(f"  {name}: {interpretation.text}") for name, interpretation in e.interpretations.items()),
             sep="\n",
         )
-    print("panels:", *(f"  {name}: {panel.title}" for name, panel in panels.items()), sep="\n")
+    print("panels:", *(folded(f"  {name}: {panel.title}") for name, panel in panels.items()), sep="\n")
     labels = dict.fromkeys(
         label for panel in panels.values() for label in e.algorithms(e.preset(None), e.horizon, panel)
     )
@@ -122,10 +128,10 @@ def _show_experiment(e: "Experiment") -> None:
         print(f"data: a stand-in for {names}{own}")
     print(
         "claims:",
-        *(f"  {claim.id}: {claim.text}" + (f" [{claim.place}]" if claim.place else "") for claim in e.claims),
+        *(folded(f"  {claim.id}: {claim.text}" + (f" [{claim.place}]" if claim.place else "")) for claim in e.claims),
         sep="\n",
     )
-    print(*(f"note: {note}" for note in e.notes), sep="\n")
+    print(*(folded(f"note: {note}") for note in e.notes), sep="\n")
 
 
 def _show_entry(name: str, entry: "Entry") -> None:
@@ -133,16 +139,17 @@ def _show_entry(name: str, entry: "Entry") -> None:
 
     from jaxbandits.analysis import table
     from jaxbandits.base.pytree import field_table, named_constructors
+    from jaxbandits.base.text import folded, refilled
 
     documented = (sys.modules[entry.cls.__module__], entry.cls)
     module, text = ((inspect.getdoc(obj) or "").replace("$", "") for obj in documented)  # dollars are for the site
-    print(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n")
+    print(refilled(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n\n"))
     rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
     print(table.aligned(("field", "kind", "default", "range", "meaning"), rows, left=5))
     presets = {key: inspect.getdoc(preset) or "" for key, preset in named_constructors(entry.cls).items()}
     if presets:
-        print("\npresets:", *(f"  {key}: {about.splitlines()[0] if about else ''}" for key, about in presets.items()),
-              sep="\n")  # fmt: skip
+        first_lines = {key: about.splitlines()[0] if about else "" for key, about in presets.items()}
+        print("\npresets:", *(folded(f"  {key}: {about}") for key, about in first_lines.items()), sep="\n")
 
 
 def _value(value: object) -> str:

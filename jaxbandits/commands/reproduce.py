@@ -70,7 +70,7 @@ def add(commands: Any) -> None:
     )
     reproduce.add_argument("--overwrite", action="store_true", help="replace the interrupted or finished run in --out")
     reproduce.add_argument("--identity", metavar="NAME", help=about["identity"])
-    reproduce.add_argument("--quiet", action="store_true", help="do not show a progress bar")
+    reproduce.add_argument("--quiet", action="store_true", help="do not show progress")
     reproduce.add_argument(
         "--budget",
         help="quick, standard or full; sets --seeds, --horizon, --preset, --interpretation and --seed",

@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
     sweep.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    sweep.add_argument("--quiet", action="store_true", help="do not show a progress bar")
+    sweep.add_argument("--quiet", action="store_true", help="do not show progress")
     sweep.set_defaults(run=_sweep)
 
     submit = commands.add_parser(

@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
     tune.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    tune.add_argument("--quiet", action="store_true", help="do not show a progress bar")
+    tune.add_argument("--quiet", action="store_true", help="do not show progress")
     tune.set_defaults(run=_tune)
 
 
@@ -62,10 +62,14 @@ def _tune(arguments: argparse.Namespace) -> int:
     chosen, checkpoints = {}, {name: out / name.replace("/", "-") for name in learners}
     with files.lock_directory(out):
         for i, (name, learner) in enumerate(learners.items(), start=1):
-            chosen[name] = choice = table.tune(
-                name, learner, arguments.horizon, arguments.seeds, checkpoint=checkpoints[name],
-                workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet,
-            )  # fmt: skip
+            try:
+                chosen[name] = choice = table.tune(
+                    name, learner, arguments.horizon, arguments.seeds, checkpoint=checkpoints[name],
+                    workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                print(f"jaxbandits: stopped; the same command resumes from {checkpoints[name]}", file=sys.stderr)
+                raise
             values = ", ".join(f"{field} = {value:.4g}" for field, value in choice.multipliers.items())
             share = f"{100 * choice.rounds / choice.grid_rounds:.0f} % of the rounds of the full grid"
             print(f"[{i}/{len(learners)}] {name}: {values}; {choice.evidence}; {share}", file=sys.stderr)

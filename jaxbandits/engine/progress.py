@@ -1,9 +1,11 @@
-"""Progress of a run: a bar on a terminal or in a notebook, elsewhere a line per stage on standard error."""
+"""Progress of a run: a bar on a terminal or in a notebook, elsewhere lines on standard error."""
 
 import importlib.util
 import sys
 import time
 from typing import Any
+
+_SECONDS_PER_LINE = 30.0  # where there is no bar
 
 
 def is_interactive() -> bool:
@@ -14,7 +16,8 @@ def is_interactive() -> bool:
 class ProgressBar:
     """Progress bar that names the present stage; a context manager.
 
-    If standard error is not interactive there is no bar; every stage and the end print a line each.
+    If standard error is not interactive there is no bar: every stage and the end print a line each, and in between
+    there is a line every 30 seconds with the time that is left.
     """
 
     def __init__(self, total: int, unit: str, title: str, enabled: bool, scale: bool = False, stages: bool = True):
@@ -26,11 +29,12 @@ class ProgressBar:
           title: beginning of every line.
           enabled: False: no output at all.
           scale: write numbers with k and M.
-          stages: print a line for every stage where there is no bar; else only one at the end.
+          stages: print a line for every stage where there is no bar; else only those of every 30 seconds and the end.
         """
         self._prefix, self._unit = f"{title}: " if title else "", unit
         self._prints_lines, self._prints_stages = enabled and not is_interactive(), stages
-        self._begin, self._done, self._resumed = time.perf_counter(), 0, 0
+        self._total, self._done, self._resumed = total, 0, 0
+        self._begin = self._stage_begin = self._last_line = time.perf_counter()
         self._bar: Any = None
         if enabled and not self._prints_lines:
             from tqdm.auto import tqdm  # here: it imports asyncio, which runs without a bar do not need
@@ -60,6 +64,7 @@ class ProgressBar:
 
     def begin_stage(self, text: str) -> None:
         """Name the present stage in front of the bar, or print it as a line if there is no bar."""
+        self._stage_begin = time.perf_counter()
         if self._prints_lines and self._prints_stages:
             self._print(text)
         self.describe(text)
@@ -75,14 +80,33 @@ class ProgressBar:
         self._resumed += 0 if computed else n
         if self._bar is not None:
             self._bar.update(n)
+        elif self._prints_lines:
+            self._print_state(time.perf_counter())
 
     def refresh(self) -> None:
         """Draw the bar again, with the time that has passed."""
         if self._bar is not None:
             self._bar.refresh()
 
+    def _print_state(self, now: float) -> None:
+        """Print what share is done and how long the rest will take, if the last such line is old."""
+        computed = self._done - self._resumed
+        if now - self._last_line < _SECONDS_PER_LINE or not computed or self._done >= self._total:
+            return
+        self._last_line = now
+        left = (self._total - self._done) * (now - self._stage_begin) / computed
+        self._print(
+            f"{100 * self._done / self._total:.0f} % of {self._total:,} {self._unit}, {_format_time(left)} left"
+        )
+
     def _print(self, text: str) -> None:
         print(self._prefix + text, file=sys.stderr, flush=True)
+
+
+def _format_time(seconds: float) -> str:
+    """Format a time as minutes and seconds, or hours and minutes: "0:07", "12:30", "3 h 05 min"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def _format_rate(rate: float) -> str:

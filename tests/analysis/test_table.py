@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.analysis.result_table import ResultTable, TextTable
-from jaxbandits.analysis.table import WIDTH, aligned, counted, folded, number
-from jaxbandits.base.text import WIDTH, counted, folded
+from jaxbandits.analysis.table import aligned, number
+from jaxbandits.base.text import WIDTH, counted, folded, refilled
 from jaxbandits.results.result import Result
 from tests.results import factories
 
@@ -136,3 +136,14 @@ def test_latex_has_the_rules_of_booktabs_and_escapes_text():
     assert lines[6] == r"c & {[}$-\infty$, 2] \\"
     pairs = factories.result().pairs("regret", points={"rate": 0.1}).to_latex()
     assert pairs.startswith(r"\begin{tabular}{llrrrrrr}") and pairs.count(r" \\") == 2
+
+
+def test_paragraphs_are_filled_anew_and_formulas_keep_their_lines():
+    prose, formula = "word " * 20 + "end", "    x_t   = a + b,   c"
+    text = f"{prose}\nand so on.\n\n{formula}\n{formula}\n\nNotes:\n  * {prose}\n    more of it\n  * short\n    lines"
+    lines = refilled(text, 60).splitlines()
+    assert max(map(len, lines)) <= 60 and " ".join(" ".join(lines).split()) == " ".join(text.split())
+    assert lines[1].endswith("end and so on.") or lines[2].endswith("and so on.")
+    assert lines.count(formula) == 2 and lines[-2:] == ["  * short", "    lines"]
+    bullet = next(i for i, line in enumerate(lines) if line.startswith("  * word"))
+    assert lines[bullet + 1].startswith("    word")

@@ -25,8 +25,8 @@ def play():
 
 
 def test_a_line_per_stage_where_nobody_watches(capsys, monkeypatch):
-    moments = iter([0.0, 2.0])
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(moments))
+    moments = iter([0.0, 0.5, 1.0, 1.0, 2.0])  # the beginning, two stages, two updates; then the end
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(moments, 2.0))
     play()
     assert capsys.readouterr().err.splitlines() == [
         "panel (2 of 3): resuming from here",
@@ -34,6 +34,27 @@ def test_a_line_per_stage_where_nobody_watches(capsys, monkeypatch):
         "panel (2 of 3): simulating A, B",
         "panel (2 of 3): 1,000,000 rounds in 2.0 s, 300k rounds/s",  # those found done took no time
     ]
+
+
+def test_a_line_every_half_minute_with_the_time_left(capsys, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now)
+    with ProgressBar(1000, "rounds", "part", True, stages=False) as bar:
+        now = 20.0
+        bar.begin_stage("simulating")  # compilation took 20 s, which tell nothing about the rest
+        bar.update(200, computed=False)
+        for now, n in ((29.0, 50), (40.0, 50), (69.0, 100), (71.0, 100), (120.0, 300), (200.0, 200)):  # noqa: B007
+            bar.update(n)
+    assert capsys.readouterr().err.splitlines() == [
+        "part: 30 % of 1,000 rounds, 2:20 left",  # 100 of its own in 20 s, 700 to go
+        "part: 50 % of 1,000 rounds, 1:25 left",
+        "part: 80 % of 1,000 rounds, 0:33 left",
+        "part: 1,000 rounds in 200.0 s, 4 rounds/s",
+    ]
+
+
+def test_times_are_short():
+    assert [progress._format_time(s) for s in (0.2, 7.4, 750, 11_100)] == ["0:00", "0:07", "12:30", "3 h 05 min"]
 
 
 def test_a_line_at_the_end_only(capsys):

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from jaxbandits import __version__, cli
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.base.text import WIDTH
 from jaxbandits.cli import main
 from jaxbandits.commands.arguments import settings
 from jaxbandits.environments import ENVIRONMENTS
@@ -118,13 +120,70 @@ def test_show_says_defaults_and_everything_of_a_name(capsys):
     assert "GeneralizedLinear" not in out and "field" in out and "claims:" in out
 
 
-def test_cite_names_the_paper(capsys):
+def _bibtex(text):
+    """Entries of a BibTeX file by key: kind, and fields by name. Fails on what BibTeX could not read."""
+    found = {}
+    for block in re.split(r"\n(?=@)", re.sub(r"^%.*$", "", text, flags=re.MULTILINE).strip()):
+        kind, key, body = re.fullmatch(r"@(\w+)\{([\w.:-]+),\n(.*)\n\}\s*", block, re.DOTALL).groups()
+        lines = [re.fullmatch(r"  (\w+) = \{(.*)\},", line).groups() for line in body.splitlines()]
+        assert all(value.count("{") == value.count("}") and value for _, value in lines)
+        assert not any(re.search(r"(?<!\\)[&%$#]", value) for _, value in lines)
+        assert key not in found
+        found[key] = kind, dict(lines)
+    return found
+
+
+def test_cite_prints_bibtex(capsys):
     assert main(["cite", "HvtUCB"]) == 0
     out = capsys.readouterr().out
-    assert "arXiv:2503.00419" in out and "Guarantee" not in out and out.rstrip().endswith(__version__)
-    for name in (*ALGORITHMS, *ENVIRONMENTS, "linear/fig1"):
+    entries = _bibtex(out)
+    kind, fields = entries["wang2025heavy"]
+    assert kind == "inproceedings" and fields["booktitle"] == "ICML" and fields["year"] == "2025"
+    assert fields["author"] == "Jing Wang and Yu-Jie Zhang and Peng Zhao and Zhi-Hua Zhou"
+    assert fields["title"] == "{Heavy-Tailed Linear Bandits: Huber Regression with One-Pass Update}"
+    assert (fields["eprint"], fields["archiveprefix"]) == ("2503.00419", "arXiv")
+    assert fields["note"] == "Algorithm 1, Theorem 1, Corollary 1"
+    assert entries["jaxbandits"][1]["version"] == __version__
+    assert main(["cite", "armed/exp4"]) == 0
+    entries = _bibtex(capsys.readouterr().out)
+    assert entries["auer2002nonstochastic"][0] == "article" and entries["lattimore2020bandit"][0] == "book"
+    assert (
+        entries["auer2002nonstochastic"][1] | {"journal": "SIAM Journal on Computing", "volume": "32"}
+        == (entries["auer2002nonstochastic"][1])
+    )
+    for name in ("linear/fig1", "linear/heavy_tailed"):  # they name the paper of an algorithm
         assert main(["cite", name]) == 0
-        assert name in capsys.readouterr().out
+        assert "wang2025heavy" in _bibtex(capsys.readouterr().out)
+
+
+def test_the_output_of_commands_fits_a_terminal(capsys, tmp_path):
+    seen = tmp_path / "seen.npz"
+    learners = {name: ALGORITHMS[name].example for name in ("linear/oful", "linear/uniform")}
+    compare(learners, ENVIRONMENTS["linear/heavy_tailed"].example, 40, 60, progress=False).save(seen)
+    for command in (["list"], ["data", "list"], ["info", str(seen)], ["analyse", str(seen), "--threshold", "3"],
+                    *(["show", name] for name in (*ALGORITHMS, *ENVIRONMENTS, *EXPERIMENTS))):  # fmt: skip
+        assert main(command) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if len(line) > WIDTH and str(tmp_path) not in line] == [], command
+
+
+def test_everything_can_be_cited(capsys):
+    """The papers of all algorithms but random play are found, and of the experiments of papers."""
+    for name in (*ALGORITHMS, *ENVIRONMENTS, *EXPERIMENTS):
+        assert main(["cite", name]) == 0
+        out = capsys.readouterr().out
+        entries = _bibtex(out)
+        assert name in out
+        assert len(entries) > 1 or name in ENVIRONMENTS or name in ("linear/uniform", *_WITHOUT_PAPER)
+        for kind, fields in entries.values():
+            assert (
+                kind in ("software", "misc", "article", "inproceedings", "book") and len(fields.get("journal", "")) < 60
+            )
+            if kind != "software":
+                assert re.fullmatch("(19|20)\\d\\d", fields["year"]) and " and  " not in fields["author"]
+
+
+_WITHOUT_PAPER = ("oco/optax_learner",)
 
 
 @pytest.mark.parametrize("name", ["linear/hvt_ucb", "linear/heavy_tailed", "linear/fig1", "dro/online"])

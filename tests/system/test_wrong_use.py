@@ -194,6 +194,27 @@ def test_an_interrupt_while_programs_are_compiled_is_answered_at_once():
     assert done.returncode == 7, done.stderr
 
 
+def test_a_run_that_is_terminated_says_how_to_resume(tmp_path):
+    """A scheduler sends SIGTERM: the run saves its state, says that it resumes, and ends with 128 + 15."""
+    words = ["reproduce", "linear/fig1", "--include", "OFUL", "--seeds", "64", "--horizon", "100000000"]
+    command = [sys.executable, "-m", "jaxbandits", *words, "--out", str(tmp_path / "out"), "--save-every", "0.1"]
+    run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    try:
+        for line in run.stderr:
+            if "simulating" in line:
+                break
+        time.sleep(1.0)
+        run.send_signal(signal.SIGTERM)
+        said = run.stderr.read()
+        assert run.wait(60) == 128 + signal.SIGTERM
+    finally:
+        run.kill()
+        run.stderr.close()
+    assert "stopped; the same command resumes from" in said and said.rstrip().endswith("jaxbandits: terminated")
+    assert "Traceback" not in said
+
+
 def test_a_command_that_is_interrupted_ends_at_once():
     """`process` does not wait for threads that compile: this one never ends."""
     code = (

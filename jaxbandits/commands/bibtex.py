@@ -1,0 +1,131 @@
+"""References of docstrings as BibTeX.
+
+A reference is written in one of three forms, and several may follow each other:
+
+    Given Family, Given Family. Title. Venue year, place in it.
+    G. Family, G. Family, "Title", Venue year, place in it.
+    Given Family, Given Family: Title. Venue year. Place in it.
+"""
+
+import re
+from typing import NamedTuple
+
+_NAME = r"(?:(?:[A-Z]\.(?:-[A-Z]\.)? |[A-Z][\w'-]+ |van |von |de )+[A-Z][\w'-]+|DeepMind)"
+_REFERENCE = re.compile(
+    rf"(?<![A-Za-z-])(?P<authors>{_NAME}(?:, {_NAME})*)"
+    r"(?:, \"(?P<quoted>[^\"]+?),?\",? |(?<=[a-z])(?:\. |: )(?P<title>[^.\"]+?(?:\?|(?=\.)))\.? )"
+)
+_ARXIV = re.compile(r"\(?arXiv[: ](\d{4}\.\d{4,5})\)?")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_PLACE = re.compile(r"\. |[Aa]lgorithm|Theorem|Section|[Ee]quation|:")
+_VOLUME = re.compile(r"^(?P<journal>.*?) (?P<volume>\d+)(?:\((?P<number>\d+)\))?$")
+_CONFERENCES = frozenset("AAAI AISTATS ALT COLT ICLR ICML NIPS NeurIPS WWW".split())  # noqa: SIM905
+_SMALL = frozenset("a an and at by for from in of on the to with".split())  # noqa: SIM905
+
+
+class Reference(NamedTuple):
+    """A paper, as much of it as a docstring says.
+
+    Attributes:
+      authors: names, given name first.
+      title: of the paper.
+      venue: conference, journal with volume, or publisher; "" for a preprint.
+      year: of publication, or of the preprint; "" where neither is known.
+      arxiv: number of the preprint, or "".
+      place: what is used of it, such as "Algorithm 1, Theorem 1".
+    """
+
+    authors: tuple[str, ...]
+    title: str
+    venue: str
+    year: str
+    arxiv: str
+    place: str
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Family names of the authors."""
+        return tuple(name.split()[-1] for name in self.authors)
+
+    @property
+    def key(self) -> str:
+        """Key of the entry: family name of the first author, year, first long word of the title."""
+        words = [word for word in re.findall(r"[A-Za-z]+", self.title) if word.lower() not in _SMALL]
+        return (self.families[0] + self.year + words[0]).lower()
+
+    def entry(self) -> str:
+        """Return the entry in BibTeX."""
+        fields = {"author": " and ".join(self.authors), "title": f"{{{self.title}}}"}
+        kind, container = self._container()
+        fields |= container | {"year": self.year}
+        if self.arxiv:
+            fields |= {"eprint": self.arxiv, "archiveprefix": "arXiv"}
+        fields["note"] = self.place
+        lines = [f"  {name} = {{{_escaped(value)}}}," for name, value in fields.items() if value]
+        return "\n".join([f"@{kind}{{{self.key},", *lines, "}"])
+
+    def _container(self) -> tuple[str, dict[str, str]]:
+        """Return the kind of the entry, and the fields that say where it was published."""
+        if not self.venue:
+            return "misc", {}
+        if self.venue in _CONFERENCES:
+            return "inproceedings", {"booktitle": self.venue}
+        if "Press" in self.venue:
+            return "book", {"publisher": self.venue}
+        volume = _VOLUME.match(self.venue)
+        if volume is None:
+            return "article", {"journal": self.venue}
+        return "article", {name: value for name, value in volume.groupdict().items() if value}
+
+
+def references(text: str) -> list[Reference]:
+    """Return the references in the text of a docstring, in order."""
+    text = " ".join(text.split())
+    found = list(_REFERENCE.finditer(text))
+    ends = [*(following.start() for following in found), len(text)][1:]
+    papers = [_reference(match, text[match.end() : end]) for match, end in zip(found, ends, strict=True)]
+    return [paper for paper in papers if paper.year]
+
+
+def _reference(match: re.Match[str], rest: str) -> Reference:
+    """Read a reference from its authors and title, and what is written after them."""
+    arxiv = _ARXIV.search(rest)
+    before, after = (rest[: arxiv.start()], rest[arxiv.end() :]) if arxiv else (rest, "")
+    rest = _ARXIV.sub("", rest)
+    year = _YEAR.search(rest)
+    if year and _PLACE.search(rest[: year.start()]):
+        year = None  # of something else
+    number = arxiv[1] if arxiv else ""
+    if year:
+        venue, place = rest[: year.start()], rest[year.end() :]
+    elif arxiv:  # of a preprint: its number begins with the year and the month
+        venue, place = before, after
+    else:
+        venue, place = rest, ""
+    venue = venue.strip(" ,.;:")
+    when = year[0] if year else (f"20{number[:2]}" if number else "")
+    authors = tuple(match["authors"].split(", "))
+    title = match["quoted"] or match["title"]
+    return Reference(authors, title, venue, when, number, " ".join(place.strip(" ,.;:").split()))
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([&%$#_])", r"\\\1", text).replace("~", r"\textasciitilde{}").replace("^", r"\textasciicircum{}")
+
+
+def of_source(source: str, known: list[Reference]) -> list[Reference]:
+    """Return the papers that a short source such as "Garivier & Cappe, COLT 2011, Figure 1" means.
+
+    Args:
+      source: family names, a venue and a year.
+      known: papers to choose from; each is returned once.
+    """
+    found = {}
+    for paper in known:
+        families = paper.families
+        short = [f"{families[0]} et al."] if len(families) > 2 else []
+        names = [*short, " & ".join(filter(None, (", ".join(families[:-1]), families[-1])))]
+        is_there = paper.year in source or (paper.venue and paper.venue in source)
+        if is_there and any(re.search(rf"(?<![,&] )(?<!\w){re.escape(name)}(?!\w)", source) for name in names):
+            found.setdefault(paper.key, paper._replace(place=""))
+    return list(found.values())
