@@ -166,10 +166,14 @@ def lead_links_to_pages(app: Any, docname: str, source: list[str]) -> None:
     source[0] = text
 
 
-def load_pictures_when_they_are_seen(app: Any, pagename: str, templatename: str, context: Any, doctree: Any) -> None:
-    """Make pictures lazy: the gallery has two hundred."""
+_CARD_PICTURE = re.compile(r'<img (?=[^>]*sd-card-img-top)[^>]*src="([^"]+)"[^>]*>')
+
+
+def mend_pictures(app: Any, pagename: str, templatename: str, context: Any, doctree: Any) -> None:
+    """Make pictures lazy, for the gallery has two hundred, and link those of its cards to their full size."""
     if "body" in context:
-        context["body"] = context["body"].replace("<img ", '<img loading="lazy" ')
+        body = _CARD_PICTURE.sub(r'<a class="picture" href="\1" title="enlarge">\g<0></a>', context["body"])
+        context["body"] = body.replace("<img ", '<img loading="lazy" ')
 
 
 def setup(app: Any) -> None:
@@ -178,4 +182,4 @@ def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
     app.connect("autodoc-process-docstring", write_docstring_as_rst, priority=400)  # before napoleon
     app.connect("source-read", lead_links_to_pages)
-    app.connect("html-page-context", load_pictures_when_they_are_seen)
+    app.connect("html-page-context", mend_pictures)

@@ -300,7 +300,7 @@ def _spec_names() -> str:
 def _gallery() -> dict[str, str]:
     blocks = [
         "Every algorithm on its registered example, and every experiment with the budget `quick`: small runs that show "
-        "what comes out, and decide nothing. `python tools/gallery.py` draws the pictures."
+        "what comes out, and decide nothing. A picture opens in its full size. `python tools/gallery.py` draws them."
     ]
     for family in (*FAMILIES, "classics"):
         algorithms = [
@@ -323,7 +323,7 @@ def _gallery() -> dict[str, str]:
 
 
 def _card(title: str, name: str, sentence: str, command: str, link: str) -> str:
-    picture = f"../gallery/{name.replace('/', '-')}.png"
+    picture = f"../gallery/{name.replace('/', '-')}.svg"
     image = [f":img-top: {picture}", f":img-alt: {name}"] if (ROOT / "docs" / "gallery" / picture[11:]).exists() else []
     sentence = escape(sentence[:1].upper() + sentence[1:]).rstrip(".")
     lines = [f":::{{grid-item-card}} {escape(title)}", *image, "", f"{sentence}.", "", f"`{command}`", ""]
