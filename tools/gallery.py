@@ -23,10 +23,13 @@ import numpy as np
 from jaxbandits import InputError, cli, simulate
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.environments import ENVIRONMENTS
+from jaxbandits.plots.curves import COLOURS
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.figures.style import SETTINGS
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "gallery"
+_TIMED = ("linear/table1", "coco/cost", "oco/cost")  # about times, which the budget `quick` does not take
+_SMALL = ("--seeds", "16", "--horizon", "2000")
 SIZE = (4.8, 3.0)  # inches of the picture of an algorithm
 
 
@@ -46,10 +49,10 @@ def draw_algorithm(name: str) -> str:
     metric = trials.metric()
     values = trials[metric][0]
     low, high = np.quantile(values, [0.1, 0.9], axis=0)
-    with plt.rc_context(SETTINGS | {"axes.prop_cycle": plt.cycler(color=["#0072B2"])}):
+    with plt.rc_context(SETTINGS):  # pyright: ignore[reportArgumentType]
         figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
-        axes.fill_between(trials.record_points, low, high, alpha=0.25, linewidth=0)
-        axes.plot(trials.record_points, values.mean(axis=0), linewidth=2)
+        axes.fill_between(trials.record_points, low, high, color=COLOURS[0], alpha=0.25, linewidth=0)
+        axes.plot(trials.record_points, values.mean(axis=0), color=COLOURS[0], linewidth=2)
         axes.set(xlabel="round", ylabel=metric.replace("_", " "))
         written = io.StringIO()
         figure.savefig(written, format="svg", metadata={"Date": None})
@@ -62,7 +65,8 @@ def draw_experiment(name: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "out"
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
-            code = cli.main(["reproduce", name, "--budget", "quick", "--quiet", "--out", str(out)])
+            size = _SMALL if name in _TIMED else ("--budget", "quick")
+            code = cli.main(["reproduce", name, *size, "--quiet", "--out", str(out)])
         figures = sorted(out.rglob("*.svg"))
         if code or not figures:
             raise InputError(f"{name} drew nothing: {said.getvalue()[-300:]}")
@@ -80,14 +84,21 @@ def save(picture: str, path: Path) -> None:
 
 def main(names: list[str]) -> None:
     """Run the command line."""
+    failed = []
     for name in names or [*ALGORITHMS, *EXPERIMENTS]:
         if name not in ALGORITHMS and name not in EXPERIMENTS:
             sys.exit(f"no algorithm or experiment {name!r}")
         if not names and picture_of(name).exists():
             continue
         begin = time.perf_counter()
-        save((draw_algorithm if name in ALGORITHMS else draw_experiment)(name), picture_of(name))
+        try:
+            save((draw_algorithm if name in ALGORITHMS else draw_experiment)(name), picture_of(name))
+        except InputError as error:
+            print(f"{name}: {error}", flush=True)
+            failed.append(name)
         print(f"{name}: {time.perf_counter() - begin:.0f} s", flush=True)
+    if failed:
+        sys.exit(f"without a picture: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

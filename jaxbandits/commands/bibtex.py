@@ -122,9 +122,10 @@ def of_source(source: str, known: list[Reference]) -> list[Reference]:
     """
     found = {}
     for paper in known:
-        families = paper.families
+        *others, last = paper.families
+        families = [*others, last]
         short = [f"{families[0]} et al."] if len(families) > 2 else []
-        names = [*short, " & ".join(filter(None, (", ".join(families[:-1]), families[-1])))]
+        names = [*short, " & ".join(filter(None, (", ".join(others), last)))]
         is_there = paper.year in source or (paper.venue and paper.venue in source)
         if is_there and any(re.search(rf"(?<![,&] )(?<!\w){re.escape(name)}(?!\w)", source) for name in names):
             found.setdefault(paper.key, paper._replace(place=""))

@@ -110,9 +110,11 @@ def legend(ax: "Axes", title: str, outside: bool = False) -> None:
       title: above the labels: what the band is.
       outside: on the right of the axes, in a figure that this widens.
     """
+    where: dict[str, Any] = {"loc": "best"}
     if outside:
-        ax.figure.set_size_inches(_WIDE, _HEIGHT)
-    where = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if outside else {"loc": "best"}
+        figure: Any = ax.figure
+        figure.set_size_inches(_WIDE, _HEIGHT)
+        where = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     ax.legend(title=title, alignment="left", **SMALL_LEGEND, **where)
 
 
