@@ -106,8 +106,8 @@ print(f"{title}: {env.dim[0]} x {env.dim[1]}, {len(env.observed):,} ratings, {en
 #
 # $$\tilde f_t(X) = \gamma f_t(X) + \Phi'(Q_t) \, \max(g_t(X), 0), \qquad \Phi(Q) = e^{\lambda Q} - 1 ,$$
 #
-# and takes one Frank-Wolfe step per round towards the point of the linear oracle. The weight of the constraint grows with
-# the violation. SCOFW-TVC also uses the curvature of the loss.
+# and takes one Frank-Wolfe step per round towards the point of the linear oracle. The weight of the constraint grows
+# with the violation. SCOFW-TVC also uses the curvature of the loss.
 
 # %%
 from jaxbandits import compare

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""`cite`: references of algorithms, environments and experiments; resolution of short names."""
-=======
-"""`cite`: the papers behind a name as BibTeX, and which name is meant."""
->>>>>>> d4b1049 (Print BibTeX, fit a terminal, say how long a run takes and that it resumes)
+"""`cite`: references of algorithms, environments and experiments as BibTeX; resolution of short names."""
 
 import argparse
 import inspect
@@ -12,13 +8,8 @@ from typing import Any
 
 def add(commands: Any) -> None:
     """Add the parser of `cite`."""
-<<<<<<< HEAD
-    cite = commands.add_parser("cite", help="print the references of an algorithm, environment or experiment")
+    cite = commands.add_parser("cite", help="print the references of an algorithm, environment or experiment as BibTeX")
     cite.add_argument("name", help="a name such as linear/hvt_ucb, or a class such as HvtUCB")
-=======
-    cite = commands.add_parser("cite", help="print the papers behind an algorithm, environment or experiment as BibTeX")
-    cite.add_argument("name", help="such as linear/hvt_ucb, or the name of the class, HvtUCB")
->>>>>>> d4b1049 (Print BibTeX, fit a terminal, say how long a run takes and that it resumes)
     cite.set_defaults(run=_cite)
 
 

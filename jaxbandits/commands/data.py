@@ -36,10 +36,10 @@ def _list(arguments: argparse.Namespace) -> int:
             f"{name}: {data_set.title}",
             f"  terms: {data_set.terms}",
             f"  used by: {', '.join(users) or 'no experiment'}",
-            f"  here: {path}" if path else missing,
+            f"  path: {path}" if path else missing,
         )
         print(folded("\n".join(lines)))
-    print(f"directory: {published.directory()} (JAXBANDITS_DATA names another)")
+    print(f"directory: {published.directory()} (set JAXBANDITS_DATA to use another)")
     return 0
 
 

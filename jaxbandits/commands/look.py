@@ -125,7 +125,7 @@ def _show_experiment(e: "Experiment") -> None:
     if e.stand_ins:
         names = ", ".join(dict.fromkeys(e.stand_ins.values()))
         own = "; --data takes your copy of the data" if e.from_file is not None else ""
-        print(f"data: a stand-in for {names}{own}")
+        print(folded(f"data: a stand-in for {names}{own}"))
     print(
         "claims:",
         *(folded(f"  {claim.id}: {claim.text}" + (f" [{claim.place}]" if claim.place else "")) for claim in e.claims),

@@ -29,19 +29,11 @@ def text(result: "Result") -> str:
         if trials.points[0]:
             lines += [f"  swept: {', '.join(trials.points[0])}"]
         lines += [f"  {name}: {_setting(value)}" for name, value in trials.spec.items() if name not in _NOT_SAID]
-<<<<<<< HEAD
     info: dict[str, Any] = dict(result.info)
     if "started_unix_s" in info:
         info["started"] = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(info.pop("started_unix_s")))
     lines += [f"{name}: {_setting(value)}" for name, value in info.items()]
-    return "\n".join(lines)
-=======
-    for name, value in result.info.items():
-        if name == "started_unix_s":
-            name, value = "started", time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(value))
-        lines.append(f"{name}: {_setting(value)}")
     return folded("\n".join(lines))
->>>>>>> d4b1049 (Print BibTeX, fit a terminal, say how long a run takes and that it resumes)
 
 
 def _setting(value: Any) -> str:
