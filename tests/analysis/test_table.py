@@ -108,7 +108,7 @@ def test_a_table_of_text_is_a_string_that_notebooks_show_as_html():
     table = factories.result().table("regret")
     assert isinstance(table, str) and repr(table) == str(table) and "\n" in repr(table)
     page = table._repr_html_()
-    text = _Balanced(page.partition("</style>")[2]).text
+    text = _BalancedParser(page.partition("</style>")[2]).text
     assert text[: len(table.header)] == table.header and text.count("swept") == 3
     assert page.count("<td") == 4 * len(table.header) and 'class="dataframe' in page
     assert "wall time" in page  # ns/round says what it is

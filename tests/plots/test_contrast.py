@@ -88,11 +88,13 @@ def test_sixteen_curves_have_colours_of_their_own():
 def test_ticks_stand_at_the_swept_values(rng):
     for rates, scale in (((0.1, 0.3, 1.0, 3.0, 30.0), "log"), ((1.0, 2.0, 5.0), "linear")):
         points = [{"rate": rate} for rate in rates]
-        result = Result({"a": made.trials({"loss": rng.gamma(2.0, size=(len(rates), 30, 3))}, points)})
+        result = Result({"a": factories.trials({"loss": rng.gamma(2.0, size=(len(rates), 30, 3))}, points)})
         ax = result.sensitivity("loss", "rate")
         assert ax.get_xscale() == scale and ax.get_xticks().tolist() == list(rates)
         assert [text.get_text() for text in ax.get_xticklabels()] == [f"{rate:.3g}" for rate in rates]
         assert not len(ax.get_xticks(minor=True))
     points = [{"rate": float(rate)} for rate in range(1, 15)]
-    many = Result({"a": made.trials({"loss": rng.gamma(2.0, size=(14, 30, 3))}, points)}).sensitivity("loss", "rate")
+    many = Result({"a": factories.trials({"loss": rng.gamma(2.0, size=(14, 30, 3))}, points)}).sensitivity(
+        "loss", "rate"
+    )
     assert len(many.get_xticks()) < 14

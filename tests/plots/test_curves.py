@@ -215,7 +215,7 @@ LOG = np.unique(np.geomspace(1, 10_000, 60).astype(int))
 )
 def test_the_abscissa_is_logarithmic_where_record_points_are(rng, record_points, scale):
     values = rng.gamma(2.0, size=(1, 60, len(record_points))).cumsum(2)
-    result = Result({"a": made.trials({"loss": values, "cost": values}, record_points=record_points)})
+    result = Result({"a": factories.trials({"loss": values, "cost": values}, record_points=record_points)})
     assert result.plot().get_xscale() == scale
     assert result.plot(x="cost").get_xscale() == "linear"
     for chosen in ("linear", "log", "symlog"):
@@ -228,7 +228,7 @@ def test_the_abscissa_is_logarithmic_where_record_points_are(rng, record_points,
 def test_a_legend_stays_off_the_curves(rng):
     """A curve in the upper left corner, where a legend otherwise stands, is not covered."""
     values = np.linspace(1.0, 0.0, 40)[None, None] + 0.001 * rng.normal(size=(1, 60, 40))
-    ax = Result({"falling": made.trials({"loss": values})}).plot()
+    ax = Result({"falling": factories.trials({"loss": values})}).plot()
     ax.figure.canvas.draw()
     box = ax.get_legend().get_window_extent()
     assert not box.contains(*ax.transData.transform(ax.lines[0].get_xydata()).T[:, 0])
@@ -238,14 +238,14 @@ def test_a_legend_stays_off_the_curves(rng):
 def test_the_legend_of_many_curves_stands_beside_them(rng):
     points = [{"rate": float(i)} for i in range(12)]
     values = rng.gamma(2.0, size=(12, 60, 9)).cumsum(2)
-    ax = Result({"a": made.trials({"loss": values}, points)}).plot()
+    ax = Result({"a": factories.trials({"loss": values}, points)}).plot()
     ax.figure.canvas.draw()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
     assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.x1
 
 
 def test_one_seed_is_one_seed(rng):
-    ax = Result({"a": made.trials({"loss": rng.normal(size=(1, 1, 3))})}).plot()
+    ax = Result({"a": factories.trials({"loss": rng.normal(size=(1, 1, 3))})}).plot()
     assert ax.get_legend().get_title().get_text().endswith("\n1 seed")
 
 
@@ -262,10 +262,10 @@ def test_a_learner_looks_the_same_in_every_figure(rng):
     risk = rng.normal(size=(1, 8, 4, 3))
     result = Result(
         {
-            "only-cost": made.trials({"cost": loss}, rates),
-            "swept": made.trials({"loss": loss, "cost": loss}, rates),
-            "fixed": made.trials({"loss": loss[:1], "cost": loss[:1], "risk": risk}),
-            "other": made.trials({"loss": loss}, rates),
+            "only-cost": factories.trials({"cost": loss}, rates),
+            "swept": factories.trials({"loss": loss, "cost": loss}, rates),
+            "fixed": factories.trials({"loss": loss[:1], "cost": loss[:1], "risk": risk}),
+            "other": factories.trials({"loss": loss}, rates),
         }
     )
     all_of = _looks(result.plot("cost", points={"rate": 0.1}))
@@ -284,7 +284,7 @@ def test_cells_have_their_numbers_and_the_best_a_frame(rng):
     means = np.asarray([[3.0, 2000.0, 0.5], [7.25, 40.0, 900.0]])
     points = [{"a": a, "b": b} for b in (1.0, 2.0) for a in (0.1, 0.2, 0.4)]
     values = np.repeat(means.reshape(6, 1, 1), 4, axis=1)
-    result = Result({"x": made.trials({"loss": values}, points)})
+    result = Result({"x": factories.trials({"loss": values}, points)})
     for settings, cell in (({}, (2, 0)), ({"minimise": False}, (1, 0))):
         ax = result.heatmap("loss", "a", "b", **settings)
         texts = {tuple(map(int, text.get_position())): text.get_text() for text in ax.texts}
@@ -298,7 +298,7 @@ def test_colours_are_logarithmic_where_means_span_decades(rng):
 
     def scale(means, **settings):
         values = np.repeat(np.reshape(means, (4, 1, 1)), 3, axis=1)
-        ax = Result({"x": made.trials({"loss": values}, points)}).heatmap("loss", **settings)
+        ax = Result({"x": factories.trials({"loss": values}, points)}).heatmap("loss", **settings)
         return "log" if isinstance(ax.images[0].norm, LogNorm) else "linear"
 
     assert scale([1.0, 2.0, 50.0, 100.0]) == "log"
@@ -313,5 +313,5 @@ def test_colours_are_logarithmic_where_means_span_decades(rng):
 
 def test_a_large_map_has_no_numbers(rng):
     points = [{"a": float(a), "b": float(b)} for a in range(11) for b in range(10)]
-    ax = Result({"x": made.trials({"loss": rng.gamma(2.0, size=(110, 3, 2))}, points)}).heatmap()
+    ax = Result({"x": factories.trials({"loss": rng.gamma(2.0, size=(110, 3, 2))}, points)}).heatmap()
     assert not ax.texts and len(ax.patches) == 1

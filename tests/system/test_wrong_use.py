@@ -21,6 +21,7 @@ from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.sweeps.load import load_sweep
 from jaxbandits.sweeps.run import run_sweep
 from jaxbandits.testing import check_algorithm
+from tests.polling import wait_until
 from tests.results import factories
 
 ROOT = Path(__file__).parents[2]
@@ -201,10 +202,7 @@ def test_a_run_that_is_terminated_says_how_to_resume(tmp_path):
     run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     assert run.stderr is not None
     try:
-        for line in run.stderr:
-            if "simulating" in line:
-                break
-        time.sleep(1.0)
+        wait_until(lambda: any((tmp_path / "out").rglob("batch-*.npz")))
         run.send_signal(signal.SIGTERM)
         said = run.stderr.read()
         assert run.wait(60) == 128 + signal.SIGTERM
