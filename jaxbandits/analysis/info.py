@@ -26,7 +26,7 @@ class PairInfo(TypedDict):
 
 
 class UntilInfo(TypedDict):
-    """How a run with `until` ended."""
+    """The end of a run with `until`."""
 
     metric: str
     level: float  # coverage of all intervals at all looks together
