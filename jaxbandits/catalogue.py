@@ -260,7 +260,7 @@ def _is_function_of_optax(value: Any) -> bool:
 def name_of(obj: Any) -> str | None:
     """Return the name of a class or function; None if it has none. It imports nothing."""
     for name, part in PARTS.items():
-        if part is obj or (isinstance(part, str) and _loaded(part) is obj):
+        if part is obj or (isinstance(part, str) and _load(part) is obj):
             return name
     if "optax" in sys.modules and _is_function_of_optax(obj):
         return next((name for name, function in optax_functions().items() if function is obj), None)
@@ -273,7 +273,7 @@ def name_of(obj: Any) -> str | None:
     return None
 
 
-def _loaded(place: str) -> Any:
+def _load(place: str) -> Any:
     module, _, name = place.partition(":")
     return vars(sys.modules[module]).get(name) if module in sys.modules else None
 

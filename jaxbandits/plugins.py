@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str]) -> None:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise InputError(f"plugin {path}{_line(error, file)}: {_said(error)}") from error
+        raise InputError(f"plugin {path}{_line(error, file)}: {_one_line(error)}") from error
 
 
 def _line(error: BaseException, file: Path) -> str:
@@ -58,6 +58,6 @@ def _line(error: BaseException, file: Path) -> str:
     return "" if line is None else f", line {line}"
 
 
-def _said(error: BaseException) -> str:
+def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())[:200]
     return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"

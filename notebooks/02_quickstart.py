@@ -111,11 +111,11 @@ print(difference)
 # claims about the figures of papers are tested in this way (`jaxbandits reproduce linear/fig1`).
 
 # %%
-from jaxbandits.reproduction.engine import Measured, judge
+from jaxbandits.reproduction.engine import Measurements, judge
 from jaxbandits.reproduction.sentences import mean, observations
 
 (claim,) = observations("ahead", mean("Hvt-UCB") < mean("OFUL"), on="here", says="under heavy tails Hvt-UCB is ahead")
-verdict = judge(claim, Measured(results={"here": result}, times={}))
+verdict = judge(claim, Measurements(results={"here": result}, times={}))
 print(f"{claim.text}: {verdict.decision.upper()}, {verdict.reason}")
 
 # %% [markdown]

@@ -387,7 +387,7 @@ MUTANTS = [
            "if not changed else v for",
            ("tests/reproduction/test_experiments.py::test_other_readings_change_what_they_name_and_nothing_else",)),
     Mutant("adjusted verdicts of one experiment alone", _LEDGER + "sentences.py",
-         'adjusted = _adjusted([s for s in found if s.kind != "observation"])',
+         'adjusted = _adjust([s for s in found if s.kind != "observation"])',
          'adjusted = {s.id: s.standing for s in found}',
          (_ROWS,)),
 ]  # fmt: skip

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxbandits.analysis.intervals import Estimate, unbounded
+from jaxbandits.analysis.intervals import Estimate, infinite_estimate
 from jaxbandits.analysis.pairs import share
-from jaxbandits.analysis.result_table import ResultTable, interval, named
+from jaxbandits.analysis.result_table import ResultTable, interval, point_label
 from jaxbandits.analysis.table import number
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
@@ -52,7 +52,7 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
             found = _slope(np.log(trials.record_points[late]), curves, level)._replace(failed=int((~good).sum()))
             rows.append(Growth(label, point, found))
     header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
-    return ResultTable(rows, header, lambda row: [named(row.label, row.point), *interval(row.exponent),
+    return ResultTable(rows, header, lambda row: [point_label(row.label, row.point), *interval(row.exponent),
                                               str(row.exponent.n)])  # fmt: skip
 
 
@@ -62,10 +62,10 @@ def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
 
     n, total = len(curves), curves.sum(axis=0)
     if n < 2:
-        return unbounded(n)
+        return infinite_estimate(n)
     means = np.vstack([total / n, (total - curves) / (n - 1)])  # of all, then without each
     if (means <= 0.0).any():
-        return unbounded(n)
+        return infinite_estimate(n)
     centred = log_t - log_t.mean()
     slopes = np.log(means) @ centred / (centred @ centred)
     spread = np.sqrt((n - 1) / n * np.sum((slopes[1:] - slopes[1:].mean()) ** 2))
@@ -93,7 +93,7 @@ def hitting_times(
             rows.append(HittingTime(label, point, first, part, _median(first, level)._replace(failed=failed)))
     what = f"{metric.replace('_', ' ')} {'>=' if above else '<='} {number(float(threshold))}"
     header = ["label", f"share with {what}", f"{100.0 * level:g} %", "median round", f"{100.0 * level:g} %", "seeds"]
-    return ResultTable(rows, header, lambda row: [named(row.label, row.point), *interval(row.share),
+    return ResultTable(rows, header, lambda row: [point_label(row.label, row.point), *interval(row.share),
                                               *interval(row.median), str(row.share.n)])  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _median(values: np.ndarray, level: float) -> Estimate:
     """Return the median between the two order statistics that a binomial count of one half leaves outside."""
     n, ordered = len(values), np.sort(values)
     if not n:
-        return unbounded(0)
+        return infinite_estimate(0)
     from scipy import special  # slow to import
 
     below = special.bdtr(np.arange(n), n, 0.5)  # P(at most k of n lie below the median)

@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
         return (self.high - self.low) / 2.0
 
 
-def unbounded(n: int, mean: Any = np.nan) -> Estimate:
+def infinite_estimate(n: int, mean: Any = np.nan) -> Estimate:
     """Return an estimate with an infinite interval, since n values do not determine one."""
     return Estimate(*map(np.asarray, (mean, -np.inf, np.inf)), n=n)
 
@@ -137,7 +137,7 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
     centred = values - mean
     block = _blocks(centred)
     means, squares = resampled_means(np.stack([block, block**2], axis=-1)).T
-    return studentised(mean, error, n, _ratio(means - block.mean(), squares - means**2, len(block)), level)
+    return bootstrap_t_hull(mean, error, n, _ratio(means - block.mean(), squares - means**2, len(block)), level)
 
 
 def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Estimate:
@@ -152,7 +152,7 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
     """
     n, means = len(first), (np.mean(first), np.mean(second)) if len(first) else (np.nan, np.nan)
     if n < 2 or not (means[0] > 0.0 and means[1] > 0.0):
-        return unbounded(n)
+        return infinite_estimate(n)
     a, b = np.asarray(first, np.float64) / means[0], np.asarray(second, np.float64) / means[1]
     centre = np.log(means[0] / means[1])
     if np.ptp(a - b) == 0.0:
@@ -164,7 +164,7 @@ def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.9
     first_, second_, aa, ab, bb = resampled_means(np.stack([a, b, a * a, a * b, b * b], axis=-1)).T
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = aa / first_**2 - 2.0 * ab / (first_ * second_) + bb / second_**2
-        found = studentised(centre, error, n, _ratio(np.log(first_ / second_) - middle, variance, len(a)), level)
+        found = bootstrap_t_hull(centre, error, n, _ratio(np.log(first_ / second_) - middle, variance, len(a)), level)
 
     def at(level: float) -> tuple[Any, Any]:
         low, high = found.interval_at(level)  # pyright: ignore[reportOptionalCall]
@@ -206,8 +206,8 @@ def smooth_interval(
             ratios.append(_ratio(value(resampled) - middle, second - first**2, m))
     found = np.concatenate(ratios)
     if not np.isfinite(centre) or np.mean(np.isfinite(found)) < 0.99:
-        return unbounded(n, centre)
-    return studentised(centre, error, n, found, level)
+        return infinite_estimate(n, centre)
+    return bootstrap_t_hull(centre, error, n, found, level)
 
 
 def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level: float = 0.95) -> Estimate:
@@ -228,7 +228,7 @@ def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level:
     return Estimate(np.asarray(centre), *at(level), n, interval_at=at, deterministic=same)
 
 
-def studentised(centre: Any, error: Any, n: int, resampled: np.ndarray, level: float) -> Estimate:
+def bootstrap_t_hull(centre: Any, error: Any, n: int, resampled: np.ndarray, level: float) -> Estimate:
     """Combine Student's and the bootstrap-t interval to their hull, by a standard error and studentised resamples."""
     ordered = np.sort(resampled[np.isfinite(resampled)])
 

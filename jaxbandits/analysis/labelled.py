@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxbandits.analysis.info import RunInfo
 from jaxbandits.analysis.trials import Trials, checked_name, in_order
+from jaxbandits.base.deprecation import alias
 from jaxbandits.base.errors import InputError
 
 
@@ -96,11 +97,13 @@ class LabelledTrials:
         """Return `[H, S]`, True for trials that did not fail."""
         return self.one(label).usable(metric)
 
-    def failed(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
+    def failures(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
         """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state."""
-        return self.one(label).failed(metric)
+        return self.one(label).failures(metric)
 
-    def measured(self, metric: str | None = None) -> tuple[str, dict[str, Trials]]:
+    failed = alias(failures, "failed")
+
+    def labels_with_metric(self, metric: str | None = None) -> tuple[str, dict[str, Trials]]:
         """Return the name of a metric (default: the first) and the labels that measured it.
 
         Raises:

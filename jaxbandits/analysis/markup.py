@@ -78,12 +78,12 @@ def latex_text(text: str) -> str:
     found, at = [], 0
     text = printable(text)
     for token in _NUMBER.finditer(text):
-        found += [_escaped(text[at : token.start()]), _latex_number(token)]
+        found += [_escape(text[at : token.start()]), _latex_number(token)]
         at = token.end()
-    return "".join([*found, _escaped(text[at:])])
+    return "".join([*found, _escape(text[at:])])
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.intervals import Estimate
-from jaxbandits.analysis.result_table import ResultTable, interval, named
+from jaxbandits.analysis.result_table import ResultTable, interval, point_label
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
@@ -54,7 +54,7 @@ class Pair(NamedTuple):
     comparable: bool = False  # it lies within the margin on both sides of zero, and no trial failed
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Return whether a pair is decided: one is lower, or the difference is smaller than what matters."""
         return self.decided or self.comparable
 
@@ -68,7 +68,7 @@ def contestants(of: Mapping[str, Trials], points: Mapping[str, Any] | Sequence[i
     found = []
     for label, trials in of.items():
         for h in trials.indices(points if trials.points[0] else None):
-            found.append(Contestant(named(label, trials.points[h]), trials, h))
+            found.append(Contestant(point_label(label, trials.points[h]), trials, h))
     if len(found) > MOST:
         raise InputError(
             f"{len(found):,} points are too many to compare in pairs ({MOST}): choose with points={{field: value}}"
@@ -141,7 +141,7 @@ def spending(alpha: float, looks: int) -> np.ndarray:
     return np.diff(2.0 * special.ndtr(quantile / np.sqrt(np.arange(1, looks + 1) / looks)), prepend=0.0)
 
 
-def skewed(values: np.ndarray, alpha: float) -> Estimate:
+def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     """Estimate a mean over the last axis with an interval of asymptotic coverage `1 - alpha`, for skewed values.
 
     It is the hull of Student's and Hall's intervals, lengthened on the side of the longer tail. Hall's corrects for
@@ -177,7 +177,7 @@ def skewed(values: np.ndarray, alpha: float) -> Estimate:
     g = (centred**3).mean(axis=-1) / np.where(spread > 0.0, spread, 1.0) ** 3
     quantile = -special.stdtrit(n - 1, 0.5 * alpha)  # not of 1 - alpha / 2, which may round to 1
     unbiased = spread * np.sqrt(n / (n - 1))
-    low, high = (mean - unbiased * _untransformed(q / np.sqrt(n) - g / (6 * n), g) for q in (quantile, -quantile))
+    low, high = (mean - unbiased * _invert_transform(q / np.sqrt(n) - g / (6 * n), g) for q in (quantile, -quantile))
     half = unbiased * quantile / np.sqrt(n)
     longer = 4.0 / n * ((most - mean) - (mean - least))  # on the right if positive
     low = np.minimum(low, mean - half) + np.minimum(longer, 0.0)
@@ -186,7 +186,7 @@ def skewed(values: np.ndarray, alpha: float) -> Estimate:
     return Estimate(mean, np.where(same, -np.inf, low)[()], np.where(same, np.inf, high)[()], n)
 
 
-def _untransformed(x: np.ndarray, g: np.ndarray) -> np.ndarray:
+def _invert_transform(x: np.ndarray, g: np.ndarray) -> np.ndarray:
     """Solve `U + g U^2 / 3 + g^2 U^3 / 27 = x` for U."""
     some = np.abs(g) > 1e-6
     by = np.where(some, g, 1.0)
@@ -199,7 +199,7 @@ def _pair(
     a, b, failed = common(first, second, metric)
     look = len(spent) if group is None else min(len(spent), max(1, (len(a) + failed) // group))
     alpha = float(spent[look - 1])
-    difference = skewed(a - b, alpha)._replace(failed=failed)
+    difference = skewed_mean(a - b, alpha)._replace(failed=failed)
     whole = failed == 0 and len(a) > 1
     decided = bool(whole and (difference.low > 0.0 or difference.high < 0.0))
     comparable = bool(whole and -margin < difference.low and difference.high < margin)

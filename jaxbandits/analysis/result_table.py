@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.analysis.markup import html_table, latex_table
-from jaxbandits.analysis.table import aligned, number, plain
+from jaxbandits.analysis.table import align, number, plain
 
 _MOST_ROWS = 100  # in a notebook
 
@@ -30,7 +30,7 @@ class TextTable(str):
           rows: text of the cells.
           notes: what a column means, by its name: a legend in HTML.
         """
-        table = super().__new__(cls, aligned(header, rows))
+        table = super().__new__(cls, align(header, rows))
         table.header, table.rows, table._notes = list(header), [list(row) for row in rows], dict(notes or {})
         return table
 
@@ -67,7 +67,7 @@ class ResultTable(list[R], Generic[R]):
 
     def __repr__(self) -> str:
         """Return the table."""
-        return aligned(self.header, self._lines(), self.left)
+        return align(self.header, self._lines(), self.left)
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
@@ -81,7 +81,7 @@ class ResultTable(list[R], Generic[R]):
         return [list(self.cells(row)) for row in self]
 
 
-def named(label: str, point: dict[str, object]) -> str:
+def point_label(label: str, point: dict[str, object]) -> str:
     """Format a label with its hyperparameter point."""
     return label + (f" ({', '.join(f'{k}={plain(v)}' for k, v in point.items())})" if point else "")
 

@@ -30,7 +30,7 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
     if values.ndim > 2 and not callable(by):
         axes = ", ".join(trials.axis_names(metric))
         raise InputError(f"metric {metric!r} is a vector ({axes}); `by` must be a function of its values [seeds, ...]")
-    n = _n_selected(label, select, len(trials.seeds))
+    n = _n_choosing(label, select, len(trials.seeds))
     worst = np.inf if minimise else -np.inf
     chosen = np.where(usable.reshape(*usable.shape, *[1] * (values.ndim - 2)), values, worst)[:, :n]
     criterion = by if callable(by) else _BY[by]
@@ -61,7 +61,7 @@ def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
             )
 
 
-def checked(by: Any, minimise: Any) -> None:
+def check_criterion(by: Any, minimise: Any) -> None:
     """Check a criterion.
 
     Raises:
@@ -83,7 +83,7 @@ def _score(criterion: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
         raise InputError(f"`by` must return one number for values of shape {values.shape}: {why}") from None
 
 
-def _n_selected(label: str, select: Any, n_seeds: int) -> int:
+def _n_choosing(label: str, select: Any, n_seeds: int) -> int:
     """Return the number of seeds, the first ones, that choose."""
     if isinstance(select, numbers.Integral) and not isinstance(select, bool):
         n = int(select)

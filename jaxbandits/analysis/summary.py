@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.trials import Trials
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 
 _QUANTILES = (0.5, 0.1, 0.25, 0.75, 0.9)
 _FEW = 50  # trials under which t-intervals of skewed regret are too short
@@ -42,7 +42,7 @@ def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, i
 def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[str, int]) -> Iterator[Row]:
     batches = trials.timing.get("ns_per_round", ())
     per_round = float(np.median(batches)) if len(batches) else np.nan
-    usable, failed = trials.usable(metric), trials.failed(metric)
+    usable, failed = trials.usable(metric), trials.failures(metric)
     entries = trials.entries(metric, at)
     for h, point in enumerate(trials.points):
         for entry, values in entries:
@@ -73,7 +73,7 @@ def _since(metric: str, of: Mapping[str, Trials]) -> str:
 
 def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
     """Warn of failed trials, of inadmissible decisions, and of few seeds."""
-    failed = np.concatenate([trials.failed(metric).ravel() for trials in of.values()])
+    failed = np.concatenate([trials.failures(metric).ravel() for trials in of.values()])
     if failed.any():
         warnings.warn(
             f"{int(failed.sum())} of {failed.size} trials are not finite{_since(metric, of)}; they are left out, "
@@ -81,7 +81,7 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
             stacklevel=stacklevel + 1,
         )
     for label, trials in of.items():
-        missing = ~(trials.usable(metric) | trials.failed(metric))
+        missing = ~(trials.usable(metric) | trials.failures(metric))
         if missing.any():
             warnings.warn(
                 f"{label}: {int(missing.sum())} of {missing.size} trials have no value of {metric!r}, because nothing "
@@ -100,5 +100,5 @@ def warn(metric: str, of: Mapping[str, Trials], stacklevel: int) -> None:
         names = ", ".join(label for label, n in counts.items() if n == few)
         who = "" if set(counts.values()) == {few} else f" of {names}"
         warnings.warn(
-            f"{counted(few, 'seed')}{who}: intervals of skewed quantities need about {_FEW}", stacklevel=stacklevel + 1
+            f"{count_of(few, 'seed')}{who}: intervals of skewed quantities need about {_FEW}", stacklevel=stacklevel + 1
         )

@@ -10,14 +10,14 @@ from jaxbandits.base.text import WIDTH
 _NARROWEST = 12  # characters of a column of text that is broken over several lines
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
+def align(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
     """Align columns, the first `left` ones to the left, others to the right; control characters become escapes.
 
     A table that is wider than `width` has its header broken at spaces, then its widest columns of text.
     """
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = _widths(cells, left, width)
-    broken = [[_broken(cell, w) for cell, w in zip(row, widths, strict=True)] for row in cells]
+    broken = [[_break_words(cell, w) for cell, w in zip(row, widths, strict=True)] for row in cells]
 
     def lines(row: list[list[str]], at_bottom: bool = False) -> list[str]:
         height = max(map(len, row))
@@ -58,10 +58,10 @@ def _widths(cells: Sequence[Sequence[str]], left: int, width: int) -> list[int]:
 def _least_width(text: str, height: int) -> int:
     """Return the least width at which text takes at most so many lines."""
     least = max(map(len, text.split()), default=0)
-    return next((w for w in range(least, len(text)) if len(_broken(text, w)) <= height), len(text))
+    return next((w for w in range(least, len(text)) if len(_break_words(text, w)) <= height), len(text))
 
 
-def _broken(text: str, width: int) -> list[str]:
+def _break_words(text: str, width: int) -> list[str]:
     if len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
@@ -90,7 +90,7 @@ NS_PER_ROUND = (
 
 def summary(rows: Sequence[Row], metric: str, level: float = 0.95) -> str:
     """Format the rows of `Result.summary`: a line per row, a column per field that some label sweeps."""
-    return aligned(*cells(rows, metric, level))
+    return align(*cells(rows, metric, level))
 
 
 def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[str], list[list[str]]]:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.analysis.info import TimingInfo
+from jaxbandits.base.deprecation import alias
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.ranges import check_concrete
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
 _FIRST = "regret"  # the metric that is meant where none is named
@@ -146,15 +147,15 @@ class Trials:
             self,
             values={name: values[:, :, -1:].copy() for name, values in self.values.items()},
             record_points=self.record_points[-1:],
-            healthy=~np.logical_or.reduce([~self.healthy, *(self.failed(name) for name in self.values)]),
+            healthy=~np.logical_or.reduce([~self.healthy, *(self.failures(name) for name in self.values)]),
         )
 
     def usable(self, metric: str | None = None) -> np.ndarray:
         """Return `[H, S]`, True for trials that did not fail and have a value at the last record point."""
         values = self.get(metric)[:, :, -1]
-        return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & ~self.failed(metric)
+        return np.isfinite(values).all(axis=tuple(range(2, values.ndim))) & ~self.failures(metric)
 
-    def failed(self, metric: str | None = None) -> np.ndarray:
+    def failures(self, metric: str | None = None) -> np.ndarray:
         """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state.
 
         Regret is made of means: it can stay finite while the learner behind it is lost. A NaN of a metric that
@@ -164,6 +165,8 @@ class Trials:
         values = self.values[metric]
         sound = ~np.isinf(values) if metric in self.may_be_missing else np.isfinite(values)
         return ~(sound.all(axis=tuple(range(2, values.ndim))) & self.healthy)
+
+    failed = alias(failures, "failed")
 
     def entries(self, metric: str, at: Mapping[str, int]) -> list[tuple[dict[str, int], np.ndarray]]:
         """Split a metric into scalars: every entry of a vector metric, or those `at` an index of its named axes.
@@ -232,7 +235,7 @@ class Trials:
         for field, wanted in points.items():
             checked_name("field", field, self.points[0])
             check_concrete(f"the value of {field}", wanted)
-            several = _listed(wanted) if isinstance(wanted, (list, tuple, range, np.ndarray)) else [wanted]
+            several = _entries(wanted) if isinstance(wanted, (list, tuple, range, np.ndarray)) else [wanted]
             if not several:
                 raise InputError(f"no value of {field} is asked for")
             for value in several:
@@ -265,7 +268,7 @@ def in_order(metrics: Iterable[str]) -> tuple[str, ...]:
 def sizes(trials: Trials) -> str:
     """Format the numbers of points, seeds and rounds."""
     points = f"{len(trials.points):,} points x " if len(trials.points) > 1 else ""
-    seeds = counted(len(trials.seeds), "seed")
+    seeds = count_of(len(trials.seeds), "seed")
     return f"{points}{seeds}, {trials.horizon:,} rounds at {len(trials.record_points):,} record points"
 
 
@@ -273,7 +276,7 @@ def _text(point: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={format_value(value)}" for name, value in point.items())
 
 
-def _listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
+def _entries(values: Sequence[Any] | np.ndarray) -> list[Any]:
     """Return entries of a sequence, or rows of an array; an array without axes has one entry."""
     return [values.item()] if isinstance(values, np.ndarray) and not values.ndim else list(values)
 

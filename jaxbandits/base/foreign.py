@@ -81,7 +81,7 @@ def _directory_of_jax() -> Path:
 _JAX, _STANDARD = _directory_of_jax(), Path(sysconfig.get_path("stdlib"))
 
 
-def unidentified(spec: Mapping[str, Any]) -> str:
+def lack_of_identity(spec: Mapping[str, Any]) -> str:
     """Return in words which code of a specification no digest identifies, and the remedy; "" if all is identified."""
     if not (found := ", ".join(spec.get("host code", ()))):
         return ""

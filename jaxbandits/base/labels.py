@@ -70,7 +70,9 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, na
     unknown = next((text for text in rows if text not in position), None)
     if unknown is not None:
         row = texts.index(unknown)
-        raise InputError(f"{name}: {unknown!r} in row {row} (from 0) is none of the {names_argument} {listed(ordered)}")
+        raise InputError(
+            f"{name}: {unknown!r} in row {row} (from 0) is none of the {names_argument} {shorten(ordered)}"
+        )
     by_number = is_chosen or not is_text or all(map(_is_digits, ordered))
     return Labels(np.array([position[text] for text in rows], np.int32)[numbers], ordered, not by_number, is_text)
 
@@ -90,7 +92,7 @@ def label_names(name: str, names: Any) -> tuple[str, ...]:
     return texts
 
 
-def listed(names: Sequence[str]) -> str:
+def shorten(names: Sequence[str]) -> str:
     """Join the first names and say how many there are: "a, b, c, d, ... (12)"."""
     more = f", ... ({len(names):,})" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
@@ -105,7 +107,7 @@ def warn_if_distinct(owner: str, rows: str, n_rows: int, what: str, n_names: int
 def describe_names(plural: str, names: Sequence[str]) -> str:
     """Return number, order and first names of something: "3 actions in alphabetical order: a, b, c"."""
     is_sorted = len(names) > 1 and not all(map(_is_digits, names)) and list(names) == sorted(names)
-    return f"{len(names):,} {plural}{' in alphabetical order' if is_sorted else ''}: {listed(names)}"
+    return f"{len(names):,} {plural}{' in alphabetical order' if is_sorted else ''}: {shorten(names)}"
 
 
 def names_of_arms(names: Sequence[str]) -> tuple[str, ...]:

@@ -137,10 +137,11 @@ def _repr_by_shapes(obj: Any) -> str:
 
 
 def named_constructors(cls: type) -> dict[str, Callable[..., Any]]:
-    """Return the public class methods of a class, by name: its presets and readers, without its `example`."""
+    """Return the public class methods of a class, by name: its presets and readers, without `example` and aliases."""
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     names = [name for name, member in members.items() if isinstance(member, classmethod) and not name.startswith("_")]
-    return {name: getattr(cls, name) for name in names if name != "example"}
+    found = {name: getattr(cls, name) for name in names if name != "example"}
+    return {name: method for name, method in found.items() if not hasattr(method, "__deprecated__")}
 
 
 def is_static(field: dataclasses.Field) -> bool:

@@ -8,7 +8,7 @@ _GAP = re.compile(r" {2,}")
 WIDTH = 100  # columns of a terminal that every table fits, unless its numbers alone are wider
 
 
-def folded(text: str, width: int = WIDTH) -> str:
+def fold(text: str, width: int = WIDTH) -> str:
     """Break lines of text that are longer than `width` at spaces, and indent what follows by four more columns."""
     found = []
     for line in text.splitlines():
@@ -20,12 +20,12 @@ def folded(text: str, width: int = WIDTH) -> str:
     return "\n".join(found)
 
 
-def counted(n: int, noun: str) -> str:
+def count_of(n: int, noun: str) -> str:
     """Format a number of things: "1 seed", "1,000 seeds"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
-def refilled(text: str, width: int = WIDTH) -> str:
+def refill(text: str, width: int = WIDTH) -> str:
     """Fill paragraphs of a docstring anew where a line is longer than `width`; formulas keep their lines.
 
     A paragraph is a run of lines with one indent, or a bullet with the lines below it; a line with a gap of several
@@ -49,7 +49,7 @@ def refilled(text: str, width: int = WIDTH) -> str:
         stripped = line.strip()
         if not stripped or _GAP.search(stripped):
             end_paragraph()
-            found.append(folded(line, width))
+            found.append(fold(line, width))
             continue
         is_bullet = bool(paragraph) and paragraph[0].lstrip().startswith(("* ", "- "))
         indent = len(line) - len(line.lstrip())

@@ -61,7 +61,7 @@ class Reference(NamedTuple):
         if self.arxiv:
             fields |= {"eprint": self.arxiv, "archiveprefix": "arXiv"}
         fields["note"] = self.place
-        lines = [f"  {name} = {{{_escaped(value)}}}," for name, value in fields.items() if value]
+        lines = [f"  {name} = {{{_escape(value)}}}," for name, value in fields.items() if value]
         return "\n".join([f"@{kind}{{{self.key},", *lines, "}"])
 
     def _container(self) -> tuple[str, dict[str, str]]:
@@ -109,7 +109,7 @@ def _reference(match: re.Match[str], rest: str) -> Reference:
     return Reference(authors, title, venue, when, number, " ".join(place.strip(" ,.;:").split()))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return re.sub(r"([&%$#_])", r"\\\1", text).replace("~", r"\textasciitilde{}").replace("^", r"\textasciicircum{}")
 
 

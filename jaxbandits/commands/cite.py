@@ -48,9 +48,9 @@ _SOFTWARE = """@software{{jaxbandits,
 
 def _comment(text: str) -> str:
     """Return text as a comment of BibTeX, which takes an "@" for the beginning of an entry."""
-    from jaxbandits.base.text import WIDTH, folded
+    from jaxbandits.base.text import WIDTH, fold
 
-    return "\n".join(f"% {line}" for line in folded(text.replace("@", "at"), WIDTH - 2).splitlines())
+    return "\n".join(f"% {line}" for line in fold(text.replace("@", "at"), WIDTH - 2).splitlines())
 
 
 def _references(cls: type) -> str:

@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     del arguments
-    from jaxbandits.base.text import folded
+    from jaxbandits.base.text import fold
     from jaxbandits.environments.datasets import published
     from jaxbandits.reproduction import EXPERIMENTS
 
@@ -38,7 +38,7 @@ def _list(arguments: argparse.Namespace) -> int:
             f"  used by: {', '.join(users) or 'no experiment'}",
             f"  path: {path}" if path else missing,
         )
-        print(folded("\n".join(lines)))
+        print(fold("\n".join(lines)))
     print(f"directory: {published.directory()} (set JAXBANDITS_DATA to use another)")
     return 0
 

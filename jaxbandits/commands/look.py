@@ -104,20 +104,20 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _show_experiment(e: "Experiment") -> None:
-    from jaxbandits.base.text import WIDTH, counted, folded
+    from jaxbandits.base.text import WIDTH, count_of, fold
 
-    print(folded(f"{e.name}: {e.title} ({e.source})") + "\n")
+    print(fold(f"{e.name}: {e.title} ({e.source})") + "\n")
     print(textwrap.fill(e.shows, WIDTH) + "\n\n" if e.shows else "", end="")
-    print(f"{e.horizon:,} rounds, {counted(e.seeds, 'seed')} by default, metric: {e.metric}")
+    print(f"{e.horizon:,} rounds, {count_of(e.seeds, 'seed')} by default, metric: {e.metric}")
     panels = e.panels(e.horizon)
-    print("presets:", *(folded(f"  {name}: {meaning}") for name, meaning in e.presets.items()), sep="\n")
+    print("presets:", *(fold(f"  {name}: {meaning}") for name, meaning in e.presets.items()), sep="\n")
     if e.interpretations:
         print(
             "other interpretations:",
-            *(folded(f"  {name}: {interpretation.text}") for name, interpretation in e.interpretations.items()),
+            *(fold(f"  {name}: {interpretation.text}") for name, interpretation in e.interpretations.items()),
             sep="\n",
         )
-    print("panels:", *(folded(f"  {name}: {panel.title}") for name, panel in panels.items()), sep="\n")
+    print("panels:", *(fold(f"  {name}: {panel.title}") for name, panel in panels.items()), sep="\n")
     labels = dict.fromkeys(
         label for panel in panels.values() for label in e.algorithms(e.preset(None), e.horizon, panel)
     )
@@ -125,13 +125,13 @@ def _show_experiment(e: "Experiment") -> None:
     if e.stand_ins:
         names = ", ".join(dict.fromkeys(e.stand_ins.values()))
         own = "; --data takes your copy of the data" if e.from_file is not None else ""
-        print(folded(f"data: a stand-in for {names}{own}"))
+        print(fold(f"data: a stand-in for {names}{own}"))
     print(
         "claims:",
-        *(folded(f"  {claim.id}: {claim.text}" + (f" [{claim.place}]" if claim.place else "")) for claim in e.claims),
+        *(fold(f"  {claim.id}: {claim.text}" + (f" [{claim.place}]" if claim.place else "")) for claim in e.claims),
         sep="\n",
     )
-    print(*(folded(f"note: {note}") for note in e.notes), sep="\n")
+    print(*(fold(f"note: {note}") for note in e.notes), sep="\n")
 
 
 def _show_entry(name: str, entry: "Entry") -> None:
@@ -139,17 +139,17 @@ def _show_entry(name: str, entry: "Entry") -> None:
 
     from jaxbandits.analysis import table
     from jaxbandits.base.pytree import field_table, named_constructors
-    from jaxbandits.base.text import folded, refilled
+    from jaxbandits.base.text import fold, refill
 
     documented = (sys.modules[entry.cls.__module__], entry.cls)
     module, text = ((inspect.getdoc(obj) or "").replace("$", "") for obj in documented)  # dollars are for the site
-    print(refilled(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n\n"))
+    print(refill(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n\n"))
     rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
-    print(table.aligned(("field", "kind", "default", "range", "meaning"), rows, left=5))
+    print(table.align(("field", "kind", "default", "range", "meaning"), rows, left=5))
     presets = {key: inspect.getdoc(preset) or "" for key, preset in named_constructors(entry.cls).items()}
     if presets:
         first_lines = {key: about.splitlines()[0] if about else "" for key, about in presets.items()}
-        print("\npresets:", *(folded(f"  {key}: {about}") for key, about in first_lines.items()), sep="\n")
+        print("\npresets:", *(fold(f"  {key}: {about}") for key, about in first_lines.items()), sep="\n")
 
 
 def _value(value: object) -> str:

@@ -57,14 +57,14 @@ def write(
     from jaxbandits.reproduction import EXPERIMENTS
     from jaxbandits.reproduction.ledger import html
     from jaxbandits.reproduction.ledger import runs as runs_lib
-    from jaxbandits.reproduction.ledger.rejudged import rejudged
+    from jaxbandits.reproduction.ledger.new_verdicts import update_verdicts
     from jaxbandits.reproduction.ledger.sentences import chapters
     from jaxbandits.reproduction.papers import PAPERS
 
     if out is None and ledger is None and pages is None:
         raise InputError(f"{runs} is a file, so at least one of --out, --pages and --ledger is needed")
     found = runs_lib.read(runs, EXPERIMENTS)
-    found = [rejudged(run) for run in found] if rejudge else found
+    found = [update_verdicts(run) for run in found] if rejudge else found
     parts = chapters(found, PAPERS)
     written = [] if out is None else [html.write(parts, out)]
     if ledger is not None:

@@ -91,10 +91,10 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     arguments.float64 |= jax.config.read("jax_enable_x64")
     from jaxbandits.base.errors import InputError
     from jaxbandits.reproduction import EXPERIMENTS
-    from jaxbandits.reproduction.engine.experiment import chosen
+    from jaxbandits.reproduction.engine.experiment import choose
 
     _warn_once()
-    experiments = chosen(EXPERIMENTS, arguments.experiment)
+    experiments = choose(EXPERIMENTS, arguments.experiment)
     if arguments.data is not None:
         if len(experiments) > 1:
             raise InputError("--data goes with one experiment only")
@@ -152,7 +152,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
     from jaxbandits.reproduction.ledger import files, finished
     from jaxbandits.reproduction.ledger.manifest import MANIFEST
 
-    start = files.Start.now()
+    start = files.Start.at_present()
     experiment = experiment.with_interpretation(arguments.interpretation)
     jax.config.update("jax_enable_x64", arguments.float64 or experiment.float64)
     checkpoint = out / "checkpoint"
@@ -232,7 +232,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
     with contextlib.ExitStack() as stack:
         if processes > 1 and len(planned) > 1:
             submit = stack.enter_context(_processes(processes, arguments))
-            futures = [submit(_captured, x.name, part, out, arguments) for x, part in planned]
+            futures = [submit(_run_apart, x.name, part, out, arguments) for x, part in planned]
             outcomes = (future.result() for future in as_completed(futures))
         for i, outcome in enumerate(outcomes, start=1):
             print(outcome.printed, end="")
@@ -279,7 +279,7 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
     return _Outcome(name, worked, time.perf_counter() - since)
 
 
-def _captured(name: str, part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
+def _run_apart(name: str, part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
     """Run one experiment in a process of its own, which has no terminal."""
     from jaxbandits.reproduction import EXPERIMENTS
 

@@ -12,7 +12,7 @@ from jaxbandits.analysis import intervals
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
-from jaxbandits.base.labels import describe_names, listed, names_of_arms
+from jaxbandits.base.labels import describe_names, names_of_arms, shorten
 from jaxbandits.data import off_policy
 from jaxbandits.data.off_policy import Bounds, PolicyValue, PolicyValues
 from jaxbandits.environments.data.logged_replay import LoggedReplay
@@ -114,7 +114,7 @@ def evaluate(
         raise InputError("the policy never plays an action of the log: nothing can be estimated")
     found = off_policy.estimate_values(
         log.action, log.reward, log.propensity, probabilities,
-        None if model is None else _per_action("model", *_called("model", model, log), log),
+        None if model is None else _per_action("model", *_call("model", model, log), log),
         level=level, interval=interval,
         largest=np.sqrt(len(log)) if largest is None else ranges.real("largest", largest, "(0, inf)"),
         bounds=_bounds(log, probabilities, interval, reward_range, max_weight), actions=_named_actions(log),
@@ -134,7 +134,7 @@ def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actio
     if log.is_sorted_text and actions is None and not _is_frame(policy):
         warnings.warn(
             f"evaluate: the columns of the policy are taken for the actions in alphabetical order, "
-            f"{listed(log.actions)}: give actions=[...] in the order of the columns",
+            f"{shorten(log.actions)}: give actions=[...] in the order of the columns",
             stacklevel=3,
         )
         return Log.from_arrays(action, reward, propensity, actions=log.actions)
@@ -161,13 +161,13 @@ def _is_frame(value: Any) -> bool:
 
 def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
     """Return probabilities `[n, K]`, and the log with its actions in the order of their columns."""
-    policy, order = _called("policy", policy, log)
+    policy, order = _call("policy", policy, log)
     policy = _frame_of_series(policy)
     if _is_frame(policy) and log.is_sorted_text:
         columns = list(map(str, Columns(policy).names))
         absent = [name for name in log.actions if name not in columns]
         if absent:
-            raise InputError(f"policy has no column for the action {absent[0]!r}; it has {listed(columns)}")
+            raise InputError(f"policy has no column for the action {absent[0]!r}; it has {shorten(columns)}")
         position = np.array([columns.index(name) for name in log.actions], np.int32)
         log = dataclasses.replace(log, action=position[log.action], actions=tuple(columns), is_sorted_text=False)
     found = _per_action("policy", policy, order, log)
@@ -179,7 +179,7 @@ def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
     return log, found
 
 
-def _called(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
+def _call(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
     """Return what a function of the contexts returns, else the value as it is, and the rows of its events."""
     if not callable(value) or _is_frame(value):
         return value, log.order
@@ -205,7 +205,7 @@ def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np
         if named.keys() != set(log.actions):
             odd = next(iter(sorted(named.keys() ^ set(log.actions))))
             raise InputError(
-                f"{name} must have one column for each action, {listed(log.actions)}; {odd!r} is "
+                f"{name} must have one column for each action, {shorten(log.actions)}; {odd!r} is "
                 + ("no action" if odd in named else "missing")
             )
         value = columns.matrix(name, [named[action] for action in log.actions])
@@ -213,7 +213,7 @@ def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np
     elif log.is_sorted_text:
         raise InputError(
             f"the columns of {name} cannot be matched to the actions of the log, text in alphabetical order "
-            f"({listed(log.actions)}): give Log.from_frame all actions in the order of the columns, actions=[...], or "
+            f"({shorten(log.actions)}): give Log.from_frame all actions in the order of the columns, actions=[...], or "
             f"{name} as a data frame whose columns are their names"
         )
     found = ranges.floats(name, value, "(n, K)", "(K,)", "(n, K, 1)")
@@ -277,7 +277,7 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
     never = np.flatnonzero((log.counts == 0) & (policy.max(axis=0) > 0.0))
     if len(never):
         share = policy[:, never].sum(axis=1).mean()
-        names = listed([log.actions[k] for k in never])
+        names = shorten([log.actions[k] for k in never])
         warnings.warn(
             f"evaluate: {share:.2%} of what the policy plays are actions that the log never shows ({names}): their "
             "rewards are unknown, and IPS takes them for 0",
@@ -306,7 +306,7 @@ def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
         f"{others} of the {len(reward):,} events with a positive weight have another reward than "
         f"{values[counts.argmax()]:g}, fewer than {_ENOUGH_REWARDS}"
         if others < _ENOUGH_REWARDS
-        else f"the interval of {listed(flat)} has no width"
+        else f"the interval of {shorten(flat)} has no width"
     )
     warnings.warn(
         f'evaluate: {what}: intervals may cover less than they say; interval="bernstein" with reward_range and '
@@ -333,12 +333,12 @@ def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> Polic
     never = np.flatnonzero(log.counts == 0)
     if len(never):
         warnings.warn(
-            f"evaluate: the log never shows {listed([log.actions[k] for k in never])}, which are {1 - support:.2%} of "
+            f"evaluate: the log never shows {shorten([log.actions[k] for k in never])}, which are {1 - support:.2%} of "
             "what the learner plays: such rounds never count, and it learns nothing from them",
             stacklevel=3,
         )
     count, total, squares = (trials.final(name)[0] for name in ("counted", "reward", "squared_reward"))
-    good = (count > 1) & ~trials.failed("mean_reward")[0]
+    good = (count > 1) & ~trials.failures("mean_reward")[0]
     if not good.any():
         raise InputError("no trial of the learner has two events that count: the log cannot evaluate it")
     count, mean = count[good], total[good] / count[good]

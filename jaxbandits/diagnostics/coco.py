@@ -1,8 +1,8 @@
 """Certificates of the constrained learners, as functions of a whole `Round`, for meters.
 
-Meter("gap", meters.diagnosed("gap"), "last")                        a certificate: F_t(x_t) - min F_t is at most that
-Meter("oracle_calls", meters.diagnosed("oracle_calls"), "sum")       linear minimisations, in all
-Meter("weight", meters.diagnosed("weight"), "max")                   what a unit of violation came to cost
+Meter("gap", meters.diagnostic("gap"), "last")                        a certificate: F_t(x_t) - min F_t is at most that
+Meter("oracle_calls", meters.diagnostic("oracle_calls"), "sum")       linear minimisations, in all
+Meter("weight", meters.diagnostic("weight"), "max")                   what a unit of violation came to cost
 Meter("lemma_4", meters.lemma_4, "max")                              at most 1 where Lemma 4 holds
 Meter("gap_excess", meters.gap_excess, "max")                        at most 0 where the gap is a certificate
 
@@ -11,7 +11,6 @@ and SCOFW-TVC. They project, which the learners do not.
 """
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.frank_wolfe import Epochs, QuadraticIterate
+from jaxbandits.base.deprecation import alias
 from jaxbandits.base.errors import InputError
 from jaxbandits.domains import points
 from jaxbandits.domains.nuclear import WarmStart
@@ -26,7 +26,7 @@ from jaxbandits.domains.points import Point
 
 
 @functools.cache
-def diagnosed(name: str) -> Callable[[Any], jax.Array]:
+def diagnostic(name: str) -> Callable[[Any], jax.Array]:
     """Return a value of the learner's `diagnostics` after the round, by name.
 
     Raises:
@@ -126,12 +126,6 @@ def _distance_sq(x: Point, y: Point) -> jax.Array:
     return points.inner(away, away)
 
 
-_RENAMED = {"Followed": FollowedQuadratic, "followed": followed_quadratic}
-
-
-def __getattr__(name: str) -> Any:
-    """Return a renamed function or class under its earlier name, with a warning."""
-    if name not in _RENAMED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn(f"{name} is renamed: use {_RENAMED[name].__name__}", DeprecationWarning, stacklevel=2)
-    return _RENAMED[name]
+Followed = alias(FollowedQuadratic, "Followed")
+followed = alias(followed_quadratic, "followed")
+diagnosed = alias(diagnostic, "diagnosed")

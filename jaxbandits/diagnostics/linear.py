@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear import online_regression as regression
+from jaxbandits.base.deprecation import alias
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.simulation import Meter, Round
 
@@ -28,7 +29,10 @@ def coverage(name: str = "error_ratio") -> Meter:
     return Meter(name, error_ratio, "max")
 
 
-def truncated(r: Round) -> Any:
+def is_truncated(r: Round) -> Any:
     """Return 1 where CRTM takes 0 for the reward of the round."""
     width = regression.add_arm(r.algorithm.mode, r.state.estimate, r.decision.x).width
     return jnp.where(width * jnp.abs(r.feedback.reward) > r.state.threshold, 1.0, 0.0)
+
+
+truncated = alias(is_truncated, "truncated")

@@ -36,7 +36,7 @@ class L2Ball:
     def project(self, x: Point) -> Point:
         """Return the nearest point of the ball (Euclidean)."""
         norm = _positive(points.norm(x))
-        return points.scale(x, jnp.minimum(1.0, self.radius / points.or_failed(norm)))
+        return points.scale(x, jnp.minimum(1.0, self.radius / points.nan_if_infinite(norm)))
 
     def lmo(self, direction: Point, guess: None = None) -> tuple[Point, None]:
         """Return `argmin_{||v|| <= radius} <direction, v>`, in closed form; the origin when the direction is zero."""

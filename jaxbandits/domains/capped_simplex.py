@@ -65,7 +65,7 @@ class CappedSimplex:
         high = jnp.zeros_like(x[0])  # of one type: the cap may be float64 where x is float32
         steps = jnp.finfo(x.dtype).nmant  # the rest is done by the corrections of `_clipped`
         low, high = fori_loop(0, steps, halve, (high - cap, high))
-        return _clipped(x - 0.5 * (low + high), total, cap)
+        return _clip_to_sum(x - 0.5 * (low + high), total, cap)
 
     def contains(self, x: jax.Array) -> jax.Array:
         eps = jnp.finfo(x.dtype).eps * (64 + len(x))  # as for the simplex
@@ -91,7 +91,7 @@ def _rank(values: jax.Array) -> jax.Array:
     return jnp.sum((values < values[:, None]) | (is_equal & (index < index[:, None])), axis=1)
 
 
-def _clipped(y: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
+def _clip_to_sum(y: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
     """Return `clip(y - s, 0, cap)` for the s that gives the sum, of which 0 is a guess.
 
     With the coordinates that are strictly between 0 and the cap known, s solves a linear equation. The second time

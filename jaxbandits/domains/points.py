@@ -99,7 +99,7 @@ def _clip(x: T, bound: float) -> T:
     return jax.tree.map(clip, x)
 
 
-def or_failed(value: jax.Array) -> jax.Array:
+def nan_if_infinite(value: jax.Array) -> jax.Array:
     """Return `value`, NaN where it is infinite.
 
     For sums of squares that step sizes are divided by: one that overflowed would stop a learner for good, at the origin
@@ -172,7 +172,7 @@ def _scale(a: Any, factor: ArrayLike) -> Any:
 
 def _add(a: Any, b: Any) -> Any:
     if _is_entries(a) or _is_entries(b):
-        return _added(b, a) if _is_entries(a) else _added(a, b)
+        return _add_entries(b, a) if _is_entries(a) else _add_entries(a, b)
     return a + b
 
 
@@ -182,7 +182,7 @@ def _add_scaled(a: Any, factor: ArrayLike, b: Any) -> Any:
     return a + factor * b
 
 
-def _added(a: Any, entries: Entries) -> Any:
+def _add_entries(a: Any, entries: Entries) -> Any:
     if _is_entries(a):
         return jax.tree.map(lambda *parts: jnp.concatenate(parts), a, entries)
     return a.at[entries.rows, entries.cols].add(entries.values)

@@ -21,7 +21,7 @@ import numpy as np
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import first_difference, lock_directory, open_npz, read_json, write_json, write_npz
-from jaxbandits.base.foreign import unidentified
+from jaxbandits.base.foreign import lack_of_identity
 from jaxbandits.engine.meters import Metric
 from jaxbandits.engine.plan import Batch, Plan
 from jaxbandits.programs.compilation import key_data
@@ -88,12 +88,12 @@ class Store:
                     f"{self.directory} holds another run: {first_difference(saved, self.spec)}; "
                     "give the same settings to resume, or another directory"
                 )
-            if why := unidentified(self.spec):
+            if why := lack_of_identity(self.spec):
                 raise InputError(f"{self.directory} cannot be resumed: {why}")
         elif any(self.directory.glob("batch-*.npz")):
             raise InputError(f"{self.directory} holds batches, but no spec.json; choose another directory")
         else:
-            if why := unidentified(self.spec):
+            if why := lack_of_identity(self.spec):
                 warnings.warn(f"{self.directory} cannot be resumed after a stop: {why}", stacklevel=5)
             write_json(path, {"format": _FORMAT, "spec": self.spec})
 

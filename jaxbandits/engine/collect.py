@@ -175,7 +175,7 @@ def _with_rebuilt_instances(
         return instances
     points = [h for h, _ in instances]
     stacked = {name: np.stack([recorded[name] for _, recorded in instances], -1) for name in instances[0][1]}
-    rebuilt = rebuild_instances(job.stacked[1], points, stacked, WIDTH_UNIT)
+    rebuilt = rebuild_instances(job.stack[1], points, stacked, WIDTH_UNIT)
     return [
         (h, recorded | {name: x[..., i] for name, x in rebuilt.items()}) for i, (h, recorded) in enumerate(instances)
     ]

@@ -42,7 +42,7 @@ def job_spec(
     jobs = [job for _, job in label.jobs]
     spec["programs"] = {_name(static_values(job)): prepare_job(job, devices[0], traces).digest for job in jobs}
     host_code = [text for job in jobs for text in (*program_host_code(job, devices[0], traces), *result_host_code(job))]
-    return spec | _vouched(host_code, identity)
+    return spec | _host_identity(host_code, identity)
 
 
 def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identity: str | None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
     prepared = [prepare_job(job, devices[0], traces) for job in plan.jobs]
     programs = {name: program.digest for name, program in zip(jobs, prepared, strict=True)}
     host_code = [text for job in plan.jobs for text in program_host_code(job, devices[0], traces)]
-    return {**described, **guard(described, 0, devices), "programs": programs} | _vouched(host_code, identity)
+    return {**described, **guard(described, 0, devices), "programs": programs} | _host_identity(host_code, identity)
 
 
 def program_host_code(job: Job, device: Device, traces: TraceCache) -> list[str]:
@@ -82,7 +82,7 @@ def result_host_code(job: Job) -> list[str]:
     return [f"{type(environment).__name__}.{name} is your own code" for name in found if has_foreign_code(environment)]
 
 
-def _vouched(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
+def _host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
     """Return the entry of a specification for host code: none without, `identity` where it is given."""
     if identity is not None:
         return {"identity": identity}

@@ -470,7 +470,7 @@ def play_rounds(
     # A trial that has stopped adds nothing to sums; the loop need not run if none of the batch goes on.
     may_skip = STOPPED in trial.block_values and all(metric.reduction == "sum" for metric in carry.totals.recent)
 
-    def all_stopped(carry: Carry) -> jax.Array:
+    def is_over(carry: Carry) -> jax.Array:
         return jnp.all(snapshot(carry)[STOPPED] > 0.0)
 
     def play_stretch(loop_carry: Any) -> Any:
@@ -479,7 +479,7 @@ def play_rounds(
         record_point = record_points[jnp.minimum(i, n_points - 1)]
         stretch_end = jnp.minimum(end, (t // STRETCH + 1) * STRETCH)
         stretch_end = jnp.where(i < n_points, jnp.minimum(record_point, stretch_end), stretch_end)
-        played_to = jnp.where(all_stopped(carry), t, stretch_end) if may_skip else stretch_end
+        played_to = jnp.where(is_over(carry), t, stretch_end) if may_skip else stretch_end
         carry = lax.fori_loop(t, played_to, body_fun, carry)
         is_recorded = (i < n_points) & (stretch_end == record_point)  # one scalar for all trials: `cond` is a branch
         folded = carry.totals.fold()

@@ -48,7 +48,7 @@ class Job:
         return np.arange(self.first_seed, self.first_seed + self.n_seeds)
 
     @functools.cached_property
-    def stacked(self) -> tuple[Any, Any]:
+    def stack(self) -> tuple[Any, Any]:
         """Algorithm and environment of all points: leaves `[H, ...]` on the host; shared ones have no axis of points.
 
         Raises:
@@ -70,13 +70,13 @@ class Job:
 
     def at_point(self, point: int = 0) -> tuple[Any, Any]:
         """Return algorithm and environment of one hyperparameter point."""
-        return map_traced(lambda leaf: leaf[point], self.stacked)
+        return map_traced(lambda leaf: leaf[point], self.stack)
 
     def at_points(self, points: np.ndarray) -> tuple[Any, Any]:
         """Return algorithm and environment of `[W]` points: traced leaves `[..., W]`, for W = 1 without that axis."""
         if self.width == 1:
             return self.at_point(int(points[0]))
-        return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.stacked)
+        return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.stack)
 
     def slots(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the hyperparameter points `[W]` and the global seed indices `[W]` of the slots of a batch.

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxbandits.analysis import intervals, pairs
 from jaxbandits.analysis.labelled import LabelledTrials
-from jaxbandits.analysis.result_table import named
+from jaxbandits.analysis.result_table import point_label
 from jaxbandits.analysis.trials import Trials, checked_name
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.plots import curves
@@ -29,7 +29,7 @@ def sensitivity(
 ) -> "Axes":
     """Draw final means against one swept field, as `Result.sensitivity` documents."""
     level = intervals.checked_level(level)
-    metric, of = result.measured(metric)
+    metric, of = result.labels_with_metric(metric)
     lines: dict[str, list[tuple[float, Any]]] = {}
     places, colours = curves.first_colours(result), {}
     for label, trials in of.items():
@@ -42,7 +42,7 @@ def sensitivity(
             good = trials.usable(metric)[h]
             values = trials.final(metric)[h, good]
             mean = intervals.metric_interval(values, level=level)
-            name = named(label, point)
+            name = point_label(label, point)
             lines.setdefault(name, []).append((at, mean))
             colours.setdefault(name, places[label])
             places[label] += len(lines[name]) == 1  # the next curve of this label
@@ -99,18 +99,18 @@ def contrast(
         cell = (a.points[h][x], None if y is None else a.points[h][y])
         if cell in cells:
             raise InputError(f"several points have {x}={format_value(cell[0])}: choose with points={{field: value}}")
-        cells[cell] = pairs.skewed(values[0] - values[1], alpha)._replace(failed=values[2])
+        cells[cell] = pairs.skewed_mean(values[0] - values[1], alpha)._replace(failed=values[2])
     ax = curves.axes(ax)
     unit = next((trials.units[metric] for trials in (a, b) if trials.units.get(metric)), "")
     what = f"mean {curves.spoken(metric, unit)}: {curves.legend_text(f'{first} - {second}')}"
     if y is None:
-        _along(ax, x, {at: found for (at, _), found in cells.items()}, what, level)
+        _draw_line(ax, x, {at: found for (at, _), found in cells.items()}, what, level)
     else:
         _map(ax, x, y, cells, what, level)
     return ax
 
 
-def _along(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what: str, level: float) -> None:
+def _draw_line(ax: "Axes", x: str, cells: Mapping[Any, intervals.Estimate], what: str, level: float) -> None:
     at = sorted(_number(x, value) for value in cells)
     found = [cells[value] for value in sorted(cells)]
     mean, low, high = (np.asarray([getattr(e, key) for e in found]) for key in ("mean", "low", "high"))

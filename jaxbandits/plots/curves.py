@@ -11,7 +11,7 @@ from jaxbandits.analysis.table import number, plain, printable
 from jaxbandits.analysis.trials import Trials, checked_name
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,8 +52,8 @@ def draw(
         raise InputError(f"band must be one of {', '.join(BANDS)}, got {format_value(band)}")
     if xscale is not None:
         checked_name("xscale", xscale, SCALES)
-    metric, of = result.measured(metric)
-    chosen = _chosen(result, algorithms, of, metric)
+    metric, of = result.labels_with_metric(metric)
+    chosen = _choose(result, algorithms, of, metric)
     if not isinstance(x, str) or x != "round":
         checked_name("abscissa", x, ["round", *result.metrics])
         for label in chosen:
@@ -72,7 +72,7 @@ def draw(
     most = max(len(of[label].seeds) for label in chosen)
     for curve in curves:
         trials, h = curve.trials, curve.point
-        failed = trials.failed(metric)[h] | (False if x == "round" else trials.failed(x)[h])
+        failed = trials.failures(metric)[h] | (False if x == "round" else trials.failures(x)[h])
         usable = trials.usable(metric)[h] & (True if x == "round" else trials.usable(x)[h])
         if usable.any():
             at_x = trials.record_points if x == "round" else _abscissa(trials, x, h, curve.entry)[usable].mean(axis=0)
@@ -86,7 +86,7 @@ def draw(
         xscale = "log" if is_log else "linear"
     if xscale != ax.get_xscale():
         ax.set_xscale(xscale)
-    legend(ax, f"{BANDS[band]}\n{counted(most, 'seed')}", outside=is_own and len(curves) > MOST_INSIDE)
+    legend(ax, f"{BANDS[band]}\n{count_of(most, 'seed')}", outside=is_own and len(curves) > MOST_INSIDE)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -169,7 +169,7 @@ def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
     name = curve.label + (f" ({', '.join(which)})" if which else "")
     return (
         name
-        + (f" [{counted(n_seeds, 'seed')}]" if n_seeds < most_seeds else "")
+        + (f" [{count_of(n_seeds, 'seed')}]" if n_seeds < most_seeds else "")
         + (f" [{failed} failed]" if failed else "")
     )
 
@@ -260,7 +260,7 @@ def tick(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _chosen(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
+def _choose(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
     if algorithms is None:
         return list(of)
     if isinstance(algorithms, str) or not isinstance(algorithms, Sequence) or not algorithms:
@@ -337,7 +337,7 @@ def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: 
     # Markers at a few staggered points keep the curves apart in grey.
     every = max(1, len(x) // 8)
     ours = look(index) | {"markersize": 4, "markevery": ((index * every) // 8, every)}
-    (drawn,) = ax.plot(x, centre, **_merged(ours, line))
+    (drawn,) = ax.plot(x, centre, **_merge(ours, line))
     bounded = np.isfinite(low) & np.isfinite(high)
     if bounded.any():
         ax.fill_between(x[bounded], low[bounded], high[bounded], color=drawn.get_color(), alpha=0.2, linewidth=0)
@@ -350,7 +350,7 @@ def look(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "linestyle": style, "marker": marker}
 
 
-def _merged(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
+def _merge(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
     """Merge settings of a line; the caller's win, under any of matplotlib's aliases (`c` for `color`)."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jaxbandits.analysis import table
-from jaxbandits.analysis.result_table import interval, named
+from jaxbandits.analysis.result_table import interval, point_label
 from jaxbandits.analysis.trials import sizes
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.text import folded
+from jaxbandits.base.text import fold
 
 if TYPE_CHECKING:
     from jaxbandits.results.result import Result
@@ -33,7 +33,7 @@ def text(result: "Result") -> str:
     if "started_unix_s" in info:
         info["started"] = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(info.pop("started_unix_s")))
     lines += [f"{name}: {_setting(value)}" for name, value in info.items()]
-    return folded("\n".join(lines))
+    return fold("\n".join(lines))
 
 
 def _setting(value: Any) -> str:
@@ -54,7 +54,7 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
     Where fields of the environment are swept, everything is said of each of its points by itself. Each table that
     cannot be made of this result is a line that says why.
     """
-    metric, of = result.measured(metric)
+    metric, of = result.labels_with_metric(metric)
     settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))
     if len(settings) == 1:
         return _analysis(result, metric, threshold, level)
@@ -73,21 +73,21 @@ def _of_environment(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _analysis(result: "Result", metric: str, threshold: float | None, level: float) -> str:
-    metric, of = result.measured(metric)
+    metric, of = result.labels_with_metric(metric)
     parts = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # failed trials stand in the tables
         swept = {label: trials for label, trials in of.items() if len(trials.points) > 1}
         kept: dict[str, int] = dict.fromkeys(of, 0)
         if swept:
-            parts.append(_tried("best points, chosen on the first half of the seeds and judged on the other half",
+            parts.append(_try("best points, chosen on the first half of the seeds and judged on the other half",
                                 lambda: _best(result, metric, swept, level, kept)))  # fmt: skip
         contestants = result.only({label: [h] for label, h in kept.items()}) if swept else result
         about = "pairs" + (" of these" if swept else "")
-        parts.append(_tried(about, lambda: str(contestants.pairs(metric, level=level))))
-        parts.append(_tried("growth", lambda: str(contestants.growth(metric, level=level))))
+        parts.append(_try(about, lambda: str(contestants.pairs(metric, level=level))))
+        parts.append(_try("growth", lambda: str(contestants.growth(metric, level=level))))
         if threshold is not None:
-            parts.append(_tried("time to threshold",
+            parts.append(_try("time to threshold",
                                 lambda: str(contestants.time_to(metric, threshold, level=level))))  # fmt: skip
     return "\n\n".join(parts)
 
@@ -97,11 +97,11 @@ def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float,
     for label, found in result.best(metric, level=level).items():
         if label in swept:
             kept[label] = found.index
-            rows.append([named(label, found.point), table.number(found.value), *interval(found.estimate)])
-    return table.aligned(["best", "chosen at", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows)
+            rows.append([point_label(label, found.point), table.number(found.value), *interval(found.estimate)])
+    return table.align(["best", "chosen at", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows)
 
 
-def _tried(title: str, make: Any) -> str:
+def _try(title: str, make: Any) -> str:
     try:
         return f"{title}\n{make()}"
     except InputError as error:

@@ -47,12 +47,12 @@ def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
         order, shape, dims = list(range(len(cells))), (len(cells),), ("point",)
         coords = {name: ("point", values) for name, values in columns.items()}
 
-    def unfolded(array: np.ndarray) -> np.ndarray:
+    def unfold(array: np.ndarray) -> np.ndarray:
         return array[order].reshape(*shape, *array.shape[1:])
 
-    data = {name: ((*dims, "seed"), unfolded(getattr(trials, name))) for name in _BESIDE}
+    data = {name: ((*dims, "seed"), unfold(getattr(trials, name))) for name in _BESIDE}
     data |= {
-        metric: ((*dims, "seed", "round", *trials.axis_names(metric)), unfolded(values),
+        metric: ((*dims, "seed", "round", *trials.axis_names(metric)), unfold(values),
                  {"units": trials.units.get(metric, "")})
         for metric, values in trials.values.items()
     }  # fmt: skip
@@ -136,13 +136,13 @@ def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> P
     with library.File(buffer, "w") as file:
         for label, data in datasets.items():
             store = importlib.import_module("xarray").backends.H5NetCDFStore(file, group=groups[label], mode="a")
-            plain = _changed(_plain_names({**data.variables, **data.sizes}))
+            plain = _changes(_plain_names({**data.variables, **data.sizes}))
             data.assign_attrs(label=label).rename(plain).dump_to_store(store)
     files.write_atomically(path, buffer.getvalue())
     return path
 
 
-def _changed(names: Mapping[str, str]) -> dict[str, str]:
+def _changes(names: Mapping[str, str]) -> dict[str, str]:
     return {name: plain for name, plain in names.items() if name != plain}
 
 

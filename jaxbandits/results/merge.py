@@ -10,7 +10,7 @@ from jaxbandits.analysis.info import RunInfo, TimingInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_key
-from jaxbandits.base.foreign import unidentified
+from jaxbandits.base.foreign import lack_of_identity
 from jaxbandits.results.result import Result
 
 
@@ -41,7 +41,7 @@ def _check_identified(label: str, parts: Sequence[Trials]) -> None:
     for part in parts:
         if "programs" not in part.spec:
             raise InputError(f"cannot merge: {label} was saved without the digests of its programs; run it again")
-        if why := unidentified(part.spec):
+        if why := lack_of_identity(part.spec):
             raise InputError(f"cannot merge: {why}")
 
 
@@ -55,7 +55,7 @@ def join(results: Sequence[Result]) -> Result:
     for other in results[1:]:
         _same("base_seed", info.get("base_seed"), other.info.get("base_seed"), "the results")
     labels = dict.fromkeys(label for result in results for label in result)
-    trials = {label: _joined(label, [r[label] for r in results if label in r.trials]) for label in labels}
+    trials = {label: _join(label, [r[label] for r in results if label in r.trials]) for label in labels}
     walls = [result.info["wall_s"] for result in results if "wall_s" in result.info]
     starts = [result.info["started_unix_s"] for result in results if "started_unix_s" in result.info]
     if walls:
@@ -65,7 +65,7 @@ def join(results: Sequence[Result]) -> Result:
     return Result(trials, info)
 
 
-def _joined(label: str, parts: Sequence[Trials]) -> Trials:
+def _join(label: str, parts: Sequence[Trials]) -> Trials:
     first = parts[0]
     programs = dict(first.spec.get("programs", {}))
     for other in parts[1:]:

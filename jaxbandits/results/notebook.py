@@ -23,7 +23,7 @@ def page(result: LabelledTrials) -> str:
     header = ["label", "points", "seeds", "rounds", "record points", "metrics"]
     parts = [html_table(header, sizes, most=_MOST_ROWS)]
     if result.metrics:
-        metric, of = result.measured()
+        metric, of = result.labels_with_metric()
         rows = list(itertools.islice(summary.rows(metric, of, 0.95, {}), _MOST_ROWS))
         number = sum(len(t.points) * len(t.entries(metric, {})) for t in of.values())
         header, lines = cells(rows, metric)

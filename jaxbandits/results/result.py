@@ -66,7 +66,7 @@ class Result(LabelledTrials):
           InputError: for unknown names, an index out of range, or another level.
         """
         level = intervals.checked_level(level)
-        metric, of = self.measured(metric)
+        metric, of = self.labels_with_metric(metric)
         found = list(summary_lib.rows(metric, of, level, at))
         summary_lib.warn(metric, of, stacklevel=2)
         return found
@@ -82,7 +82,7 @@ class Result(LabelledTrials):
           InputError: as for `summary`.
         """
         level = intervals.checked_level(level)
-        metric, of = self.measured(metric)
+        metric, of = self.labels_with_metric(metric)
         rows = list(summary_lib.rows(metric, of, level, at))
         summary_lib.warn(metric, of, stacklevel=2)
         return TextTable(*table_lib.cells(rows, metric, level), {"ns/round": table_lib.NS_PER_ROUND})
@@ -115,9 +115,9 @@ class Result(LabelledTrials):
           InputError: for unknown names, a vector metric without a function, another criterion, too few seeds, or when
             every point has a failed selection trial.
         """
-        select_lib.checked(by, minimise)
+        select_lib.check_criterion(by, minimise)
         level = intervals.checked_level(level)
-        metric, of = self.measured(metric)
+        metric, of = self.labels_with_metric(metric)
         select_lib.warn_of_environments(of, stacklevel=2)
         return {k: select_lib.best(k, trials, metric, by, minimise, select, level) for k, trials in of.items()}
 
@@ -175,7 +175,7 @@ class Result(LabelledTrials):
         Raises:
           InputError: for unknown names, fewer than two contestants or too many, a vector metric, no common seeds.
         """
-        metric, of = self.measured(metric)
+        metric, of = self.labels_with_metric(metric)
         until = self.info.get("until")
         if until is None or until["metric"] != metric:
             looks, seeds_per_look, usual = 1, None, 0.0
@@ -195,7 +195,7 @@ class Result(LabelledTrials):
         Raises:
           InputError: for unknown names, a vector metric, or too few record points.
         """
-        metric, of = self.measured(metric)
+        metric, of = self.labels_with_metric(metric)
         return growth.growth(of, metric, since, intervals.checked_level(level))
 
     def time_to(
@@ -213,7 +213,7 @@ class Result(LabelledTrials):
         Raises:
           InputError: for unknown names or a vector metric.
         """
-        metric, of = self.measured(metric)
+        metric, of = self.labels_with_metric(metric)
         return growth.hitting_times(of, metric, threshold, above, intervals.checked_level(level))
 
     def only(self, points: Mapping[str, Any]) -> "Result":

@@ -53,7 +53,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from jaxbandits.analysis import pairs
-from jaxbandits.analysis.result_table import ResultTable, named
+from jaxbandits.analysis.result_table import ResultTable, point_label
 from jaxbandits.analysis.table import number, plain
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
@@ -184,7 +184,7 @@ def race(
     error = ranges.real("error", error, "(0, 0.5]")
     tolerance = ranges.real("tolerance", tolerance, "[0, 1)")
     chosen = make_options(**settings)
-    grids = _labelled(grid, environment)
+    grids = _label_grids(grid, environment)
     points = list_points(next(iter(grids.values())).points)
     rounds = 0  # of one seed of one point, on all labels together
 
@@ -273,7 +273,7 @@ def race_values(
         worse = log_wealth(difference, _LARGEST * loss) >= -math.log(alpha)
         missing = factor * _MORE / end * float(np.ptp(seen[leader]))
         is_constant = np.ptp(difference, axis=1) == 0.0  # a deterministic problem
-        low = np.where(is_constant, difference[:, 0], pairs.skewed(difference, 2.0 * alpha / looks).low)
+        low = np.where(is_constant, difference[:, 0], pairs.skewed_mean(difference, 2.0 * alpha / looks).low)
         worse |= low > missing
         worse &= difference.sum(axis=1) > difference.max()
         rivals |= dict.fromkeys(active[worse].tolist(), int(active[leader]))
@@ -330,7 +330,7 @@ def _distance_from_one(point: Mapping[str, Any]) -> float:
     return math.hypot(*(math.log(value) if value > 0.0 else math.inf for value in values))
 
 
-def _labelled(grid: Any, environment: Any) -> dict[str, Grid]:
+def _label_grids(grid: Any, environment: Any) -> dict[str, Grid]:
     """Return label to grid, checked: at least two points, the same ones for every label."""
     if isinstance(grid, Grid):
         labels = list(environment) if isinstance(environment, Mapping) else [type(grid.algorithm).__name__]
@@ -346,6 +346,6 @@ def _labelled(grid: Any, environment: Any) -> dict[str, Grid]:
 
 
 def _cells(entry: Candidate) -> list[str]:
-    reason = "" if entry.rival is None else f" than {named('', entry.rival)[2:-1]}"
+    reason = "" if entry.rival is None else f" than {point_label('', entry.rival)[2:-1]}"
     values = [plain(value) for value in entry.point.values()]
     return [*values, number(entry.mean), str(entry.seeds), entry.outcome + reason]

@@ -123,14 +123,14 @@ def run_until_decided(
                 _group_options(options, look, seeds),
             )
         )
-        metric, trials = join(results).measured(rule.metric)
+        metric, trials = join(results).labels_with_metric(rule.metric)
         contestants = {label: pairs.contestants({label: of_label}, None) for label, of_label in trials.items()}
         everyone = [contestant for of_label in contestants.values() for contestant in of_label]
         for pair in pairs.pairs(everyone, metric, rule.level, rule.looks, seeds, rule.margin):
             names = (pair.first, pair.second)
-            if names not in latest or not latest[names].settled:
+            if names not in latest or not latest[names].is_settled:
                 latest[names] = pair
-        unsettled = {name for names, pair in latest.items() if not pair.settled for name in names}
+        unsettled = {name for names, pair in latest.items() if not pair.is_settled for name in names}
         active = [label for label in labelled if any(c.name in unsettled for c in contestants.get(label, ()))]
         if not active:
             break

@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.foreign import unidentified
+from jaxbandits.base.foreign import lack_of_identity
 from jaxbandits.base.forms import misfit
 
 _FORMAT = "jaxbandits sweep 2"
@@ -95,7 +95,7 @@ class Directory:
 
     def check_identified(self, manifest: Mapping[str, Any]) -> None:
         """Raise `InputError` where the numbers of a sweep depend on code that no digest identifies."""
-        if why := unidentified(manifest["spec"]):
+        if why := lack_of_identity(manifest["spec"]):
             raise InputError(f"{self.path} can be neither resumed nor shared between processes nor merged: {why}")
 
     def _check_not_foreign(self) -> None:

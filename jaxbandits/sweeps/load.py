@@ -113,7 +113,7 @@ class SweepResult:
                 trials,
                 values={name: trials.values[name][:, :, -1:].copy()},  # a view would keep the whole part in memory
                 record_points=trials.record_points[-1:],
-                healthy=~trials.failed(name),  # at all record points, though only the last one is kept
+                healthy=~trials.failures(name),  # at all record points, though only the last one is kept
                 axes={k: v for k, v in trials.axes.items() if k == name},
                 units={k: v for k, v in trials.units.items() if k == name},
             )

@@ -315,7 +315,7 @@ def _minute(title: str, seconds: float, before: float, now: float) -> str:
 def _count_failed(trials: Trials) -> int:
     failed = ~trials.healthy
     for metric in trials.values:
-        failed = failed | trials.failed(metric)
+        failed = failed | trials.failures(metric)
     return int(failed.sum())
 
 

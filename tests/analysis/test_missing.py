@@ -30,12 +30,12 @@ def trials(**changes):
 
 def test_missing_is_not_failed():
     made = trials()
-    assert not made.failed().any() and made.usable().tolist() == [[True, True, True, False]]
-    assert trials(may_be_missing=()).failed().tolist() == [[True, True, False, True]]
-    assert trials(healthy=np.array([[True, False, True, True]])).failed().tolist() == [[False, True, False, False]]
+    assert not made.failures().any() and made.usable().tolist() == [[True, True, True, False]]
+    assert trials(may_be_missing=()).failures().tolist() == [[True, True, False, True]]
+    assert trials(healthy=np.array([[True, False, True, True]])).failures().tolist() == [[False, True, False, False]]
     infinite = CURVES.copy()
     infinite[0, 2, 1] = np.inf
-    assert trials(values={"mean_reward": infinite}).failed().tolist() == [[False, False, True, False]]
+    assert trials(values={"mean_reward": infinite}).failures().tolist() == [[False, False, True, False]]
     assert made.at_horizon().healthy.all()
 
 
@@ -60,7 +60,7 @@ def test_curves_are_means_of_the_trials_that_have_a_value():
 def test_a_file_keeps_which_metrics_may_be_missing(tmp_path):
     path = Result({"replay": trials()}, {}).save(tmp_path / "result.npz")
     loaded = Result.load(path)["replay"]
-    assert loaded.may_be_missing == ("mean_reward",) and not loaded.failed().any()
+    assert loaded.may_be_missing == ("mean_reward",) and not loaded.failures().any()
     np.testing.assert_array_equal(loaded["mean_reward"], CURVES)
 
 

@@ -24,7 +24,7 @@ def test_differences_and_wins_are_the_textbook_ones_at_a_third_of_the_error(rng)
     assert [pair[:2] for pair in found] == [("low", "same"), ("low", "high"), ("same", "high")]
     assert [pair.decided for pair in found] == [False, True, True]
     a, b = (result.final(label=name)[0] for name in ("low", "same"))
-    wanted = pairs.skewed(a - b, 0.1 / 3)
+    wanted = pairs.skewed_mean(a - b, 0.1 / 3)
     assert (found[0].difference.low, found[0].difference.high) == (wanted.low, wanted.high)
     wins = stats.binomtest(int((a < b).sum()), 40).proportion_ci(1.0 - 0.1 / 3, method="exact")
     assert (found[0].improvement.low, found[0].improvement.high) == pytest.approx((wins.low, wins.high), rel=1e-9)
@@ -35,25 +35,28 @@ def test_differences_and_wins_are_the_textbook_ones_at_a_third_of_the_error(rng)
 
 def test_the_interval_of_a_mean_is_students_without_skewness_and_better_with():
     half = np.asarray([0.3, 1.0, 2.0, 3.5, 0.1])
-    found = pairs.skewed(np.concatenate([7.0 + half, 7.0 - half]), 0.04)
+    found = pairs.skewed_mean(np.concatenate([7.0 + half, 7.0 - half]), 0.04)
     low, high = stats.t.interval(0.96, 9, 7.0, stats.sem(np.concatenate([half, -half])))
     assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
     x = np.random.default_rng(3).lognormal(size=30)
-    found, g, n = pairs.skewed(x, 0.05), stats.skew(x), 30
+    found, g, n = pairs.skewed_mean(x, 0.05), stats.skew(x), 30
     assert found.low == pytest.approx(stats.t.interval(0.95, n - 1, x.mean(), stats.sem(x))[0])  # the wider end of both
     longer = 4.0 / n * (x.max() + x.min() - 2.0 * x.mean())
     # What Hall's transformation makes of the other end, less what it gains by the longer tail, is the quantile.
     u = (x.mean() - (found.high - longer)) / x.std(ddof=1)
-    mirrored = pairs.skewed(-x, 0.05)
+    mirrored = pairs.skewed_mean(-x, 0.05)
     assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low), rel=1e-12)
     assert np.sqrt(n) * (u + g * u**2 / 3 + g**2 * u**3 / 27 + g / (6 * n)) == pytest.approx(stats.t.ppf(0.025, n - 1))
     many = np.random.default_rng(4).lognormal(size=(4000, 64))
     misses = {}
-    for name, ends in (("Hall", pairs.skewed(many, 0.05)[1:3]), ("Student", intervals.t_interval(many, axis=1)[1:3])):
+    for name, ends in (
+        ("Hall", pairs.skewed_mean(many, 0.05)[1:3]),
+        ("Student", intervals.t_interval(many, axis=1)[1:3]),
+    ):
         misses[name] = np.mean((ends[0] > np.exp(0.5)) | (ends[1] < np.exp(0.5)))
     assert misses["Hall"] < 0.05 < 0.08 < misses["Student"]  # of 5 %, at n = 64
     for n in (1, 5):
-        assert pairs.skewed(np.ones(n), 0.05)[:3] == (1.0, -np.inf, np.inf)
+        assert pairs.skewed_mean(np.ones(n), 0.05)[:3] == (1.0, -np.inf, np.inf)
 
 
 def test_ties_count_half_and_seeds_are_paired_by_number():

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from jaxbandits.analysis.result_table import ResultTable, TextTable
-from jaxbandits.analysis.table import aligned, number
-from jaxbandits.base.text import WIDTH, counted, folded, refilled
+from jaxbandits.analysis.table import align, number
+from jaxbandits.base.text import WIDTH, count_of, fold, refill
 from jaxbandits.results.result import Result
 from tests.results import factories
 
@@ -21,7 +21,7 @@ def _few_seeds():
 
 
 def test_numbers_are_aligned_under_their_names():
-    assert aligned(["name", "x"], [["a", "1"], ["longer", "200"]]).splitlines() == [
+    assert align(["name", "x"], [["a", "1"], ["longer", "200"]]).splitlines() == [
         "name      x",
         "-----------",
         "a         1",
@@ -84,24 +84,24 @@ def test_a_notebook_shows_what_measured_nothing():
 def test_a_wide_table_breaks_its_header_and_then_its_text():
     header = ["who", "a name that is far too long for one line of a terminal", "x", "what is said about all of it"]
     rows = [["a", "1.234567", "2", "word " * 12], ["b", "2", "3", "short"]]
-    text = aligned(header, rows, width=60)
+    text = align(header, rows, width=60)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 60
     above = " ".join(line for line in lines[: next(i for i, line in enumerate(lines) if set(line) == {"-"})])
     assert sorted(above.split()) == sorted(" ".join(header).split())
     assert text.count("word") == 12 and "1.234567" in text
-    assert aligned(["a", "b"], [["1" * 80, "2" * 80]], width=100).splitlines()[2] == "1" * 80 + "  " + "2" * 80
+    assert align(["a", "b"], [["1" * 80, "2" * 80]], width=100).splitlines()[2] == "1" * 80 + "  " + "2" * 80
 
 
 def test_lines_are_folded_at_spaces_below_their_indent():
     text = "short\n  " + "word " * 40
-    assert max(map(len, folded(text, 50).splitlines())) <= 50
-    assert folded(text, 50).splitlines()[2].startswith("      word") and folded(text, 50).count("word") == 40
-    assert folded("x" * 300, 50) == "x" * 300
+    assert max(map(len, fold(text, 50).splitlines())) <= 50
+    assert fold(text, 50).splitlines()[2].startswith("      word") and fold(text, 50).count("word") == 40
+    assert fold("x" * 300, 50) == "x" * 300
 
 
 def test_one_thing_is_counted_in_the_singular():
-    assert [counted(n, "seed") for n in (0, 1, 2, 1000)] == ["0 seeds", "1 seed", "2 seeds", "1,000 seeds"]
+    assert [count_of(n, "seed") for n in (0, 1, 2, 1000)] == ["0 seeds", "1 seed", "2 seeds", "1,000 seeds"]
 
 
 def test_a_table_of_text_is_a_string_that_notebooks_show_as_html():
@@ -141,7 +141,7 @@ def test_latex_has_the_rules_of_booktabs_and_escapes_text():
 def test_paragraphs_are_filled_anew_and_formulas_keep_their_lines():
     prose, formula = "word " * 20 + "end", "    x_t   = a + b,   c"
     text = f"{prose}\nand so on.\n\n{formula}\n{formula}\n\nNotes:\n  * {prose}\n    more of it\n  * short\n    lines"
-    lines = refilled(text, 60).splitlines()
+    lines = refill(text, 60).splitlines()
     assert max(map(len, lines)) <= 60 and " ".join(" ".join(lines).split()) == " ".join(text.split())
     assert lines[1].endswith("end and so on.") or lines[2].endswith("and so on.")
     assert lines.count(formula) == 2 and lines[-2:] == ["  * short", "    lines"]

@@ -24,9 +24,9 @@ def test_a_trial_fails_by_any_number_that_is_not_finite_or_by_its_state():
     trials = factories.trials(
         {"risk": values, "loss": np.zeros((2, 4, 3))}, points=[{"a": 1.0}, {"a": 2.0}], healthy=healthy
     )
-    assert np.argwhere(trials.failed("risk")).tolist() == [[0, 1], [1, 2], [1, 3]]
-    assert np.argwhere(trials.failed("loss")).tolist() == [[1, 3]]
-    np.testing.assert_array_equal(trials.usable("risk"), ~trials.failed("risk"))
+    assert np.argwhere(trials.failures("risk")).tolist() == [[0, 1], [1, 2], [1, 3]]
+    assert np.argwhere(trials.failures("loss")).tolist() == [[1, 3]]
+    np.testing.assert_array_equal(trials.usable("risk"), ~trials.failures("risk"))
 
 
 def test_entries_of_a_matrix_metric_by_named_axes(rng):

@@ -9,7 +9,7 @@ import pytest
 
 from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.algorithms.linear.oful import OFUL
-from jaxbandits.base.foreign import has_foreign_code, unidentified
+from jaxbandits.base.foreign import has_foreign_code, lack_of_identity
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.engine.meters import Meter
 from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
@@ -49,6 +49,6 @@ def test_a_method_that_was_replaced_in_a_class_of_the_package_is_foreign(monkeyp
 
 
 def test_what_is_not_identified_is_named_with_the_remedy():
-    assert unidentified({}) == unidentified({"host code": []}) == unidentified({"identity": "v1"}) == ""
-    text = unidentified({"host code": ["A uses a callback to Python", "E.derive is your own code"]})
+    assert lack_of_identity({}) == lack_of_identity({"host code": []}) == lack_of_identity({"identity": "v1"}) == ""
+    text = lack_of_identity({"host code": ["A uses a callback to Python", "E.derive is your own code"]})
     assert text.startswith("A uses a callback to Python, E.derive is your own code; ") and "identity=" in text

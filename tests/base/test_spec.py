@@ -48,7 +48,7 @@ NEEDED = {  # arguments of the parts that have no default for everything
     "estimator/hvt": vars(HvtEstimator(dim=2, horizon=10)),
     "sequence/corrupted": {"count": 2, "horizon": 100},
     "sequence/drift": {"horizon": 100},
-    "sequence/piecewise": vars(sequences.Piecewise.evenly(np.eye(2), 10)),
+    "sequence/piecewise": vars(sequences.Piecewise.equal_segments(np.eye(2), 10)),
 }
 
 

@@ -16,7 +16,7 @@ ENVIRONMENT = LinearConstraints(dim=2, domain=L1Ball())
 def run(algorithm, *wanted):
     return compare(
         {"learner": algorithm}, ENVIRONMENT, 60, 3, record_points=4, progress=False, width=32,
-        meters=[Meter(name, meters.diagnosed(name), reduce) for name, reduce in wanted],
+        meters=[Meter(name, meters.diagnostic(name), reduce) for name, reduce in wanted],
     )["learner"].values  # fmt: skip
 
 
@@ -38,7 +38,5 @@ def test_a_learner_that_does_not_say_is_named():
 
 
 def test_earlier_names_warn():
-    with pytest.warns(DeprecationWarning, match="use followed_quadratic"):
-        assert meters.followed is meters.followed_quadratic
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        meters.nothing  # noqa: B018
+    with pytest.warns(DeprecationWarning, match="diagnosed is renamed: use diagnostic"):
+        assert callable(meters.diagnosed("gap"))

@@ -58,14 +58,14 @@ def entries(documented, quick: int) -> Iterator:
 # Intervals ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("law", "column", "promised"), [*entries(pairs.skewed, 3)])
+@pytest.mark.parametrize(("law", "column", "promised"), [*entries(pairs.skewed_mean, 3)])
 def test_the_interval_of_a_skewed_mean(law, column, promised, rng):
     """Column: 16, 50 and 200 values; numbers: at 5 % and at 0.5 %."""
     draw, mean = LAWS[law]
     repeats, n = (8000, 4000, 2000)[column], (16, 50, 200)[column]
     values = draw(rng, (repeats, n))
     for alpha, most in zip((0.05, 0.005), promised, strict=True):
-        found = pairs.skewed(values, alpha)
+        found = pairs.skewed_mean(values, alpha)
         assert within(np.mean((found.low > mean) | (found.high < mean)), most, repeats), (alpha, most)
 
 
@@ -82,7 +82,7 @@ def test_all_pairs_at_once(law, column, promised, rng):
     repeats, n = 2000, (16, 50, 100)[column]
     losses, wrong = contestants_of(law, (repeats, n), rng), np.zeros(repeats, bool)
     for a, b in itertools.combinations(losses, 2):
-        found = pairs.skewed(a - b, 0.05 / 6)
+        found = pairs.skewed_mean(a - b, 0.05 / 6)
         wrong |= (found.low > 0.0) | (found.high < 0.0)
     assert within(wrong.mean(), promised[0], repeats)
 
@@ -91,7 +91,7 @@ def test_the_table_of_pairs_uses_these_intervals(rng):
     losses = contestants_of("lognormal (1)", (50,), rng)
     who = [pairs.Contestant(str(i), factories.trials({"loss": x[None, :, None]}), 0) for i, x in enumerate(losses)]
     for pair, (a, b) in zip(pairs.pairs(who, "loss"), itertools.combinations(losses, 2), strict=True):
-        np.testing.assert_allclose(pair.difference[:3], pairs.skewed(a - b, 0.05 / 6)[:3], rtol=1e-9)
+        np.testing.assert_allclose(pair.difference[:3], pairs.skewed_mean(a - b, 0.05 / 6)[:3], rtol=1e-9)
 
 
 def test_equal_differences_decide_nothing(rng):
@@ -104,7 +104,7 @@ def test_equal_differences_decide_nothing(rng):
         ]
         for margin in (0.0, 5.0):
             (pair,) = found = pairs.pairs(who, "loss", margin=margin)
-            assert not pair.settled and pair.difference.high - pair.difference.low == np.inf
+            assert not pair.is_settled and pair.difference.high - pair.difference.low == np.inf
         assert pair.difference.mean == pytest.approx(-shift) and "undecided: equal on all seeds" in str(found)
         if shift == 1.0:
             assert pair.improvement.low == pytest.approx(0.025 ** (1 / 50))
@@ -190,7 +190,7 @@ def test_decisions_of_groups_of_seeds(law, column, promised, rng):
     losses, wrong = contestants_of(law, (repeats, looks * group), rng), np.zeros(repeats, bool)
     for look, alpha in enumerate(pairs.spending(0.05 / 6, looks), start=1):
         for a, b in itertools.combinations(losses[..., : look * group], 2):
-            found = pairs.skewed(a - b, alpha)
+            found = pairs.skewed_mean(a - b, alpha)
             wrong |= (found.low > 0.0) | (found.high < 0.0)
     assert within(wrong.mean(), promised[0], repeats)
 

@@ -32,7 +32,7 @@ def test_a_contrast_over_one_field_shows_paired_differences(result):
     assert line.get_xdata().tolist() == [2.0, 30.0] and line.get_ydata() == pytest.approx([-5.0, 5.0], abs=0.1)
     difference = result.final(label="a")[0] - result.final(label="b")[0]
     (segments,) = [bars.get_segments() for bars in ax.containers[0].lines[2]]
-    assert segments[0][:, 1] == pytest.approx(pairs.skewed(difference, 0.05 / 2)[1:3])  # two points are drawn
+    assert segments[0][:, 1] == pytest.approx(pairs.skewed_mean(difference, 0.05 / 2)[1:3])  # two points are drawn
     assert ax.get_xscale() == "log" and ax.get_ylabel() == "mean regret: a - b"
 
 

@@ -9,7 +9,7 @@ from scipy import special, stats
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import statistic
-from jaxbandits.reproduction.engine.claim import Claim, Measured, slug
+from jaxbandits.reproduction.engine.claim import Claim, Measurements, slug
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.verdict import Verdict, holm
 from jaxbandits.reproduction.engine.verdict import judge as judge_claim
@@ -17,7 +17,7 @@ from jaxbandits.results.result import Result
 from tests.results import factories
 
 INF = math.inf
-NOTHING = Measured({}, {})
+NOTHING = Measurements({}, {})
 
 
 def estimate(value, low, high, n=100, failed=0, **more):
@@ -106,7 +106,7 @@ def test_what_no_seed_can_change_needs_none():
 def test_panels_that_a_claim_looked_at_are_noted():
     results = {name: Result({"a": factories.trials({"regret": np.ones((1, 60, 1))})}) for name in ("one", "two")}
     claim = Claim("id", "it wins", statistic.final_mean("two", "a"), "Figure 1", high=2.0)
-    judged = judge_claim(claim, Measured(results, {}))
+    judged = judge_claim(claim, Measurements(results, {}))
     assert judged.panels == ("two",) and judged.decision == "holds" and judged.deterministic
 
 
@@ -184,7 +184,8 @@ def learners(seeds=400, **levels):
     rng = np.random.default_rng(5)
     shared = rng.gamma(4.0, 0.25, seeds)
     values = {k: level * shared * rng.gamma(16.0, 1 / 16.0, seeds) for k, level in levels.items()}
-    return Measured({"p": Result({k: factories.trials({"regret": v[None, :, None]}) for k, v in values.items()})}, {})
+    trials = {k: factories.trials({"regret": v[None, :, None]}) for k, v in values.items()}
+    return Measurements({"p": Result(trials)}, {})
 
 
 MINIATURE = (

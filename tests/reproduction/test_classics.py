@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.statistic import log_slope
 from jaxbandits.reproduction.experiments.classics import bietti_wins, garivier_table1, ucb_fig7_1
 from jaxbandits.results.result import Result
@@ -39,7 +39,7 @@ def curves(slopes, horizon=1000, seeds=64):
         label: factories.trials({"regret": (spread[:, None] * slope * np.log(t))[None]}, record_points=t)
         for label, slope in slopes.items()
     }
-    return Measured({"arms": Result(trials)}, {})
+    return Measurements({"arms": Result(trials)}, {})
 
 
 def test_slopes_are_against_the_logarithm_of_rounds():

@@ -105,7 +105,7 @@ def test_inequality_7_is_left_where_a_term_is_missing():
     trials = factories.trials(
         {name: np.asarray(values) for name, values in rows.items()}, record_points=np.asarray([1, 2])
     )
-    found = certificates._derived(trials, OFWTVC(dim=2, horizon=2), None)["inequality_7"]
+    found = certificates._derive(trials, OFWTVC(dim=2, horizon=2), None)["inequality_7"]
     np.testing.assert_allclose(found, [[[-0.2, 0.25]]])
 
 

@@ -20,7 +20,7 @@ from jaxbandits.environments.oco.linear_losses import LinearLosses
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine import statistic
-from jaxbandits.reproduction.engine.claim import KINDS, Measured
+from jaxbandits.reproduction.engine.claim import KINDS, Measurements
 from jaxbandits.reproduction.engine.verdict import judge, word
 from jaxbandits.reproduction.experiments.glm import kappa_star
 from jaxbandits.reproduction.experiments.linear import bound_only, noiseless, scale
@@ -78,7 +78,7 @@ def observe(levels, times=None, metric="regret", seeds=64):
         (panel, 1): RoundTimes(1, stops, {k: noise * v(middles) for k, v in of.items()}, {})
         for panel, of in (times or {}).items()
     }
-    return Measured(results, rounds)
+    return Measurements(results, rounds)
 
 
 def verdicts(name, measured, start=""):
@@ -190,7 +190,7 @@ def test_what_crtm_truncates():
     for reward, dropped in ((1.5, 1.0), (-1.5, 1.0), (1.3, 0.0), (-1.3, 0.0)):
         told_one = Reward(reward=jnp.asarray(reward))
         played = types.SimpleNamespace(algorithm=learner, state=state, decision=decision, feedback=told_one)
-        assert float(meters.truncated(played)) == dropped
+        assert float(meters.is_truncated(played)) == dropped
         after = learner.update(jax.random.key(0), jnp.int32(0), state, None, decision, told_one)
         assert (float(after.estimate.theta[0]) == 0.0) == bool(dropped)
     labels = ("CRTM", "CRTM, nothing truncated", "CRTM, Gamma x 0.01")
@@ -453,7 +453,7 @@ def test_1000_times_is_tested_at_1000():
 def observe_metrics(levels, seeds=64):
     """As `told`, for several metrics: panel -> label -> metric -> mean."""
     spread = np.linspace(0.98, 1.02, seeds)
-    return Measured(
+    return Measurements(
         {
             panel: Result(
                 {k: factories.trials({m: (v * spread)[None, :, None] for m, v in its.items()}) for k, its in of.items()}

@@ -11,7 +11,7 @@ from jaxbandits import dro
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine.plan import resolve_record_points
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine import Experiment, Measured, Panel, Report, Tuning
+from jaxbandits.reproduction.engine import Experiment, Measurements, Panel, Report, Tuning
 from jaxbandits.reproduction.engine import run as run_module
 from jaxbandits.reproduction.engine.budget import parts
 from jaxbandits.reproduction.engine.run import run
@@ -113,7 +113,7 @@ def test_statistics_count_groups():
     trials = {
         k: factories.trials({"risk": np.asarray(v)[None, :, None]}, axes={"risk": ("group",)}) for k, v in risks.items()
     }
-    measured = Measured({"p": Result(trials)}, {})
+    measured = Measurements({"p": Result(trials)}, {})
     assert float(setting.lowest("p", "a", ("b",))(measured).mean) == 2.0
     assert float(setting.lowest("p", "b", ("a",))(measured).mean) == 1.0
     with pytest.raises(InputError):  # "c" was left out: not measured
@@ -129,11 +129,11 @@ def test_statistics_count_groups():
         both = {"short": (short, learner), "long": (longer, None)}
         derived = {k: {**x.values, **setting.outlier(x, of, Panel("p", None))} for k, (x, of) in both.items()}
         made_ = {k: dataclasses.replace(x, values=derived[k]) for k, (x, _) in both.items()}
-        return Measured({"p": Result(made_)}, {})
+        return Measurements({"p": Result(made_)}, {})
 
-    assert float(setting.ahead("p", "short", "long")(pair(twice)).mean) == 1.0  # after 10 iterations
-    assert float(setting.ahead("p", "short", "long")(pair(None)).mean) == 2.0  # after 20
-    assert float(setting.ahead("p", "long", "short")(pair(None)).mean) == 1.0
+    assert float(setting.count_groups_ahead("p", "short", "long")(pair(twice)).mean) == 1.0  # after 10 iterations
+    assert float(setting.count_groups_ahead("p", "short", "long")(pair(None)).mean) == 2.0  # after 20
+    assert float(setting.count_groups_ahead("p", "long", "short")(pair(None)).mean) == 1.0
     derived = setting.outlier(trials["a"], None, Panel("p", None))
     assert derived["first_risk"].ravel().tolist() == [1.0, 1.0]
     assert derived["other_risk"].ravel().tolist() == [5.0, 5.25] and derived["last_risk"].ravel().tolist() == [9.0, 9.0]

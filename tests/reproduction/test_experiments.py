@@ -16,7 +16,7 @@ from jaxbandits.engine.grid import Grid, list_points
 from jaxbandits.environments.linear.noise import StudentT
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.claim import Claim
-from jaxbandits.reproduction.engine.experiment import Experiment, Interpretation, Panel, chosen
+from jaxbandits.reproduction.engine.experiment import Experiment, Interpretation, Panel, choose
 from jaxbandits.reproduction.engine.figures import Against, Cost, Exponents, Heatmap
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.statistic import final_mean
@@ -38,8 +38,8 @@ def check(experiment, directory, **settings):
     assert {item.decision for item in report.judged if not item.deterministic} <= {"open"}  # too few rounds
     assert not [item.claim.id for item in report.judged if item.missing]  # a label or a metric that is not there
     for result in report.results.values():
-        for trials in result.measured(experiment.metric)[1].values():
-            assert not trials.failed(experiment.metric).any()
+        for trials in result.labels_with_metric(experiment.metric)[1].values():
+            assert not trials.failures(experiment.metric).any()
     return report
 
 
@@ -123,12 +123,12 @@ def test_the_exact_moment_is_that_of_the_noise():
 
 
 def test_groups_of_experiments():
-    family = chosen(EXPERIMENTS, "linear/all")
+    family = choose(EXPERIMENTS, "linear/all")
     assert [e.name for e in family] == [name for name in EXPERIMENTS if name.startswith("linear/")]
-    assert len(chosen(EXPERIMENTS, "all")) == len(EXPERIMENTS)
-    assert [e.name for e in chosen(EXPERIMENTS, "linear/fig4")] == ["linear/fig4"]
+    assert len(choose(EXPERIMENTS, "all")) == len(EXPERIMENTS)
+    assert [e.name for e in choose(EXPERIMENTS, "linear/fig4")] == ["linear/fig4"]
     with pytest.raises(InputError, match="did you mean"):
-        chosen(EXPERIMENTS, "linear/fig44")
+        choose(EXPERIMENTS, "linear/fig44")
 
 
 def test_experiments_that_redraw_a_figure_say_what_it_shows():

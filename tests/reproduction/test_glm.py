@@ -12,7 +12,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.cli import main
 from jaxbandits.environments.glm import published_instance
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.run import run
 from jaxbandits.reproduction.engine.verdict import judge
 from jaxbandits.reproduction.experiments.glm.regions import marks, regions_of
@@ -119,12 +119,12 @@ def test_a_difference_is_shown_as_a_share_of_the_axis():
     levels = {"GLB-OMD": 165.0, "OFUGLB": 97.0, "GLOC": 220.0}
     results = {"S3": Result({k: factories.trials({"regret": (v * spread)[None, :, None]}) for k, v in levels.items()})}
     (claim,) = [c for c in EXPERIMENTS["glm/fig1"].claims if c.id == "modest/ofuglb/s3"]
-    verdict = judge(claim, Measured(results, {}))
+    verdict = judge(claim, Measurements(results, {}))
     companions = dict(verdict.companions)
     assert verdict.decision == "holds" and verdict.value == pytest.approx(165.0 / 97.0)
     assert companions["share of the axis to GLOC"] == pytest.approx(68.0 / 220.0)
     without = {"S3": Result({k: results["S3"][k] for k in ("GLB-OMD", "OFUGLB")})}
-    assert "share of the axis to GLOC" not in dict(judge(claim, Measured(without, {})).companions)
+    assert "share of the axis to GLOC" not in dict(judge(claim, Measurements(without, {})).companions)
 
 
 def test_rewards_of_poisson_bandits_are_told_to_be_at_most_100():

@@ -22,7 +22,7 @@ from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.engine.statistic import final_mean, time_growth
 from jaxbandits.reproduction.engine.verdict import Verdict
 from jaxbandits.reproduction.ledger import errata, files, finished, pages, runs
-from jaxbandits.reproduction.ledger.rejudged import rejudged
+from jaxbandits.reproduction.ledger.new_verdicts import update_verdicts
 from jaxbandits.reproduction.ledger.runs import About, Run
 from jaxbandits.reproduction.ledger.sentences import chapters
 from jaxbandits.reproduction.papers import PAPERS
@@ -307,7 +307,7 @@ def test_experiments_of_a_stranger_have_their_words_from_the_manifests(directory
 
 def test_a_run_says_which_commit_it_began_with(tmp_path):
     """Read before anything is computed, and how long all of it took."""
-    start = files.Start.now()
+    start = files.Start.at_present()
     files.write(factories.report(dataclasses.replace(EXPERIMENTS["oco/e6"], figures=())), tmp_path, None, start)
     kept = json.loads((tmp_path / "manifest.json").read_text())
     assert kept["commit"] == start.commit and kept["wall_s"] >= 0.0
@@ -392,10 +392,10 @@ def test_stored_results_are_judged_by_the_statistics_of_this_version(tmp_path):
     files.write(report, tmp_path, finished.request(experiment, **ASKED))
     (run,) = runs.read(tmp_path, {"my/one": experiment})
     assert [verdict.decision for verdict in run.verdicts] == [NO, NO]
-    low, time = rejudged(run).verdicts
+    low, time = update_verdicts(run).verdicts
     assert (low.decision, low.value, time.decision) == (YES, 2.0, NO)
     with pytest.raises(InputError, match="name the directory of the runs"):
-        rejudged(run._replace(directory=None))
+        update_verdicts(run._replace(directory=None))
 
 
 def test_a_directory_without_runs_or_with_others_is_told(tmp_path):
@@ -596,7 +596,7 @@ def test_a_decided_row_without_its_p_is_not_decided_over_the_paper():
 
 def test_rows_that_cannot_be_judged_are_not_counted_as_failures():
     found = sentences_of(run_of(judge(), judge("wins/b", NO, cannot_be_judged="rebuilt")))["wins"]
-    assert found.counted() == "holds in 1 of 1 row, 1 cannot be judged"
+    assert found.count_of_rows() == "holds in 1 of 1 row, 1 cannot be judged"
 
 
 def test_a_choice_is_compared_on_the_rows_that_it_has():

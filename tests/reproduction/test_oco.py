@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine import Measured, Panel, judge
+from jaxbandits.reproduction.engine import Measurements, Panel, judge
 from jaxbandits.reproduction.experiments.oco import bounded, restarts
 from jaxbandits.reproduction.experiments.oco.setting import share_of_bound
 from jaxbandits.results.result import Result
@@ -61,7 +61,7 @@ def test_learners_without_a_meta_algorithm_exceed_nothing():
 def growing(exponents, scale=10.0, seeds=64):
     """Regret `scale T^exponent`, 2 % apart over seeds: panel -> label -> exponent."""
     records, spread = np.asarray([100, 200, 400, 700, 1000]), np.linspace(0.98, 1.02, seeds)
-    return Measured(
+    return Measurements(
         {
             panel: Result(
                 {k: factories.trials({"regret": scale * (spread[:, None] * records**v)[None]}, record_points=records)
@@ -172,7 +172,7 @@ def test_restarts_and_radii_by_hand():
     state = types.SimpleNamespace
     for before, after, counted in ((2.0, 5.0, 1.0), (2.0, 2.0, 0.0)):
         played = state(state=state(bound=jnp.asarray(before)), next_state=state(bound=jnp.asarray(after)))
-        assert float(restarts.restarted(played)) == counted
+        assert float(restarts.is_restart(played)) == counted
     trials = factories.trials({"restarts": [[[7.0]]], "radius": [[[48.0]]]}, record_points=np.asarray([1024]))
     found = {name: value.item() for name, value in restarts.shares(trials, None, None).items()}
     assert found == {
@@ -191,7 +191,7 @@ def test_restarts_and_radii_by_hand():
         ("radius_over_root", 2.1, "radius-as-updated", "does not hold"),
     ):
         values = factories.trials({metric: np.full((1, 256, 1), value)})
-        measured = Measured({"linear": Result({"CLA-OONS": values})}, {})
+        measured = Measurements({"linear": Result({"CLA-OONS": values})}, {})
         assert judge(claims[f"{sentence}/linear"], measured).decision == verdict, sentence
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import Study, judge
-from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.statistic import final_mean
 from jaxbandits.reproduction.sentences import (
     FLAT,
@@ -120,7 +120,7 @@ def test_differences_of_learners_and_of_metrics():
         assert claim.test == f"mean regret of A less that of B between 0.25 and {high:g}"
         assert decision(claim, {"p": {"A": 1.3, "B": 1.0}}) == verdict
     values = {"now": np.full((1, 64, 1), 0.9), "then": np.full((1, 64, 1), 1.0)}
-    measured = Measured({"p": Result({"A": factories.trials(values)})}, {})
+    measured = Measurements({"p": Result({"A": factories.trials(values)})}, {})
     for factor, words, verdict in ((1.0, "", "holds"), (0.5, "1/2 of ", "does not hold")):
         claim = declare_claim(mean("A", of="now") - factor * mean("A", of="then") < 0.0)
         assert claim.test == f"mean now of A less {words}its then below 0"
@@ -133,13 +133,13 @@ def test_wins_and_points_of_a_sweep():
     trials = {
         name: factories.trials({"regret": x.reshape(1, 64, 1)}) for name, x in (("A", first), ("B", np.full(64, 2.0)))
     }
-    measured = Measured({"p": Result(trials)}, {})
+    measured = Measurements({"p": Result(trials)}, {})
     for least, verdict in ((0.5, "holds"), (0.9, "does not hold")):
         claim = declare_claim(wins("A", "B") > least)
         assert claim.test == f"regret of A ends below that of B in a share of trials above {least:g}"
         assert judge(claim, measured).decision == verdict
     values = np.stack([np.full((64, 1), 100.0), np.full((64, 1), 200.0)])
-    swept = Measured({"p": Result({"A": factories.trials({"regret": values}, [{"rate": 0.1}, {"rate": 0.4}])})}, {})
+    swept = Measurements({"p": Result({"A": factories.trials({"regret": values}, [{"rate": 0.1}, {"rate": 0.4}])})}, {})
     for factor, words, verdict in ((3.0, "less 3 times that", "holds"), (1.0, "less that", "does not hold")):
         claim = declare_claim(at_point({"rate": 0.4}, {"rate": 0.1}, factor) < 0.0)
         assert claim.test == f"mean regret at rate = 0.4 {words} at 0.1 below 0"
@@ -150,7 +150,7 @@ def test_rates_of_the_second_half():
     """The metric is flat for 500 rounds and grows by 2 a round for 500 more."""
     curve = np.maximum(0.0, 2.0 * (np.arange(10.0, 1001.0, 10.0) - 500.0))
     values = {"regret": np.broadcast_to(curve, (1, 64, 100))}
-    measured = Measured({"p": Result({"A": factories.trials(values)})}, {})
+    measured = Measurements({"p": Result({"A": factories.trials(values)})}, {})
     for low, verdict in ((1.9, "holds"), (2.1, "does not hold")):
         claim = declare_claim(rate("A") > low)
         assert claim.test == f"mean regret a round in the last half (A) above {low:g}"

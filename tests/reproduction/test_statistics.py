@@ -9,7 +9,7 @@ from scipy import special
 from jaxbandits.analysis.intervals import mean_interval
 from jaxbandits.base.errors import InputError
 from jaxbandits.reproduction.engine import statistic
-from jaxbandits.reproduction.engine.claim import Claim, Measured
+from jaxbandits.reproduction.engine.claim import Claim, Measurements
 from jaxbandits.reproduction.engine.verdict import judge, p_value
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
@@ -24,7 +24,7 @@ def result_of(curves, records, points=({},)):
 
 
 def measured_of(result, times=None):
-    return Measured({"panel": result}, times or {})
+    return Measurements({"panel": result}, times or {})
 
 
 def test_the_growth_exponent_of_a_power_law_is_its_exponent(rng):
@@ -97,7 +97,7 @@ def test_verdict_and_p_of_a_share_are_read_off_the_same_tails(claimed, above):
     """p is twice the smaller tail at the claim's end; at most 5 % where there is a verdict and more where not."""
     n, region = 60, {"low": claimed} if above else {"high": claimed}
     for k in range(n + 1):
-        judged = judge(Claim("t", "s", lambda _, k=k: statistic.exact_share(k, n), "", **region), Measured({}, {}))
+        judged = judge(Claim("t", "s", lambda _, k=k: statistic.exact_share(k, n), "", **region), Measurements({}, {}))
         fewer, more = tails(k, n, claimed)
         assert judged.p == pytest.approx(min(1.0, max(2.0 * min(fewer, more), 1e-12)), rel=1e-6)
         side = (more < fewer) == above
@@ -146,7 +146,7 @@ def test_time_growth_and_total_ratio_of_known_times(rng):
     middles = stops - 500.0
     jitter = rng.lognormal(sigma=0.01, size=(5, 1))
     times = RoundTimes(1, stops, {"flat": 100.0 * jitter * np.ones(20), "linear": jitter * middles}, {})
-    measured = Measured({}, {("panel", 1): times})
+    measured = Measurements({}, {("panel", 1): times})
     assert abs(statistic.time_growth("panel", "flat")(measured).mean) < 1e-9
     assert abs(statistic.time_growth("panel", "linear")(measured).mean - 1.0) < 1e-9
     ratio = statistic.total_time_ratio(("panel", "linear"), ("panel", "flat"))(measured)
@@ -174,7 +174,7 @@ def test_a_claim_about_what_was_left_out_is_not_decided():
 
 def measured_over(**panels):
     """Panel name to the final values of the algorithm "a" over seeds `[S]`."""
-    return Measured({name: result_of({"a": np.asarray(x)[None, :, None]}, [5]) for name, x in panels.items()}, {})
+    return Measurements({name: result_of({"a": np.asarray(x)[None, :, None]}, [5]) for name, x in panels.items()}, {})
 
 
 def check_around(estimate, value, rows, failed=0):
@@ -232,7 +232,7 @@ def test_growth_across_leaves_out_seeds_that_failed_anywhere(rng):
     check_around(estimate, lambda r: np.log10(r[:, 1].mean() / r[:, 0].mean()), good, failed=2)
     # A panel whose learner ran fewer seeds pairs those; the others are absent, not failed.
     fewer = measured_over(near=near[:45], far=far).results
-    estimate = statistic.growth_across({"near": 1.0, "far": 10.0}, "a")(Measured(fewer, {}))
+    estimate = statistic.growth_across({"near": 1.0, "far": 10.0}, "a")(Measurements(fewer, {}))
     assert (estimate.n, estimate.failed) == (43, 2)
 
 
@@ -287,15 +287,15 @@ def test_a_ratio_of_ratios_by_hand(rng):
     ones = np.ones((1, 80, 1)) * level[None, :, None]
     results = {at: result_of({k: v * ones for k, v in of.items()}, [5]) for at, of in means.items()}
     about = statistic.ratio_of_ratios("heavy", "light", "a", "b")
-    check_interval(about(Measured(results, {})), (2.0, 0.0), 80)
-    check_interval(statistic.ratio_of_ratios("heavy", "light", "b", "a")(Measured(results, {})), (0.5, 0.0), 80)
+    check_interval(about(Measurements(results, {})), (2.0, 0.0), 80)
+    check_interval(statistic.ratio_of_ratios("heavy", "light", "b", "a")(Measurements(results, {})), (0.5, 0.0), 80)
     lost = {"a": 2.0 * ones, "b": 2.0 * np.where(np.arange(80) == 7, np.nan, ones[..., 0])[..., None]}
-    estimate = about(Measured({**results, "light": result_of(lost, [5])}, {}))
+    estimate = about(Measurements({**results, "light": result_of(lost, [5])}, {}))
     assert (estimate.n, estimate.failed) == (79, 1) and estimate.mean == pytest.approx(2.0)
     few = {at: result_of({k: v * ones[:, :39] for k, v in of.items()}, [5]) for at, of in means.items()}
-    assert is_unknown(about(Measured(few, {})), 39)
+    assert is_unknown(about(Measurements(few, {})), 39)
     negative = result_of({"a": -ones, "b": ones}, [5])
-    assert is_unknown(about(Measured({**results, "light": negative}, {})), 80)
+    assert is_unknown(about(Measurements({**results, "light": negative}, {})), 80)
 
 
 def test_nothing_is_known_of_one_record_point_or_of_the_logarithm_of_a_negative_mean(rng):
@@ -332,7 +332,7 @@ def test_too_few_seeds_tell_nothing(rng):
 
 def test_unknown_names():
     result = result_of({"a": np.ones((1, 50, 2))}, [5, 10])
-    measured = Measured({"near": result, "far": result}, {})
+    measured = Measurements({"near": result, "far": result}, {})
     for about in (
         lambda name, metric: statistic.growth_across({"near": 1.0, "far": 2.0}, name, metric),
         lambda name, metric: statistic.worst_ratio(["near"], ["far"], name, metric),

@@ -29,7 +29,7 @@ def test_labels_keep_their_own_shapes():
     assert result.metrics == ("regret", "loss", "risk")
     assert result.get("regret", "swept").shape == (3, 6, 4)
     assert result.get("risk", "grouped").shape == (1, 4, 2, 3) and result.final("risk", "grouped").shape == (1, 4, 3)
-    assert result.usable("loss", "swept").shape == (3, 6) and not result.failed("regret", "grouped").any()
+    assert result.usable("loss", "swept").shape == (3, 6) and not result.failures("regret", "grouped").any()
     np.testing.assert_array_equal(result["swept"].seeds, range(6))
 
 
@@ -37,7 +37,7 @@ def test_a_label_may_be_left_out_only_where_there_is_one():
     result = factories.result()
     one = Result({"swept": result["swept"]})
     np.testing.assert_array_equal(one.get("loss"), result.get("loss", "swept"))
-    for method in (result.get, result.final, result.usable, result.failed):
+    for method in (result.get, result.final, result.usable, result.failures):
         with pytest.raises(InputError, match="name one of the labels: swept, grouped"):
             method("regret")
 

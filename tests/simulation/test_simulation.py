@@ -81,7 +81,7 @@ def test_long_sums_do_not_lose_small_terms_in_float32_blocks():
 def test_failed_trials_are_counted_by_trial_and_left_out_with_a_warning():
     result = simulate(Shrink(), Noisy(fail_at=3.0), 6, 60, record_points=6, **QUIET)
     positive = result.final("offset")[0] > 0
-    np.testing.assert_array_equal(result.failed("loss")[0], positive)
+    np.testing.assert_array_equal(result.failures("loss")[0], positive)
     with pytest.warns(UserWarning, match="not finite"):
         (row,) = result.summary("loss")
     assert row.failed == positive.sum() > 0
@@ -92,8 +92,8 @@ def test_failed_trials_are_counted_by_trial_and_left_out_with_a_warning():
 def test_a_nan_in_the_state_counts_even_if_every_metric_is_finite():
     result = simulate(NanLearner(), Noisy(), 6, 60, record_points=3, **QUIET)
     assert np.isfinite(result.final("loss")).all()
-    assert result.failed("loss").all()
-    assert not simulate(Shrink(), Noisy(), 6, 60, record_points=3, **QUIET).failed("loss").any()
+    assert result.failures("loss").all()
+    assert not simulate(Shrink(), Noisy(), 6, 60, record_points=3, **QUIET).failures("loss").any()
 
 
 def test_metrics_may_not_hide_each_other():

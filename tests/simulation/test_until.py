@@ -53,7 +53,7 @@ def test_groups_go_to_labels_with_an_open_pair(play, tmp_path):
     for pair, alpha in zip(again, (last, first, first), strict=True):
         a, b = (result[name] for name in pair[:2])
         n = min(len(a.seeds), len(b.seeds))
-        wanted = pairs.skewed(a.final()[0, :n] - b.final()[0, :n], alpha)
+        wanted = pairs.skewed_mean(a.final()[0, :n] - b.final()[0, :n], alpha)
         assert pair.difference[1:3] == pytest.approx((float(wanted.low), float(wanted.high)), rel=1e-12)
 
 
@@ -97,7 +97,7 @@ def test_equal_learners_are_rarely_told_apart(law, rng):
         seen = losses[..., : look * group]
         for i, j in several:
             for errs, error in ((wrong, alpha), (naive, 0.05)):
-                found = pairs.skewed(seen[i] - seen[j], error)
+                found = pairs.skewed_mean(seen[i] - seen[j], error)
                 errs |= (found.low > 0.0) | (found.high < 0.0)
     assert wrong.mean() < 0.05
     assert naive.mean() > 0.25  # a test that is repeated at 5 % until it says yes
@@ -112,7 +112,7 @@ def test_learners_that_differ_by_the_margin_are_rarely_comparable(law, rng):
     margin = 5.0 * seen.std() / np.sqrt(2 * group)
     wrong, right = np.zeros((2, runs), bool)
     for look, alpha in enumerate(pairs.spending(0.05, looks), start=1):
-        found = pairs.skewed(seen[:, : look * group], alpha)
+        found = pairs.skewed_mean(seen[:, : look * group], alpha)
         right |= (found.low > -margin) & (found.high < margin)
         wrong |= (found.low + margin > -margin) & (found.high + margin < margin)
     assert 0.0 < wrong.mean() < 0.05 < 0.9 < right.mean()

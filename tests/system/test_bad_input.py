@@ -106,7 +106,7 @@ PARTS = {
     "domain/polytope": Polytope(vertices=np.eye(2)),
     "sequence/corrupted": sequences.IsolatedFlips(horizon=100),
     "sequence/drift": sequences.Drift(horizon=100),
-    "sequence/piecewise": sequences.Piecewise.evenly(np.eye(2), 10),
+    "sequence/piecewise": sequences.Piecewise.equal_segments(np.eye(2), 10),
     "estimator/hvt": HvtEstimator(dim=2, horizon=10),
     "group_loss/custom": Custom(function=jnp.vdot),
     "drift/given": Given(path=np.ones((3, 2))),

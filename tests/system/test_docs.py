@@ -17,7 +17,7 @@ from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.versions import ENTRY_POINTS
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.experiment import chosen
+from jaxbandits.reproduction.engine.experiment import choose
 from jaxbandits.sweeps import file
 from tests.doc_blocks import FENCE, FEWER, FILE, PAGES, ROOT, blocks, execute, is_cut
 
@@ -100,7 +100,7 @@ def commands() -> list[tuple[str, list[str]]]:
 def test_commands_parse(page, arguments):
     parsed = cli._parser().parse_args(arguments)
     if arguments[0] == "reproduce" and not parsed.plugin:
-        for experiment in chosen(EXPERIMENTS, parsed.experiment):
+        for experiment in choose(EXPERIMENTS, parsed.experiment):
             experiment.preset(parsed.preset)
 
 
@@ -115,7 +115,7 @@ def test_experiments_that_the_readme_names_exist():
     named = re.findall(rf"`((?:{'|'.join(families)})/[a-z0-9-]+)`", text)
     assert len(named) > 10
     for name in named:
-        assert chosen(EXPERIMENTS, name)
+        assert choose(EXPERIMENTS, name)
 
 
 def test_links_lead_somewhere():

@@ -14,7 +14,7 @@ import pytest
 from jaxbandits import cli
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.reproduction import EXPERIMENTS
-from jaxbandits.reproduction.engine.experiment import chosen
+from jaxbandits.reproduction.engine.experiment import choose
 
 pytest.importorskip("jupytext")
 
@@ -73,7 +73,7 @@ def test_texts_hold_together():
                 words = shlex.split(command)[1:]
                 if len(words) > 1:
                     parsed = cli._parser().parse_args(words)
-                    assert words[0] != "reproduce" or chosen(EXPERIMENTS, parsed.experiment), command
+                    assert words[0] != "reproduce" or choose(EXPERIMENTS, parsed.experiment), command
             for page in re.findall(r"`(docs/[a-z_]+\.md)`", text):
                 assert (ROOT / page).exists(), page
             for name in re.findall(r"`(\d\d_[a-z_]+)`", text):

@@ -48,65 +48,6 @@ WORDS_OF_THE_FIELD = {
     "HeavyTailed", "Squared", "Constrained", "Observed",  # noise, loss, problem, entries of a matrix
     "Batched", "Corrupted", "Delayed", "Given",  # operators and a drift
 }  # fmt: skip
-# Aliases that warn for one release, by place below the package.
-DEPRECATED = {"algorithms/armed/index_policy.py": {"played"}, "environments/oco/sequences.py": {"corrupted"}}
-# Names that still have to change, by place below the package: the list only gets shorter.
-TO_RENAME = {
-    "analysis/intervals.py": "studentised unbounded",
-    "analysis/labelled.py": "failed measured",
-    "analysis/pairs.py": "_untransformed settled skewed",
-    "analysis/result_table.py": "named",
-    "analysis/select.py": "_n_selected checked",
-    "analysis/table.py": "aligned",
-    "analysis/trials.py": "_listed failed",
-    "base/foreign.py": "unidentified",
-    "base/labels.py": "listed",
-    "catalogue.py": "_loaded",
-    "commands/reproduce.py": "_captured",
-    "data/evaluation.py": "_called",
-    "diagnostics/coco.py": "diagnosed",
-    "diagnostics/linear.py": "truncated",
-    "domains/capped_simplex.py": "_clipped",
-    "domains/points.py": "_added or_failed",
-    "engine/identity.py": "_vouched",
-    "engine/loop.py": "all_stopped",
-    "engine/plan.py": "stacked",
-    "environments/datasets/ratings.py": "most_rated",
-    "environments/oco/sequences.py": "evenly",
-    "plots/contrast.py": "_along",
-    "plots/curves.py": "_chosen _merged",
-    "plugins.py": "_said",
-    "reproduction/engine/claim.py": "Measured",
-    "reproduction/engine/experiment.py": "Timed chosen",
-    "reproduction/engine/quantities.py": "_alone _compared _spelled beside shown",
-    "reproduction/engine/run.py": "_kept _tuned",
-    "reproduction/engine/sentence.py": "_filled",
-    "reproduction/engine/statistic.py": "_beside _mapped _paired _timed exactly scaled",
-    "reproduction/engine/thresholds.py": "always",
-    "reproduction/engine/tuning.py": "_named _screened",
-    "reproduction/engine/verdict.py": "_Watched decided",
-    "reproduction/experiments/coco/bandit.py": "_unfinished",
-    "reproduction/experiments/coco/certificates.py": "_derived",
-    "reproduction/experiments/coco/errata.py": "_derived",
-    "reproduction/experiments/dro/fig7.py": "_derived",
-    "reproduction/experiments/dro/fig8.py": "_minimised",
-    "reproduction/experiments/dro/players.py": "_measured",
-    "reproduction/experiments/dro/setting.py": "_minimised adult_once ahead",
-    "reproduction/experiments/linear/coverage.py": "_clipped",
-    "reproduction/experiments/linear/setting.py": "scaled",
-    "reproduction/experiments/oco/certificates.py": "_certified",
-    "reproduction/experiments/oco/restarts.py": "restarted",
-    "reproduction/ledger/files.py": "now",
-    "reproduction/ledger/pages.py": "_folded _named",
-    "reproduction/ledger/rejudged.py": "_rejudged rejudged",
-    "reproduction/ledger/rows.py": "_not_kept",
-    "reproduction/ledger/sentences.py": "_adjusted _listed counted",
-    "reproduction/ledger/tables.py": "too_early",
-    "results/describe.py": "_tried",
-    "results/export.py": "_changed unfolded",
-    "results/merge.py": "_joined",
-    "simulation/racing.py": "_labelled",
-}
 OPENINGS = ("What", "Whether", "How", "Where", "Who")
 
 
@@ -145,25 +86,23 @@ def is_participle_or_adverb(name: str) -> bool:
 
 
 def names_in(path: Path) -> set[str]:
-    """Return the names of all functions and classes of a module, nested ones included, without tests."""
+    """Return the names of all functions and classes of a module, nested ones included, without tests and aliases."""
     definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return {n.name for n in nodes if isinstance(n, definitions) and not n.name.startswith(("test_", "Test", "__"))}
+    found = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, definitions)]
+    kept = [n.name for n in found if not (ast.get_docstring(n) or "").startswith("Deprecated:")]
+    return {name for name in kept if not name.startswith(("test_", "Test", "__"))}
 
 
 def wrong_names(directory: Path) -> dict[str, set[str]]:
     """Return by module, relative to the directory, the names that are participles or adverbs."""
     found = {path.relative_to(directory).as_posix(): names_in(path) - WORDS_OF_THE_FIELD
              for path in directory.rglob("*.py")}  # fmt: skip
-    wrong = {file: {n for n in names if is_participle_or_adverb(n)} - DEPRECATED.get(file, set())
-             for file, names in found.items()}  # fmt: skip
+    wrong = {file: {name for name in names if is_participle_or_adverb(name)} for file, names in found.items()}
     return {file: names for file, names in wrong.items() if names}
 
 
 def test_names_of_the_package_are_nouns_or_verbs():
-    assert wrong_names(Path(jaxbandits.__file__).parent) == {
-        file: set(names.split()) for file, names in TO_RENAME.items()
-    }
+    assert wrong_names(Path(jaxbandits.__file__).parent) == {}
 
 
 def test_names_of_test_helpers_are_nouns_or_verbs():

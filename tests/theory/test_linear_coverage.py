@@ -28,7 +28,7 @@ def oful_ratio(r):
 def worst_ratios(algorithm, environment, ratio):
     meters = [Meter("ratio", ratio, "max")]
     result = simulate(algorithm, environment, HORIZON, TRIALS, meters=meters, record_points=4, progress=False)
-    assert not result.failed("ratio").any()
+    assert not result.failures("ratio").any()
     return result.final("ratio")[0]
 
 

@@ -64,7 +64,7 @@ class StronglyConvexSinhaVaze(PointLearner):
             rounds = jnp.asarray(self.horizon, zero.dtype)
             # G / alpha first: in losses of other units it stays what it is, while G^2 may overflow.
             gamma = 8.0 * (self.lipschitz / self.curvature) * self.lipschitz * (1.0 + jnp.log(rounds))
-            gamma = jnp.where(gamma > 0.0, points.or_failed(jnp.asarray(gamma, zero.dtype)), jnp.nan)
+            gamma = jnp.where(gamma > 0.0, points.nan_if_infinite(jnp.asarray(gamma, zero.dtype)), jnp.nan)
         x = self.domain.zero(self.dim) if self.start is None else self.start
         return StronglyConvexSinhaVazeState(
             x=jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x),

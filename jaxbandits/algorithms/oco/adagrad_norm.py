@@ -50,7 +50,7 @@ class AdaGradNorm(GradientLearner):
 
     def advance(self, t: jax.Array, state: AdaGradNormState, x: Point, grad: Point) -> AdaGradNormState:
         del t, x
-        energy = points.or_failed(state.energy + points.inner(grad, grad))
+        energy = points.nan_if_infinite(state.energy + points.inner(grad, grad))
         safe = jnp.where(energy > 0.0, energy, 1.0)  # where the energy is 0, so is the gradient
         step = self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe)
         return AdaGradNormState(x=self.domain.project(points.add_scaled(state.x, -step, grad)), energy=energy)

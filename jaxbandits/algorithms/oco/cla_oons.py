@@ -129,7 +129,7 @@ class CLAOONS(GradientLearner):
         return CLAOONSState(
             center=center,
             curvature=state.curvature + eta * jnp.outer(step, step),
-            variation=points.or_failed(state.variation + error @ error),
+            variation=points.nan_if_infinite(state.variation + error @ error),
             hint=grad,
             scale=scale,
             first_scale=state.first_scale,
@@ -161,7 +161,7 @@ class CLAOONS(GradientLearner):
         first_sq, scale_sq = state.first_scale * state.first_scale, state.scale * state.scale
         # A shift of the size of the rounding error of S keeps A_t positive definite in floating-point numbers.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)
-        shift = points.or_failed(self.c_A * first_sq + 4.0 * eta * scale_sq + rounding)
+        shift = points.nan_if_infinite(self.c_A * first_sq + 4.0 * eta * scale_sq + rounding)
         return state.curvature + shift * jnp.eye(self.dim)
 
     def domain_radius(self, state: CLAOONSState) -> jax.Array:

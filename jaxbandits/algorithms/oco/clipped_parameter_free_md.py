@@ -85,7 +85,7 @@ class ClippedParameterFreeMD(GradientLearner):
         surrogate = points.add_scaled(points.scale(grad, weight), pull, state.y)
         theta = points.subtract(state.theta, surrogate)
         variance = jnp.maximum(state.variance + points.inner(surrogate, surrogate), 4.0 * hint * hint)
-        variance = points.or_failed(variance)
+        variance = points.nan_if_infinite(variance)
         y = proposal(theta, variance, hint, self.scale, self.exponent_cap)
         return ClippedParameterFreeMDState(
             y=y, theta=theta, variance=variance, hint=hint, radius_sq=state.radius_sq + size / hint

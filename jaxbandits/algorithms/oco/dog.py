@@ -54,7 +54,7 @@ class DoG(GradientLearner):
     def advance(self, t: jax.Array, state: DoGState, x: Point, grad: Point) -> DoGState:
         del t, x
         distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
-        energy = points.or_failed(state.energy + points.inner(grad, grad))
+        energy = points.nan_if_infinite(state.energy + points.inner(grad, grad))
         step = distance / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
         return DoGState(
             x=self.domain.project(points.add_scaled(state.x, -step, grad)), distance=distance, energy=energy

@@ -63,7 +63,7 @@ class DoWG(GradientLearner):
         del t, x
         distance = jnp.maximum(state.distance, points.norm(state.x))  # x_1 is the origin
         weight = distance * distance
-        energy = points.or_failed(state.weighted_energy + weight * points.inner(grad, grad))
+        energy = points.nan_if_infinite(state.weighted_energy + weight * points.inner(grad, grad))
         step = weight / jnp.sqrt(jnp.where(energy > 0.0, energy, 1.0))
         return DoWGState(
             x=self.domain.project(points.add_scaled(state.x, -step, grad)), distance=distance, weighted_energy=energy

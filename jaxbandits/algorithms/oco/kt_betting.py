@@ -67,7 +67,7 @@ class KTBetting(GradientLearner):
         growth = 1.0 + points.inner(coin, state.coin_sum) / (t + 1.0)  # t counts from 0
         # Squares and sums of plays at the cap stay finite.
         cap = float(jnp.finfo(growth.dtype).max) ** 0.45 if self.wealth_cap is None else self.wealth_cap
-        wealth = jnp.minimum(points.or_failed(state.wealth * growth), cap)
+        wealth = jnp.minimum(points.nan_if_infinite(state.wealth * growth), cap)
         finite = points.inner(bet, bet) < jnp.inf  # always, with gradients within G
         return KTBettingState(coin_sum=points.add(state.coin_sum, coin), wealth=jnp.where(finite, wealth, jnp.nan))
 

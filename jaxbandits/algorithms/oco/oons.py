@@ -110,7 +110,7 @@ class OONS(GradientLearner):
         step = correction * error  # v_t
         center = proximal_on_ball(self.metric(state, eta), state.center, state.hint + step, self.domain.radius)
         curvature = state.curvature + eta * jnp.outer(step, step)
-        variation = points.or_failed(state.variation + error @ error)
+        variation = points.nan_if_infinite(state.variation + error @ error)
         return OONSState(center=center, curvature=curvature, variation=variation, hint=grad)
 
     def step_size(self, state: OONSState) -> jax.Array:

@@ -59,7 +59,7 @@ class OptimisticFTRL2022(GradientLearner):
         del t, x
         error = points.subtract(grad, state.hint)
         step = self.step_size(state.denominator)
-        denominator = points.or_failed(state.denominator + step * points.inner(error, error))
+        denominator = points.nan_if_infinite(state.denominator + step * points.inner(error, error))
         total = points.add(state.gradient_sum, grad)
         optimistic_sum = points.add(total, grad)  # m_{t+1} = g_t
         x = self.domain.project(points.scale(optimistic_sum, -0.5 * self.step_size(denominator)))

@@ -60,7 +60,7 @@ class OptimisticFTRL2023(GradientLearner):
         linear = self.domain.diameter * size
         quadratic = 0.5 * self.step_size(state.denominator) * size * size
         summand = jnp.where(state.denominator > 0.0, jnp.minimum(quadratic, linear), linear)
-        denominator = points.or_failed(state.denominator + summand)
+        denominator = points.nan_if_infinite(state.denominator + summand)
         total = points.add(state.gradient_sum, grad)
         x = self.domain.project(points.scale(points.add(total, grad), -self.step_size(denominator)))  # m_{t+1} = g_t
         return OptimisticFTRL2023State(x=x, gradient_sum=total, hint=grad, denominator=denominator)

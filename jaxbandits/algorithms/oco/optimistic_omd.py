@@ -60,7 +60,7 @@ class OptimisticOMD(GradientLearner):
     def advance(self, t: jax.Array, state: OptimisticOMDState, x: Point, grad: Point) -> OptimisticOMDState:
         del t, x
         error = points.subtract(grad, state.hint)
-        variation = points.or_failed(state.variation + points.inner(error, error))
+        variation = points.nan_if_infinite(state.variation + points.inner(error, error))
         center = self.domain.project(points.add_scaled(state.center, -self.step_size(state.variation), grad))
         x = self.domain.project(points.add_scaled(center, -self.step_size(variation), grad))  # m_{t+1} = g_t
         return OptimisticOMDState(x=x, center=center, hint=grad, variation=variation)

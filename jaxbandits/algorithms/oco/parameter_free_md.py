@@ -66,7 +66,7 @@ class ParameterFreeMD(GradientLearner):
         del t
         grad = surrogate_gradient(self.domain, grad, state.y, x)
         theta = points.subtract(state.theta, grad)
-        variance = points.or_failed(state.variance + points.inner(grad, grad))
+        variance = points.nan_if_infinite(state.variance + points.inner(grad, grad))
         y = proposal(theta, variance, self.lipschitz, self.scale, self.exponent_cap)
         return ParameterFreeMDState(y=y, theta=theta, variance=variance)
 

@@ -62,5 +62,5 @@ class ScaleFreeFTRL(GradientLearner):
 
     def advance(self, t: jax.Array, state: ScaleFreeFTRLState, x: Point, grad: Point) -> ScaleFreeFTRLState:
         del t, x
-        energy = points.or_failed(state.energy + points.inner(grad, grad))
+        energy = points.nan_if_infinite(state.energy + points.inner(grad, grad))
         return ScaleFreeFTRLState(gradient_sum=points.add(state.gradient_sum, grad), energy=energy)

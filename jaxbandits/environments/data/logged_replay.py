@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.labels import describe_names, listed, names_of_arms, number_labels
+from jaxbandits.base.labels import describe_names, names_of_arms, number_labels, shorten
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL, floats, integer
 from jaxbandits.environments.data import rows
@@ -201,7 +201,7 @@ class LoggedReplay:
             raise InputError(f"two of {', '.join(roles)} and seen are the same column of {path}")
         rest = [name for name in file.names if name not in used]
         if seen is None and rest:
-            warnings.warn(f"{path}: columns {listed(rest)} are not used: name the context, seen=[...]", stacklevel=2)
+            warnings.warn(f"{path}: columns {shorten(rest)} are not used: name the context, seen=[...]", stacklevel=2)
         frame = file.read({used[0]: "text"} | dict.fromkeys([*used[1:], *context], "number"))
         arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
         arrays["action"] = labels_of(frame[used[0]])

@@ -17,7 +17,7 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns, constant_columns
-from jaxbandits.base.labels import Labels, describe_names, listed, number_labels, warn_if_distinct
+from jaxbandits.base.labels import Labels, describe_names, number_labels, shorten, warn_if_distinct
 from jaxbandits.environments.data import rows
 
 _STANDARD_ERRORS = 5.0  # between what propensities average to and what they must, before a warning
@@ -164,7 +164,7 @@ class Log:
         if self.propensity is not None:
             parts.append(f"propensity in [{self.propensity.min():.3g}, {self.propensity.max():.3g}]")
         if self.context is not None:
-            parts.append(f"context {listed(self.columns) if self.columns else self.context.shape[1:]}")
+            parts.append(f"context {shorten(self.columns) if self.columns else self.context.shape[1:]}")
         return f"Log({'; '.join(parts)})"
 
     @property
@@ -207,7 +207,7 @@ def number_actions(
         return Labels(positions[labels.numbers], tuple(map(str, range(n_actions))))
     if len(labels.names) != n_actions:
         raise InputError(
-            f"{name} has {len(labels.names)} different actions ({listed(labels.names)}), but {count} is {n_actions}: "
+            f"{name} has {len(labels.names)} different actions ({shorten(labels.names)}), but {count} is {n_actions}: "
             f"give all of them in their order, actions=[...], or number them from 0 to {n_actions - 1}"
         )
     return labels

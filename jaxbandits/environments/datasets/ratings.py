@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+from jaxbandits.base.deprecation import alias
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.environments.datasets.files import TextFile, polars, read_bytes
 
@@ -76,7 +77,7 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
     return Ratings(users, items, frame["rating"].to_numpy(), shape, form.scale, form.source)
 
 
-def most_rated(ratings: Ratings, users: int, items: int) -> Ratings:
+def densest_part(ratings: Ratings, users: int, items: int) -> Ratings:
     """Return the ratings of the most active users for the most rated items, both counted in all ratings.
 
     Of equally many the ones with lower ids are taken; ids are new, in the old order.
@@ -158,3 +159,6 @@ def _checked_shape(shape: tuple[int, int]) -> tuple[int, int]:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+
+
+most_rated = alias(densest_part, "most_rated")

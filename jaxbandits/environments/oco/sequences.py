@@ -11,7 +11,6 @@ Write your own as a `pytree` class with these members and `at`, `sum`.
 """
 
 import math
-import warnings
 from typing import Any, Protocol
 
 import jax
@@ -20,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.base import ranges
+from jaxbandits.base.deprecation import alias
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import simplex
@@ -121,15 +121,12 @@ class IsolatedFlips:
     def sum(self, rounds: jax.Array, dim: int) -> Vector:
         return along_first(_int32(rounds) - 2 * self.count_corrupted(rounds), dim)
 
-    def corrupted(self, rounds: ArrayLike) -> jax.Array:
-        """Deprecated: use `count_corrupted`."""
-        warnings.warn("corrupted is renamed: use count_corrupted", DeprecationWarning, stacklevel=2)
-        return self.count_corrupted(rounds)
-
     def count_corrupted(self, rounds: ArrayLike) -> jax.Array:
         """Return the number of corrupted rounds among the first `rounds`."""
         count, _ = self._until(_int32(rounds) - 1)
         return jnp.clip(count, 0, _int32(self.count))
+
+    corrupted = alias(count_corrupted, "corrupted")
 
     def squared_path(self, horizon: ArrayLike) -> ArrayLike:
         horizon = _int32(horizon)
@@ -199,13 +196,15 @@ class Piecewise:
     starts: ArrayLike = param(range="[0, inf)", doc="[S] first round of each segment, increasing from 0")
 
     @classmethod
-    def evenly(cls, vectors: Any, horizon: int) -> "Piecewise":
+    def equal_segments(cls, vectors: Any, horizon: int) -> "Piecewise":
         """Return segments of equal length (to rounding) over `horizon` rounds."""
         vectors = np.asarray(ranges.numbers("vectors", vectors, "(-inf, inf)"), float)
         if vectors.ndim != 2:
             raise InputError(f"vectors must have shape [S, d], got {vectors.shape}")
         horizon = ranges.integer("horizon", horizon, "[1, 2147483647]")
         return cls(vectors=vectors, starts=np.arange(len(vectors), dtype=np.int32) * horizon // len(vectors))
+
+    evenly = classmethod(alias(equal_segments.__func__, "evenly"))
 
     @property
     def bound(self) -> ArrayLike:

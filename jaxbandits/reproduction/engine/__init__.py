@@ -3,8 +3,8 @@
 Experiments import from here, and what is said about them from `jaxbandits.reproduction.sentences`.
 """
 
-from jaxbandits.reproduction.engine.claim import Claim, Measured
-from jaxbandits.reproduction.engine.experiment import Experiment, Interpretation, Panel, Timed
+from jaxbandits.reproduction.engine.claim import Claim, Measurements
+from jaxbandits.reproduction.engine.experiment import Experiment, Interpretation, Panel, TimePerRound
 from jaxbandits.reproduction.engine.figures import (
     Against,
     Bound,
@@ -31,6 +31,6 @@ from jaxbandits.reproduction.engine.verdict import Verdict, judge
 
 __all__ = [
     "TOLERANCE", "Against", "Bound", "Claim", "Cost", "Curves", "Experiment", "Exponents", "GroupCurves", "Heatmap",
-    "Interpretation", "Measured", "MultiplierTable", "Multipliers", "Panel", "PanelCurves", "Report", "Shares",
-    "Study", "Timed", "TunedLearner", "Tuning", "Verdict", "judge", "learners_of_figures", "with_multipliers",
+    "Interpretation", "Measurements", "MultiplierTable", "Multipliers", "Panel", "PanelCurves", "Report", "Shares",
+    "Study", "TimePerRound", "TunedLearner", "Tuning", "Verdict", "judge", "learners_of_figures", "with_multipliers",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ REPEATS = 3  # least number of timings
 _ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-./")
 
 
-class Measured(NamedTuple):
+class Measurements(NamedTuple):
     """Measurements of an experiment."""
 
     results: Mapping[str, Result]  # panel name to result
@@ -65,7 +65,7 @@ class Claim:
 
     id: str
     says: str
-    statistic: Callable[[Measured], Estimate]
+    statistic: Callable[[Measurements], Estimate]
     place: str
     low: float = -math.inf
     high: float = math.inf

@@ -30,7 +30,7 @@ class Panel(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Timed:
+class TimePerRound:
     """Timings of an experiment after its trials: time per round against the round.
 
     Attributes:
@@ -116,7 +116,7 @@ class Experiment:
     record_points: Any = 100
     slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
     width: int | None = None
-    timed: Timed | None = None
+    timed: TimePerRound | None = None
     horizons: Callable[[int, Panel, Mapping[str, Any]], Mapping[str, int]] | None = None
     tuning: Tuning | None = None
     float64: bool = False
@@ -250,7 +250,7 @@ def import_experiments(package: str, names: str) -> tuple[Experiment, ...]:
     return tuple(found)
 
 
-def chosen(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:
+def choose(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:
     """Return the experiment of a name, all of a family for `family/all`, every one for `all`.
 
     Raises:

@@ -85,13 +85,13 @@ class Quantity:
             for words, statistic, labels in self.each
         )  # fmt: skip
 
-    def beside(self, show: Callable[[str, Statistic], Statistic]) -> "Quantity":
+    def with_companions(self, show: Callable[[str, Statistic], Statistic]) -> "Quantity":
         """Return the quantity with companions: `show` takes the panel and the statistic."""
 
-        def shown(statistic: Callable[[str], Statistic]) -> Callable[[str], Statistic]:
+        def with_companion(statistic: Callable[[str], Statistic]) -> Callable[[str], Statistic]:
             return lambda panel: show(panel, statistic(panel))
 
-        each = ((words, shown(statistic), labels) for words, statistic, labels in self.each)
+        each = ((words, with_companion(statistic), labels) for words, statistic, labels in self.each)
         return dataclasses.replace(self, each=tuple(each))
 
     def __lt__(self, high: float) -> Tests:
@@ -122,14 +122,14 @@ class Average:
         return dataclasses.replace(self, factor=factor * self.factor)
 
     def __lt__(self, other: "Average | float") -> Tests:
-        return self._compared(other, "below")
+        return self._compare(other, "below")
 
     def __gt__(self, other: "Average | float") -> Tests:
-        return self._compared(other, "above")
+        return self._compare(other, "above")
 
     def between(self, low: float = -math.inf, high: float = math.inf) -> Tests:
         """Say that the mean lies in `(low, high)`."""
-        return self._alone().between(low, high)
+        return self._against_number().between(low, high)
 
     def __truediv__(self, other: "Average") -> Quantity:
         """Return the ratio of two means, by the seeds that both learners played."""
@@ -145,7 +145,7 @@ class Average:
         )
         if self.labels == other.labels:
             _require(self.metric != other.metric, "a learner's mean less itself is 0: name another learner or metric")
-            words = f"{{a}} less {_times(other.factor)}its {_spelled(other.metric)}"
+            words = f"{{a}} less {_times(other.factor)}its {_words_for(other.metric)}"
             both = {"first": self.metric, "second": other.metric, "factor": other.factor}
             return Quantity(
                 tuple(
@@ -161,7 +161,7 @@ class Average:
 
     def close_to(self, other: "Average", within: float = COMPARABLE) -> Tests:
         """Say that the ratio of both means lies between 1/within and within: a claim of equivalence."""
-        words = f"mean {_spelled(self.metric)} within {within:g} times either way"
+        words = f"mean {_words_for(self.metric)} within {within:g} times either way"
         ratio = self / other
         return Tests(test._replace(words=words) for test in ratio.between(1.0 / within, within))
 
@@ -174,9 +174,9 @@ class Average:
         return self.factor == 1.0 and self.average == "mean"
 
     def _words(self, label: str) -> str:
-        return f"{self.average} {_spelled(self.metric)} of {label}"
+        return f"{self.average} {_words_for(self.metric)} of {label}"
 
-    def _alone(self) -> Quantity:
+    def _against_number(self) -> Quantity:
         _require(
             self._is_plain(), "a mean that is compared with a number takes no factor, and a median is compared with one"
         )
@@ -195,10 +195,10 @@ class Average:
             kind=self.average,
         )
 
-    def _compared(self, other: "Average | float", how: str) -> Tests:
+    def _compare(self, other: "Average | float", how: str) -> Tests:
         if not isinstance(other, Average):
             _require(isinstance(other, (int, float)), f"a mean is compared with a mean or a number, got {other!r:.60}")
-            return self._alone().between(**{"high" if how == "below" else "low": float(other)})
+            return self._against_number().between(**{"high" if how == "below" else "low": float(other)})
         alike = other.of in ("", self.metric) and self.average == other.average
         _require(
             alike, f"a {self.average} {self.metric} is compared with another one, got a {other.average} {other.of}"
@@ -239,7 +239,7 @@ class Time:
             return Quantity(each, "repeats", "{of} less than " + f"{other:g} s").between(high=other)
         times = other.factor / self.factor
         amount = "less time than" if times == 1.0 else f"less than {times:.3g} times as long as"
-        return self._compared(other, amount, high=times)
+        return self._compare(other, amount, high=times)
 
     def __gt__(self, other: "Time") -> Tests:
         return self.more_than(other)
@@ -249,9 +249,9 @@ class Time:
         times = other.factor / self.factor
         amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
         limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
-        return self._compared(other, amount, limit, low=times, high=at_most / self.factor)
+        return self._compare(other, amount, limit, low=times, high=at_most / self.factor)
 
-    def _compared(self, other: "Time", amount: str, limit: str = "", **ends: float) -> Tests:
+    def _compare(self, other: "Time", amount: str, limit: str = "", **ends: float) -> Tests:
         low, high = ends.get("low", -math.inf), ends.get("high", math.inf)
         return Tests(
             Test(
@@ -281,7 +281,11 @@ def time(*labels: str) -> Time:
 def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
     """Return the share of trials whose final value of a metric is at most a number; claims say that it is above."""
     each = (
-        (f"{_spelled(of)} of {a} at most {at_most:g}", partial(share_below, name=a, metric=of, threshold=at_most), (a,))
+        (
+            f"{_words_for(of)} of {a} at most {at_most:g}",
+            partial(share_below, name=a, metric=of, threshold=at_most),
+            (a,),
+        )
         for a in labels
     )
     return Quantity(tuple(each), template="{of} in a share of trials {region}", kind="share")
@@ -290,7 +294,7 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
     """Return the share of trials in which a learner ends below another one."""
     each = (
-        (f"{_spelled(of)} of {first} ends below that of {b}", partial(win_share, first=first, second=b, metric=of),
+        (f"{_words_for(of)} of {first} ends below that of {b}", partial(win_share, first=first, second=b, metric=of),
          (first, b))
         for _, b in _different((first,), others)
     )  # fmt: skip
@@ -330,7 +334,7 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
       of: name of the metric.
     """
     each = (
-        (f"log-log slope of mean {_spelled(of)} of {a} against {axis}", _anywhere(growth_across(panels, a, of)), (a,))
+        (f"log-log slope of mean {_words_for(of)} of {a} against {axis}", _anywhere(growth_across(panels, a, of)), (a,))
         for a in labels
     )
     return Quantity(tuple(each), kind="slope")
@@ -339,7 +343,7 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
 def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
     """Return a learner's mean final metric in a panel, the largest of several, over that in others."""
     (at, panels), (other, overs) = _side(panel), _side(over)
-    words = f"{'largest ' * (len(panels) > 1)}mean {_spelled(of)} of {label} at {at}"
+    words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {label} at {at}"
     statistic = _anywhere(worst_ratio(panels, overs, label, of))
     return Quantity(((words, statistic, (label,)),), template=f"{{of}} {{region}} times that at {other}", kind="panels")
 
@@ -370,7 +374,7 @@ def at_point(
     """
     values = ", ".join(f"{name} = {value:.4g}" for name, value in changes.items())
     others = ", ".join(f"{nominal[name]:.4g}" for name in changes)
-    words = f"mean {_spelled(of)} at {values} less {_times(factor)}that at {others}"
+    words = f"mean {_words_for(of)} at {values} less {_times(factor)}that at {others}"
     settings = {"first": {**nominal, **changes}, "second": dict(nominal), "factor": factor, "metric": of}
     return Quantity(((words, partial(point_difference, **settings), ()),))
 
@@ -413,7 +417,7 @@ def _require(condition: bool, message: str) -> None:
 
 def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[..., Statistic]) -> Quantity:
     each = (
-        (words.replace("{of}", _spelled(of)).replace("{label}", a), partial(statistic, name=a, metric=of), (a,))
+        (words.replace("{of}", _words_for(of)).replace("{label}", a), partial(statistic, name=a, metric=of), (a,))
         for a in labels
     )
     return Quantity(tuple(each), kind="slope")
@@ -431,7 +435,7 @@ def _side(side: Panels) -> tuple[str, tuple[str, ...]]:
     return title, tuple(panels)
 
 
-def _spelled(metric: str) -> str:
+def _words_for(metric: str) -> str:
     return metric.replace("_", " ")
 
 

@@ -11,7 +11,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.engine.grid import Grid
 from jaxbandits.engine.options import COUNT
-from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
 from jaxbandits.reproduction.engine.tuning import tune, with_multipliers
 from jaxbandits.reproduction.engine.verdict import Verdict, judge
@@ -88,14 +88,14 @@ def run(
     seeds = experiment.seeds if seeds is None else ranges.integer("seeds", seeds, COUNT)
     panels = experiment.panels(horizon)
     declared = {name: experiment.algorithms(preset, horizon, panel) for name, panel in panels.items()}
-    algorithms = _kept(declared, without)
+    algorithms = _keep(declared, without)
     results, tuned, edges = {}, {}, {}
     for i, (name, panel) in enumerate(panels.items(), start=1):
         rounds: Any = panel.horizon(horizon)
         if experiment.horizons is not None:
             rounds = dict(experiment.horizons(horizon, panel, algorithms[name]))
         if experiment.tuning is not None and preset in experiment.tuning.presets:
-            algorithms[name], tuned[name], edges[name] = _tuned(experiment, algorithms[name], panel, rounds, options)
+            algorithms[name], tuned[name], edges[name] = _tune(experiment, algorithms[name], panel, rounds, options)
         each = {label: min(seeds, experiment.slow.get(label, seeds)) for label in algorithms[name]}
         settings = {"record_points": experiment.record_points, "width": experiment.width, "meters": experiment.meters}
         settings |= {
@@ -107,7 +107,7 @@ def run(
         results[name] = _with_derived(experiment, result, algorithms[name], panel)
     progress = options.get("progress", True)
     times = _times(experiment, results, algorithms, panels, horizon, progress) if timing else {}
-    measured = Measured(results, times)
+    measured = Measurements(results, times)
     judged = tuple(judge(claim, measured, horizon >= experiment.horizon, preset) for claim in experiment.claims)
     standing = experiment.standing_in(panels)
     judged = tuple(
@@ -150,7 +150,7 @@ def _of(name: str, i: int, n: int) -> str:
     return f"{name} ({i} of {n})" if n > 1 else name
 
 
-def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _keep(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return for each panel the algorithms that are not left out."""
     labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
     for label in without:
@@ -163,7 +163,7 @@ def _kept(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -
     return kept
 
 
-def _tuned(
+def _tune(
     experiment: Experiment,
     algorithms: Mapping[str, Any],
     panel: Panel,

@@ -41,7 +41,7 @@ def claims(
             parts = [test.kind] * kinds + [*test.labels[:1]] * first + [test.rival, panel]
             labels: dict[str, str] = dict(zip(("label", "rival"), test.labels, strict=False))
             words = {
-                "test": test.words, "says": _filled(says, labels), "where": title, "labels": test.labels,
+                "test": test.words, "says": _fill(says, labels), "where": title, "labels": test.labels,
                 "rival": test.rival, "kind": "time" if kind == "statement" and test.unit == "repeats" else kind,
                 "panels": (panel,) if panel else (),
             }  # fmt: skip
@@ -68,7 +68,7 @@ def _titles(on: str | Iterable[str] | Mapping[str, str]) -> Mapping[str, str]:
     return {panel: panel for panel in panels} or {"": ""}
 
 
-def _filled(says: str, labels: Mapping[str, str]) -> str:
+def _fill(says: str, labels: Mapping[str, str]) -> str:
     for name, label in labels.items():
         says = says.replace(f"{{{name}}}", label)
     return says

@@ -14,32 +14,32 @@ from jaxbandits.analysis import pairs
 from jaxbandits.analysis.intervals import (
     Estimate,
     Intervals,
+    infinite_estimate,
     log_ratio_interval,
     mean_interval,
     median_interval,
     smooth_interval,
     t_interval,
-    unbounded,
 )
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
 
-Statistic = Callable[[Measured], Estimate]
+Statistic = Callable[[Measurements], Estimate]
 _P = ParamSpec("_P")
 
 _FEWEST = 40  # seeds below which slopes, ratios and medians are not known
 _UNIFORM = "uniform"  # the label of a learner that costs nothing but the environment's rounds
 
 
-def as_statistic(estimate: Callable[Concatenate[Measured, _P], Estimate]) -> Callable[_P, Statistic]:
+def as_statistic(estimate: Callable[Concatenate[Measurements, _P], Estimate]) -> Callable[_P, Statistic]:
     """Decorate a function of measurements and settings: it takes the settings, and returns a statistic."""
 
     @functools.wraps(estimate)
     def with_settings(*args: _P.args, **kwargs: _P.kwargs) -> Statistic:
-        def statistic(measured: Measured) -> Estimate:
+        def statistic(measured: Measurements) -> Estimate:
             return estimate(measured, *args, **kwargs)
 
         statistic.__name__ = estimate.__name__
@@ -50,7 +50,7 @@ def as_statistic(estimate: Callable[Concatenate[Measured, _P], Estimate]) -> Cal
 
 @as_statistic
 def mean_difference(
-    measured: Measured, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
+    measured: Measurements, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
 ) -> Estimate:
     """Estimate the mean over paired seeds of `first - factor * second`, final values of a metric.
 
@@ -64,29 +64,29 @@ def mean_difference(
 
 
 @as_statistic
-def mean_ratio(measured: Measured, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
+def mean_ratio(measured: Measurements, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
     """Estimate the mean of `first` over the mean of `second`, final values of a metric over paired seeds.
 
     For claims of equivalence: margins such as 1/2 and 2 treat both alike. NaN where a mean is not positive.
     """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
-    beside = _beside(a - b) if len(a) else ()
+    beside = _companions(a - b) if len(a) else ()
     return log_ratio_interval(a, b)._replace(failed=failed, companions=beside)
 
 
 def paired_mean(differences: np.ndarray) -> Estimate:
     """Estimate the mean of paired differences `[n]`; companions are their median and the share below 0."""
-    return mean_interval(differences)._replace(companions=_beside(differences) if len(differences) else ())
+    return mean_interval(differences)._replace(companions=_companions(differences) if len(differences) else ())
 
 
-def _beside(differences: np.ndarray) -> tuple[tuple[str, float], ...]:
+def _companions(differences: np.ndarray) -> tuple[tuple[str, float], ...]:
     share = np.mean(differences < 0.0) + 0.5 * np.mean(differences == 0.0)
     return (("median difference", float(np.median(differences))), ("share below 0", float(share)))
 
 
 @as_statistic
 def metric_difference(
-    measured: Measured, panel: str, name: str, first: str, second: str, factor: float = 1.0
+    measured: Measurements, panel: str, name: str, first: str, second: str, factor: float = 1.0
 ) -> Estimate:
     """Estimate the mean of `first - factor * second`, final values of two metrics of one algorithm."""
     trials = measured.results[panel][name]
@@ -97,31 +97,33 @@ def metric_difference(
 
 @as_statistic
 def median_difference(
-    measured: Measured, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
+    measured: Measurements, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
 ) -> Estimate:
     """Estimate the median of `first` less `factor` times the median of `second`, over paired seeds."""
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     if len(a) < _FEWEST:
-        return unbounded(len(a))._replace(failed=failed)
+        return infinite_estimate(len(a))._replace(failed=failed)
     return median_interval(a, b, factor)._replace(failed=failed)
 
 
 @as_statistic
-def win_share(measured: Measured, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
+def win_share(measured: Measurements, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
     """Estimate the share of paired seeds in which `first` ends below `second`; a tie counts half."""
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     return exact_share(int(np.sum(a < b)), len(a), ties=int(np.sum(a == b)))._replace(failed=failed)
 
 
 @as_statistic
-def share_below(measured: Measured, panel: str, name: str, metric: str, threshold: float = 1.0) -> Estimate:
+def share_below(measured: Measurements, panel: str, name: str, metric: str, threshold: float = 1.0) -> Estimate:
     """Estimate the share of seeds whose final value of a metric is at most `threshold`."""
     values, failed = _final(measured.results[panel], metric, name)
     return exact_share(int(np.sum(values <= threshold)), len(values))._replace(failed=failed)
 
 
 @as_statistic
-def growth_exponent(measured: Measured, panel: str, name: str, metric: str = "regret", since: float = 0.1) -> Estimate:
+def growth_exponent(
+    measured: Measurements, panel: str, name: str, metric: str = "regret", since: float = 0.1
+) -> Estimate:
     """Estimate the slope of log(mean metric) against log(round) from `since` times the horizon on."""
     return exponent(measured.results[panel][name], metric, since)
 
@@ -132,14 +134,14 @@ def exponent(trials: Trials, metric: str = "regret", since: float = 0.1) -> Esti
     late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
     if late.sum() < 3:
-        return unbounded(int(good.sum()))._replace(failed=failed)
+        return infinite_estimate(int(good.sum()))._replace(failed=failed)
     log_t, curves = np.log(trials.record_points[late]), trials.get(metric)[0, good][:, late]
     return _slope(log_t, curves)._replace(failed=failed)
 
 
 @as_statistic
 def log_slope(
-    measured: Measured, panel: str, name: str, unit: float = 1.0, metric: str = "regret", since: float = 0.1
+    measured: Measurements, panel: str, name: str, unit: float = 1.0, metric: str = "regret", since: float = 0.1
 ) -> Estimate:
     """Estimate the slope of a mean metric against log(round) from `since` times the horizon on, in multiples of `unit`.
 
@@ -150,7 +152,7 @@ def log_slope(
     late = trials.record_points >= since * trials.horizon
     failed = int((~good).sum())
     if late.sum() < 3:
-        return unbounded(int(good.sum()))._replace(failed=failed)
+        return infinite_estimate(int(good.sum()))._replace(failed=failed)
     centred = np.log(trials.record_points[late])
     centred = centred - centred.mean()
     slopes = trials.get(metric)[0, good][:, late] @ centred / (unit * np.sum(centred**2))
@@ -158,7 +160,7 @@ def log_slope(
 
 
 @as_statistic
-def growth_across(measured: Measured, panels: Mapping[str, float], name: str, metric: str = "regret") -> Estimate:
+def growth_across(measured: Measurements, panels: Mapping[str, float], name: str, metric: str = "regret") -> Estimate:
     """Estimate the slope of log(mean final metric) against log(abscissa) over panels, by least squares.
 
     `panels` maps names to abscissae; seeds are paired.
@@ -183,7 +185,7 @@ def exponent_of(law: Callable[[float], float], at: Sequence[float]) -> float:
 
 
 @as_statistic
-def final_mean(measured: Measured, panel: str, name: str, metric: str = "regret") -> Estimate:
+def final_mean(measured: Measurements, panel: str, name: str, metric: str = "regret") -> Estimate:
     """Estimate the mean over seeds of the final value of a metric."""
     values, failed = _final(measured.results[panel], metric, name)
     return mean_interval(values)._replace(failed=failed)
@@ -191,7 +193,7 @@ def final_mean(measured: Measured, panel: str, name: str, metric: str = "regret"
 
 @as_statistic
 def worst_ratio(
-    measured: Measured, panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret"
+    measured: Measurements, panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret"
 ) -> Estimate:
     """Estimate the largest mean final metric over some panels, divided by that over others.
 
@@ -202,7 +204,7 @@ def worst_ratio(
 
 
 @as_statistic
-def relative_change(measured: Measured, panel: str, over: str, name: str, metric: str = "regret") -> Estimate:
+def relative_change(measured: Measurements, panel: str, over: str, name: str, metric: str = "regret") -> Estimate:
     """Estimate (a - b) / |b| for the mean final metric a in `panel` and b in panel `over`, of either sign.
 
     Seeds are paired; NaN where b is within four standard errors of 0.
@@ -210,7 +212,7 @@ def relative_change(measured: Measured, panel: str, over: str, name: str, metric
     values, failed = _side_by_side(measured, (panel, over), name, metric)
     n, base = len(values), values[:, 1]
     if n < _FEWEST or not abs(base.mean()) > 4.0 * base.std(ddof=1) / np.sqrt(n):
-        return unbounded(n)._replace(failed=failed)
+        return infinite_estimate(n)._replace(failed=failed)
 
     def change(means: np.ndarray) -> np.ndarray:
         return (means[..., 0] - means[..., 1]) / np.abs(means[..., 1])
@@ -224,14 +226,14 @@ def relative_change(measured: Measured, panel: str, over: str, name: str, metric
 
 @as_statistic
 def ratio_of_ratios(
-    measured: Measured, panel: str, over: str, first: str, second: str, metric: str = "regret"
+    measured: Measurements, panel: str, over: str, first: str, second: str, metric: str = "regret"
 ) -> Estimate:
     """Estimate the ratio of two changes of mean final values from panel `over` to `panel`; seeds are paired.
 
     The mean of `first` in `panel` over its mean in `over`, divided by the same of `second`.
     """
     several = [measured.results[at][name] for name in (first, second) for at in (panel, over)]
-    values, failed = _paired(several, metric)
+    values, failed = _pair(several, metric)
     signs = np.asarray([1.0, -1.0, -1.0, 1.0])
     found = _smooth(values, lambda means: np.log(means) @ signs, lambda means: signs / means)
     return _exponential(found)._replace(failed=failed)
@@ -258,26 +260,26 @@ def _exponential(of: Estimate) -> Estimate:
     if np.isnan(of.mean):
         return of
     return of._replace(
-        mean=np.exp(of.mean), low=np.exp(of.low), high=np.exp(of.high), interval_at=_mapped(np.exp, of.interval_at)
+        mean=np.exp(of.mean), low=np.exp(of.low), high=np.exp(of.high), interval_at=_map(np.exp, of.interval_at)
     )
 
 
 @as_statistic
-def late_rate(measured: Measured, panel: str, name: str, metric: str = "regret") -> Estimate:
+def late_rate(measured: Measurements, panel: str, name: str, metric: str = "regret") -> Estimate:
     """Estimate the mean increase of a metric per round over the second half of the rounds."""
     trials = measured.results[panel][name]
     good = trials.usable(metric)[0]
     curves = trials.get(metric)[0, good]
     half = int(np.argmin(np.abs(trials.record_points - 0.5 * trials.horizon)))
     if half == len(trials.record_points) - 1:
-        return unbounded(len(curves))
+        return infinite_estimate(len(curves))
     rate = (curves[:, -1] - curves[:, half]) / (trials.horizon - trials.record_points[half])
     return mean_interval(rate)._replace(failed=int((~good).sum()))
 
 
 @as_statistic
 def point_difference(
-    measured: Measured,
+    measured: Measurements,
     panel: str,
     first: dict[str, float],
     second: dict[str, float],
@@ -293,7 +295,7 @@ def point_difference(
 
 
 @as_statistic
-def exactly(measured: Measured, value: Callable[[], float]) -> Estimate:
+def exact_value(measured: Measurements, value: Callable[[], float]) -> Estimate:
     """Return a number that no trial decides, known to rounding."""
     del measured
     number = np.asarray(value())
@@ -301,19 +303,19 @@ def exactly(measured: Measured, value: Callable[[], float]) -> Estimate:
 
 
 @as_statistic
-def time_growth(measured: Measured, panel: str, name: str, since: float = 0.1) -> Estimate:
+def time_growth(measured: Measurements, panel: str, name: str, since: float = 0.1) -> Estimate:
     """Estimate the slope of log(time per round) against log(round), from `since` times the horizon on.
 
     Theil and Sen's median over pairs of stretches: a stretch in which the machine was busy does not tilt it.
     """
-    times, rows = _timed(measured, panel, name)
+    times, rows = _round_times(measured, panel, name)
     return _time_slope(times.stretch_ends, _log(rows), since)
 
 
 @as_statistic
-def advantage_growth(measured: Measured, panel: str, slow: str, fast: str, since: float = 0.1) -> Estimate:
+def advantage_growth(measured: Measurements, panel: str, slow: str, fast: str, since: float = 0.1) -> Estimate:
     """Estimate the slope of log(time of `slow` over that of `fast`) against log(round), as `time_growth`."""
-    (times, a), (_, b) = (_timed(measured, panel, name) for name in (slow, fast))
+    (times, a), (_, b) = (_round_times(measured, panel, name) for name in (slow, fast))
     turns = min(len(a), len(b))
     return _time_slope(times.stretch_ends, _log(a[:turns]) - _log(b[:turns]), since)
 
@@ -322,7 +324,7 @@ def _time_slope(stops: np.ndarray, log_ns: np.ndarray, since: float) -> Estimate
     middles = stops - np.diff(stops, prepend=0) / 2.0
     late = middles >= since * stops[-1]
     if late.sum() < 3:
-        return unbounded(0)
+        return infinite_estimate(0)
     i, j = np.triu_indices(int(late.sum()), k=1)
     log_t, log_ns = np.log(middles[late]), log_ns[:, late]
     slopes = (log_ns[:, j] - log_ns[:, i]) / (log_t[j] - log_t[i])
@@ -330,19 +332,19 @@ def _time_slope(stops: np.ndarray, log_ns: np.ndarray, since: float) -> Estimate
 
 
 @as_statistic
-def total_time(measured: Measured, panel: str, name: str) -> Estimate:
+def total_time(measured: Measurements, panel: str, name: str) -> Estimate:
     """Estimate the seconds of a trial, net of the environment if known; geometric mean over repeats."""
-    times, rows = _timed(measured, panel, name)
+    times, rows = _round_times(measured, panel, name)
     return _geometric_mean(_log(rows @ np.diff(times.stretch_ends, prepend=0) / 1e9))
 
 
 @as_statistic
-def total_time_ratio(measured: Measured, slow: tuple[str, str], fast: tuple[str, str]) -> Estimate:
+def total_time_ratio(measured: Measurements, slow: tuple[str, str], fast: tuple[str, str]) -> Estimate:
     """Estimate the time of a trial of `slow` over that of `fast`, each a panel and an algorithm.
 
     Geometric mean over repeats.
     """
-    pair = [_timed(measured, *who) for who in (slow, fast)]
+    pair = [_round_times(measured, *who) for who in (slow, fast)]
     turns = min(len(rows) for _, rows in pair)
     a, b = (_log(rows[:turns] @ np.diff(times.stretch_ends, prepend=0)) for times, rows in pair)
     return _geometric_mean(a - b)
@@ -351,7 +353,7 @@ def total_time_ratio(measured: Measured, slow: tuple[str, str], fast: tuple[str,
 def _geometric_mean(logs: np.ndarray) -> Estimate:
     """Estimate a geometric mean from logarithms; those that are not finite are left out."""
     estimate = t_interval(logs[np.isfinite(logs)])
-    return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_mapped(np.exp, estimate.interval_at))
+    return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_map(np.exp, estimate.interval_at))
 
 
 def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
@@ -369,12 +371,12 @@ def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> E
     return pairs.share(successes, n, 1.0 - level, ties)._replace(interval_at=at, exact=True)
 
 
-def scaled(intervals: Intervals | None, factor: float) -> Intervals | None:
+def scale(intervals: Intervals | None, factor: float) -> Intervals | None:
     """Return the intervals of `factor > 0` times an estimate."""
-    return _mapped(lambda end: end * factor, intervals)
+    return _map(lambda end: end * factor, intervals)
 
 
-def _mapped(function: Callable[[Any], Any], intervals: Intervals | None) -> Intervals | None:
+def _map(function: Callable[[Any], Any], intervals: Intervals | None) -> Intervals | None:
     """Return the intervals of an increasing function of an estimate."""
     if intervals is None:
         return None
@@ -386,7 +388,7 @@ def _log(ns: np.ndarray) -> np.ndarray:
     return np.log(np.where(ns > 0.0, ns, np.nan))
 
 
-def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:
+def _round_times(measured: Measurements, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:
     """Return the timings of a panel, of single trials if there are any, and those `[repeats, n]` of an algorithm.
 
     Net of the environment wherever uniform play, which does nothing else, was timed beside it (median over repeats).
@@ -403,9 +405,9 @@ def _timed(measured: Measured, panel: str, name: str) -> tuple[RoundTimes, np.nd
     return times, rows
 
 
-def _side_by_side(measured: Measured, panels: Sequence[str], name: str, metric: str) -> tuple[np.ndarray, int]:
+def _side_by_side(measured: Measurements, panels: Sequence[str], name: str, metric: str) -> tuple[np.ndarray, int]:
     """Return `[S, panels]` final values of a label where it failed in no panel, and the number of other seeds."""
-    return _paired([measured.results[panel][name] for panel in panels], metric)
+    return _pair([measured.results[panel][name] for panel in panels], metric)
 
 
 def _slope(log_x: np.ndarray, rows: np.ndarray) -> Estimate:
@@ -419,7 +421,7 @@ def _smooth(
 ) -> Estimate:
     """Estimate a smooth function of positive means by `smooth_interval`; unbounded where one is not positive."""
     if len(rows) < _FEWEST or not (rows.mean(axis=0) > 0.0).all():
-        return unbounded(len(rows))
+        return infinite_estimate(len(rows))
     return smooth_interval(rows, value, gradient)
 
 
@@ -431,11 +433,11 @@ def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
 
 def _finals(result: Result, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the final values of two labels over the seeds where neither failed, and how many seeds that leaves out."""
-    values, failed = _paired([result[first], result[second]], metric)
+    values, failed = _pair([result[first], result[second]], metric)
     return values[:, 0], values[:, 1], failed
 
 
-def _paired(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
+def _pair(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
     """Return `[S, n]` final values over the seeds that all n sets of trials ran and none failed, and how many failed.
 
     One seed is the same instance and noise whatever the label, and the same random numbers in all panels.
@@ -450,7 +452,7 @@ def _paired(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
 
 @as_statistic
 def with_axis_share(
-    measured: Measured, statistic: Statistic, panel: str, first: str, second: str, top: str, metric: str = "regret"
+    measured: Measurements, statistic: Statistic, panel: str, first: str, second: str, top: str, metric: str = "regret"
 ) -> Estimate:
     """Estimate another statistic; a companion is `(first - second) / top`, mean final values of a metric.
 
@@ -460,6 +462,6 @@ def with_axis_share(
     found, result = statistic(measured), measured.results[panel]
     if top not in result:
         return found
-    several, _ = _paired([result[label] for label in (first, second, top)], metric)
+    several, _ = _pair([result[label] for label in (first, second, top)], metric)
     a, b, height = several.mean(axis=0)
     return found._replace(companions=(*found.companions, (f"share of the axis to {top}", float((a - b) / height))))

@@ -20,7 +20,7 @@ COMPARABLE, MODEST, MUCH = 1.5, 2.0, 2.0
 FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25
 
 
-def always(trials: int) -> float:
+def share_for_all(trials: int) -> float:
     """Return the share of trials that stands for all: the largest of 90, 98 and 99 % that so many can show.
 
     Where all of n trials succeed, the 95 % interval of their share begins at 0.025^(1/n).

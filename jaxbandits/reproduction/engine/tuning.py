@@ -121,13 +121,15 @@ def tune(
     settings = {"metric": metric, "tolerance": tuning.tolerance, "first_seed": FIRST_SEED}
     if tuning.screening:
         rounds = max(1, horizon // part)
-        return _screened(build, panels, rounds, seeds, grid, options | settings, tuning.screening)
-    choice = _choose(build, panels, max(1, horizon // part), seeds, _product(grid), _named(options, "grid") | settings)
+        return _screen(build, panels, rounds, seeds, grid, options | settings, tuning.screening)
+    choice = _choose(
+        build, panels, max(1, horizon // part), seeds, _product(grid), _name_race(options, "grid") | settings
+    )
     if not tuning.refinement:
         return choice
     factors = (1.0 / tuning.refinement, 1.0, tuning.refinement)
     finer = {field: [value * factor for factor in factors] for field, value in choice.multipliers.items()}
-    last = _choose(build, panels, horizon, seeds, _product(finer), _named(options, "refinement") | settings)
+    last = _choose(build, panels, horizon, seeds, _product(finer), _name_race(options, "refinement") | settings)
     return last._replace(
         n_points=choice.n_points + last.n_points,
         at_edge=at_edge(_product(grid), choice.multipliers),
@@ -189,7 +191,7 @@ def _race(
     return race(grids, environments, horizon, seeds, **settings)
 
 
-def _screened(
+def _screen(
     build: Build,
     panels: Mapping[str, Any],
     horizon: int,
@@ -204,7 +206,7 @@ def _screened(
     def play(points: list[dict[str, float]], stage: str, first: int, count: int) -> np.ndarray:
         nonlocal rounds
         some = {"first_seed": settings["first_seed"] + first, "tolerance": 0.0}
-        found = _race(build, panels, horizon, count, points, _named({**settings, **some}, stage))
+        found = _race(build, panels, horizon, count, points, _name_race({**settings, **some}, stage))
         rounds += found.rounds
         return np.asarray([candidate.mean for candidate in found.candidates])
 
@@ -262,7 +264,7 @@ def _is_number(value: Any) -> bool:
     return ranges.is_real(value) and not np.ndim(value)
 
 
-def _named(options: Mapping[str, Any], stage: str) -> dict[str, Any]:
+def _name_race(options: Mapping[str, Any], stage: str) -> dict[str, Any]:
     """Return options with a directory and a title for one race."""
     checkpoint, title = options.get("checkpoint"), options.get("title", "")
     found = {**options, "title": f"{title}, {stage}".removeprefix(", ")}

@@ -5,9 +5,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from jaxbandits.analysis.intervals import Estimate, Intervals, unbounded
+from jaxbandits.analysis.intervals import Estimate, Intervals, infinite_estimate
 from jaxbandits.base.errors import InputError
-from jaxbandits.reproduction.engine.claim import Claim, Kind, Measured
+from jaxbandits.reproduction.engine.claim import Claim, Kind, Measurements
 
 Decision = Literal["holds", "does not hold", "open"]
 _KEY = TypeVar("_KEY")
@@ -119,7 +119,7 @@ class Verdict:
         return f"{self.value:.4g} in [{self.low:.4g}, {self.high:.4g}]"
 
 
-def judge(claim: Claim, measured: Measured, enough_rounds: bool = True, preset: str | None = None) -> Verdict:
+def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, preset: str | None = None) -> Verdict:
     """Return the verdict: holds when the whole interval is inside `(low, high)`, does not hold when it is outside.
 
     Nothing is decided on too few seeds, on a shorter horizon than the paper's, when a trial failed, about another
@@ -133,21 +133,21 @@ def judge(claim: Claim, measured: Measured, enough_rounds: bool = True, preset: 
       preset: that was run; None: one that the claim speaks about.
     """
     panels: dict[str, None] = {}
-    watched = Measured(
-        _Watched(measured.results, panels, str), _Watched(measured.times, panels, lambda key: str(key[0]))
+    watched = Measurements(
+        _WatchedMapping(measured.results, panels, str), _WatchedMapping(measured.times, panels, lambda key: str(key[0]))
     )
     missing = False
     try:
         estimate = claim.statistic(watched)
     except InputError:  # a label that was left out of this run
-        missing, estimate = True, unbounded(claim.least)
+        missing, estimate = True, infinite_estimate(claim.least)
     value, low, high = (float(number) for number in estimate[:3])
     applies = preset is None or not claim.presets or preset in claim.presets
     enough = estimate.n >= claim.least or estimate.deterministic
     tested = enough and enough_rounds and applies and not estimate.failed and not math.isnan(value)
     return Verdict(
         claim,
-        decided(claim, low, high) if tested else "open",
+        decide(claim, low, high) if tested else "open",
         value,
         low,
         high,
@@ -163,7 +163,7 @@ def judge(claim: Claim, measured: Measured, enough_rounds: bool = True, preset: 
     )
 
 
-def decided(claim: Claim, low: float, high: float) -> Decision:
+def decide(claim: Claim, low: float, high: float) -> Decision:
     """Return the verdict of an interval."""
     if low > claim.low and high < claim.high:
         return "holds"
@@ -194,7 +194,7 @@ def _exact_p(claim: Claim, interval_at: Intervals) -> float:
     low, high = 1e-12, 1.0 - 1e-9
 
     def decides(alpha: float) -> bool:
-        return decided(claim, *map(float, interval_at(1.0 - alpha))) != "open"
+        return decide(claim, *map(float, interval_at(1.0 - alpha))) != "open"
 
     if not decides(high):
         return 1.0
@@ -224,7 +224,7 @@ def _tail(reaches: float) -> float:
     return min(1.0, 2.0 * float(special.stdtr(TAIL, -reaches * special.stdtrit(TAIL, 0.975))))
 
 
-class _Watched(Mapping[_KEY, _VALUE]):
+class _WatchedMapping(Mapping[_KEY, _VALUE]):
     """A mapping that notes whose entries were looked up."""
 
     def __init__(self, of: Mapping[_KEY, _VALUE], seen: dict[str, None], name: Callable[[Any], str]) -> None:

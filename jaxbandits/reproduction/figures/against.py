@@ -47,7 +47,7 @@ def draw(drawing: Against, plt: Any, report: Report) -> "Figure":
 
 
 def _never_negative(report: Report, label: str, metric: str) -> bool:
-    of = [result.measured(metric)[1].get(label) for result in report.results.values()]
+    of = [result.labels_with_metric(metric)[1].get(label) for result in report.results.values()]
     return all((trials.final(metric)[trials.usable(metric)] >= 0.0).all() for trials in of if trials is not None)
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 from jaxbandits.reproduction.engine.figures import Bound
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.figures import style
@@ -20,7 +20,7 @@ def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", sharey=True, squeeze=False)
     for ax, (name, panel) in zip(axes[0], panels.items(), strict=True):
         result = report.results[name]
-        for label, trials in result.measured(metric)[1].items():
+        for label, trials in result.labels_with_metric(metric)[1].items():
             good, colour = trials.usable(metric)[0], style.of_label(report.order().index(label))["color"]
             values = np.maximum(trials.get(metric)[0, good], 1e-3)
             ax.plot(trials.record_points, np.median(values, axis=0), color=colour, label=f"{label}, median")
@@ -28,7 +28,7 @@ def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
             limit = np.median(trials.get(drawing.bound)[0, good], axis=0)
             ax.plot(trials.record_points, limit, color="#000000", linestyle="--", label="bound")
         seeds = max(len(trials.seeds) for trials in result.trials.values())
-        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{counted(seeds, 'seed')}")
+        ax.set(xscale="log", yscale="log", xlabel="round", title=f"{panel.title}\n{count_of(seeds, 'seed')}")
     style.open_frame(*axes[0])
     axes[0][0].set_ylabel(metric.replace("_", " "))
     axes[0][0].legend(fontsize="small", frameon=False)

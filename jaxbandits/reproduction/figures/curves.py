@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
 from jaxbandits.plots.curves import BANDS
 from jaxbandits.reproduction.engine.figures import Curves
@@ -44,7 +44,7 @@ def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
     first = next(iter(panels))
     seeds = max(len(trials.seeds) for trials in report.results[first].trials.values())
     shown = [axes[f"{bands[0]}:{first}"], *(axes[f"time:{i}"] for i in range(len(timed)))]
-    figure.legend(*_distinct(shown), title=counted(seeds, "seed"), loc="outside right center", frameon=False)
+    figure.legend(*_distinct(shown), title=count_of(seeds, "seed"), loc="outside right center", frameon=False)
     return figure
 
 
@@ -53,7 +53,7 @@ def _bands(drawing: Curves, report: Report) -> list[str]:
     if drawing.limit is not None:
         return ["quantile"]
     for result in report.results.values():
-        metric, measured = result.measured(drawing.metric or report.experiment.metric)
+        metric, measured = result.labels_with_metric(drawing.metric or report.experiment.metric)
         for label in drawn_of(list(measured), drawing.not_drawn):
             trials = measured[label]
             for values, usable in zip(trials.get(metric), trials.usable(metric), strict=True):
@@ -73,7 +73,7 @@ def _mosaic(names: Sequence[str], bands: Sequence[str]) -> list[list[str]]:
 
 
 def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") -> None:
-    metric, measured = report.results[name].measured(drawing.metric or report.experiment.metric)
+    metric, measured = report.results[name].labels_with_metric(drawing.metric or report.experiment.metric)
     drawn = drawn_of(list(measured), drawing.not_drawn)
     order = report.order(drawing.not_drawn)
     curves.draw(

@@ -4,7 +4,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
 from jaxbandits.reproduction.engine.figures import GroupCurves
 from jaxbandits.reproduction.engine.run import Report
@@ -32,6 +32,6 @@ def draw(drawing: GroupCurves, plt: Any, report: Report) -> "Figure":
     shown = [label.partition(" (group")[0] for label in labels]
     title = report.panels[drawing.panel].title.replace(" = ", "\u00a0=\u00a0")  # no line ends inside an equation
     about = textwrap.fill(title, 24)
-    title = f"{about}\nmean, 95 % t-interval\n{counted(seeds, 'seed')}"
+    title = f"{about}\nmean, 95 % t-interval\n{count_of(seeds, 'seed')}"
     figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)
     return figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbandits.analysis.trials import Trials
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 from jaxbandits.reproduction.engine.figures import Heatmap
 from jaxbandits.reproduction.engine.run import Report
 
@@ -39,7 +39,7 @@ def draw(drawing: Heatmap, plt: Any, report: Report) -> "Figure":
         ax.grid(visible=False)
     for ax in list(axes.flat)[len(pairs) :]:
         ax.set_visible(False)
-    figure.colorbar(image, ax=axes, label=f"mean {metric}, {counted(len(trials.seeds), 'seed')}", shrink=0.8)
+    figure.colorbar(image, ax=axes, label=f"mean {metric}, {count_of(len(trials.seeds), 'seed')}", shrink=0.8)
     return figure
 
 

@@ -50,7 +50,7 @@ def of_directory(
     drawing = next((each for each in experiment.figures if isinstance(each, Curves)), Curves())
     panels = experiment.panels(horizon).values()
     declared = dict.fromkeys(label for each in panels for label in experiment.algorithms(preset, horizon, each))
-    metric, measured = result.measured(drawing.metric or experiment.metric)
+    metric, measured = result.labels_with_metric(drawing.metric or experiment.metric)
     last = [label for label in declared if label in drawing.not_drawn]
     return file, result, {
         "metric": metric, "x": drawing.x, "logarithmic": drawing.logarithmic,

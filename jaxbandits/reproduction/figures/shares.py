@@ -16,7 +16,7 @@ def draw(drawing: Shares, plt: Any, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     figure, ax = plt.subplots(figsize=(8.6, 4.4), layout="constrained")
     metric, panels = drawing.metric or report.experiment.metric, report.panels
-    pairs = [(panel, label) for panel in panels for label in report.results[panel].measured(metric)[1]]
+    pairs = [(panel, label) for panel in panels for label in report.results[panel].labels_with_metric(metric)[1]]
     order = list(dict.fromkeys([*((p, label) for p in panels for label in report.declared.get(p, ())), *pairs]))
     for panel, label in pairs:
         trials = report.results[panel][label]

@@ -30,7 +30,7 @@ class Start(NamedTuple):
     at: float  # seconds of `time.perf_counter`
 
     @classmethod
-    def now(cls) -> "Start":
+    def at_present(cls) -> "Start":
         """Return Now."""
         return cls(commit(), time.perf_counter())
 

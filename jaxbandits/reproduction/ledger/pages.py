@@ -97,7 +97,7 @@ def _counts(chapter: Chapter, page: Callable[[str], str] | None) -> tuple[str, .
     parts += [f"{held['cannot fail']} cannot fail here"] if held["cannot fail"] else []
     if not statements:
         numbers = ("none", *[""] * len(_COUNTED))
-    return _named(chapter, page), *numbers, ", ".join(parts)
+    return _link(chapter, page), *numbers, ", ".join(parts)
 
 
 def _further(chapter: Chapter, page: Callable[[str], str]) -> list[tuple[str, ...]]:
@@ -107,11 +107,11 @@ def _further(chapter: Chapter, page: Callable[[str], str]) -> list[tuple[str, ..
         counts = Counter(sentence.standing for sentence in sentences)
         if sentences:
             numbers = (str(counts[standing]) for standing in STANDINGS)
-            found.append((_named(chapter, page), KINDS[kind], str(len(sentences)), *numbers))
+            found.append((_link(chapter, page), KINDS[kind], str(len(sentences)), *numbers))
     return found
 
 
-def _named(chapter: Chapter, page: Callable[[str], str] | None) -> str:
+def _link(chapter: Chapter, page: Callable[[str], str] | None) -> str:
     title = cell(chapter.paper.title.partition(":")[0])
     return title if page is None else f"[{title}]({page(slug(chapter.paper.family))})"
 
@@ -131,7 +131,7 @@ def _rests(statements: Sequence[Sentence]) -> str:
 def _short(sentence: Sentence) -> str:
     """Return a line of the overview."""
     figure = f"{sentence.run.family}, {sentence.places.partition(';')[0]}"
-    return f"{plain(figure)}: {plain(sentence.says)}. {sentence.counted().capitalize()}."
+    return f"{plain(figure)}: {plain(sentence.says)}. {sentence.count_of_rows().capitalize()}."
 
 
 def _statements(chapter: Chapter, run: Run) -> list[Sentence]:
@@ -144,9 +144,9 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
     about = run.about
     shows = plain(about.shows or f"{about.source}.")
     blocks = [f"## {plain(run.experiment)}: {plain(about.title)}", shows, picture(run), _in_words(sentences)]
-    blocks += _folded("stated, assumed, varied", _settings(chapter, run, sentences))
+    blocks += _details("stated, assumed, varied", _settings(chapter, run, sentences))
     if sentences:
-        blocks += _folded(f"{sum(len(s.rows) for s in sentences)} rows", _rows(sentences))
+        blocks += _details(f"{sum(len(s.rows) for s in sentences)} rows", _rows(sentences))
     return blocks
 
 
@@ -190,7 +190,7 @@ def _rows(sentences: Sequence[Sentence]) -> str:
         rests = "; ".join(filter(None, (sentence.places, *sentence.rests_on)))
         head = f"**{cell(sentence.says)}**" + (f" ({cell(rests)})" if rests else "")
         choice = f"under every choice that was run: {sentence.every_choice}"
-        lines.append((f"**{sentence.standing}**", head, cell(sentence.counted()), choice))
+        lines.append((f"**{sentence.standing}**", head, cell(sentence.count_of_rows()), choice))
         lines += [_row(sentence.run, row) for row in sentence.rows]
     return _table(("verdict", "sentence, and its rows", "numbers", "other runs"), lines)
 
@@ -239,7 +239,7 @@ def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:
     return _table(header, ((*map(cell, e[:4]), f"`{cell(e.command)}`") for e in errata))
 
 
-def _folded(summary: str, body: str) -> list[str]:
+def _details(summary: str, body: str) -> list[str]:
     """Return a part that opens on a click: HTML around Markdown, which both readers of these pages take."""
     return [f"<details><summary>{summary}</summary>", body, "</details>"]
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.base.errors import InputError
-from jaxbandits.reproduction.engine.claim import KINDS, Claim, Measured, Unit
+from jaxbandits.reproduction.engine.claim import KINDS, Claim, Measurements, Unit
 from jaxbandits.reproduction.engine.verdict import Decision, Verdict
 
 _NUMBER = (float, None)
@@ -66,7 +66,7 @@ def from_manifest(row: Mapping[str, Any], claim: Claim | None = None) -> Verdict
         declared: dict[str, Any] = {
             name: tuple(row[name]) if isinstance(row[name], list) else row[name] for name in _DECLARED
         }
-        claim = Claim(statistic=_not_kept, low=ends[0], high=ends[1], **declared)
+        claim = Claim(statistic=_refuse, low=ends[0], high=ends[1], **declared)
     elif not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip((claim.low, claim.high), ends, strict=True)):
         raise InputError(f"claim {claim.id} was judged by other ends ({ends[0]:g}, {ends[1]:g}): run it anew")
     low, high = row["interval"]
@@ -114,7 +114,7 @@ def from_ledger(row: Mapping[str, str], claim: Claim, **fields: Any) -> Verdict:
     )
 
 
-def _not_kept(measured: Measured) -> Estimate:
+def _refuse(measured: Measurements) -> Estimate:
     raise InputError("the statistic of this claim is that of an experiment which is not registered here")
 
 

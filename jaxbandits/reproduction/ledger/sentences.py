@@ -58,7 +58,7 @@ class Sentence(NamedTuple):
         pairs = zip(claims, names, strict=True)
         patterns = {"{}".join(claim.says.rsplit(name, 1)) if name else claim.says for claim, name in pairs}
         if len(patterns) == 1:
-            return patterns.pop().replace("{}", _listed(list(dict.fromkeys(names))))
+            return patterns.pop().replace("{}", _enumerate(list(dict.fromkeys(names))))
         return " / ".join(dict.fromkeys(claim.says for claim in claims))
 
     @property
@@ -91,7 +91,7 @@ class Sentence(NamedTuple):
         )
         return "yes" if all(alike) else "no"
 
-    def counted(self) -> str:
+    def count_of_rows(self) -> str:
         """Describe its rows, such as "holds in 2 of 3 rows, fails in 1"."""
         able = [row.verdict for row in self.rows if not row.verdict.claim.cannot_be_judged]
         found = [verdict.decision for verdict in able]
@@ -105,7 +105,7 @@ class Sentence(NamedTuple):
         return ", ".join(parts)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _enumerate(names: Sequence[str]) -> str:
     """Return names as "a, b and c"."""
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), *names[-1:]])
 
@@ -147,8 +147,8 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
     found: list[Sentence] = []
     for its in by_name.values():
         found += _sentences(its)
-    adjusted = _adjusted([s for s in found if s.kind != "observation"])
-    adjusted |= _adjusted([s for s in found if s.kind == "observation"])
+    adjusted = _adjust([s for s in found if s.kind != "observation"])
+    adjusted |= _adjust([s for s in found if s.kind == "observation"])
     decided = tuple(sentence._replace(standing=adjusted[sentence.id]) for sentence in found)
     return Chapter(paper, tuple(its[0] for its in by_name.values()), tuple(runs), decided)
 
@@ -186,7 +186,7 @@ def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
     return "open", math.nan
 
 
-def _adjusted(sentences: Sequence[Sentence]) -> dict[str, Standing]:
+def _adjust(sentences: Sequence[Sentence]) -> dict[str, Standing]:
     """Return the standings that Holm's procedure decides too; what no seed could change stands as it is."""
     decides = holm([sentence.p for sentence in sentences])
     return {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxbandits.analysis.table import aligned, number
+from jaxbandits.analysis.table import align, number
 from jaxbandits.reproduction.engine.verdict import Verdict
 from jaxbandits.simulation import RoundTimes
 
@@ -24,7 +24,7 @@ def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4
     of = f"{unit}'s" if unit in at else "the fastest"
     heading = f"time per round and trial, ns, on one core ({side}), also as a multiple of {of}, and bytes of state"
     columns = [f"t = {t:,}" for t in reached]
-    return heading + "\n" + aligned(["label", *columns, *(f"x, {c}" for c in columns), "state"], body)
+    return heading + "\n" + align(["label", *columns, *(f"x, {c}" for c in columns), "state"], body)
 
 
 def _time(ns: float) -> str:
@@ -40,7 +40,7 @@ def claims(judged: Sequence[Verdict], width: int = 100) -> str:
 
     Those that nothing can be said of, since there are too few seeds or nothing was timed, follow in a line each reason.
     """
-    said = [verdict for verdict in judged if not too_early(verdict)]
+    said = [verdict for verdict in judged if not reason_not_to_judge(verdict)]
     counts = Counter(verdict.word for verdict in said)
     lines = ["claims: " + (", ".join(f"{n} {word}" for word, n in counts.items()) or "none can be judged on this run")]
     for (_, says), rows in _sentences(said).items():
@@ -50,7 +50,7 @@ def claims(judged: Sequence[Verdict], width: int = 100) -> str:
             row = ": ".join(filter(None, (claim.test, claim.where))) or claim.place
             lines.append(f"  {verdict.word.upper():15s} {row}")
             lines += textwrap.wrap(verdict.reason, width, initial_indent=" " * 18, subsequent_indent=" " * 18)
-    early = Counter(filter(None, map(too_early, judged)))
+    early = Counter(filter(None, map(reason_not_to_judge, judged)))
     lines += [""] * bool(early)
     lines += [f"{n} row{'s' * (n > 1)} cannot be judged on this run: {reason}" for reason, n in early.items()]
     return "\n".join(lines)
@@ -66,7 +66,7 @@ def _sentences(judged: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]
     return found
 
 
-def too_early(verdict: Verdict) -> str:
+def reason_not_to_judge(verdict: Verdict) -> str:
     """Return why a claim cannot be judged on a run, whatever its numbers are; "" where it can."""
     if verdict.failed or not (verdict.missing or verdict.is_early or not verdict.applies):
         return ""

@@ -281,7 +281,7 @@ class TestProperties:
         algorithm = GLBOMD(dim=2, link=Binomial(n=4.0), norm_bound=2.0)
         result = simulation.simulate(algorithm, environment, 1000, 32, record_points=2, progress=False)
         error = result.get("estimation_error")[0]
-        assert np.all(error.mean(axis=0) < [0.8, 0.6]) and not result.failed("regret").any()
+        assert np.all(error.mean(axis=0) < [0.8, 0.6]) and not result.failures("regret").any()
 
 
 class TestCentre:

@@ -165,7 +165,7 @@ def test_sets_that_are_not_fetched_say_where_they_are(tmp_path, monkeypatch, cap
     """By name, with the file and the folder; what is put there is found by `find` and by the reader."""
     monkeypatch.setenv("JAXBANDITS_DATA", str(tmp_path))
     assert main(["data", "list"]) == 0
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())  # long lines are folded
     for name, file in (("letter", "letter-recognition.data"), ("penbased", "pendigits.tra"), ("satimage", "sat.trn")):
         line = f"get {file} from UCI Machine Learning Repository, '"
         assert f"to be fetched by hand: {line}" in text and f"put it into {tmp_path / name}" in text
@@ -212,7 +212,7 @@ def test_a_run_of_a_budget_plays_what_is_there(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(EXPERIMENTS, made.name, dataclasses.replace(made, from_file=lambda path: {"title": path.name}))
     arguments = argparse.Namespace(data=None, exclude=[])
     part = next(iter(parts(made, "quick")))
-    for run in (reproduce._run_part, reproduce._captured):
+    for run in (reproduce._run_part, reproduce._run_apart):
         of = EXPERIMENTS[made.name] if run is reproduce._run_part else made.name
         outcome = run(of, part, tmp_path, arguments)
         said = capsys.readouterr().err + outcome.errors
@@ -222,7 +222,7 @@ def test_a_run_of_a_budget_plays_what_is_there(tmp_path, monkeypatch, capsys):
     file.write_bytes(b"")
     reproduce._run_part(EXPERIMENTS[made.name], part, tmp_path, arguments)
     arguments.data = tmp_path / "mine.data"
-    reproduce._captured(made.name, part, tmp_path, arguments)
+    reproduce._run_apart(made.name, part, tmp_path, arguments)
     assert played == [(made.title, None)] * 2 + [(file.name, file), ("mine.data", arguments.data)]
 
 

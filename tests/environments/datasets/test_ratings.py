@@ -10,7 +10,7 @@ import pytest
 from jaxbandits.base.errors import InputError
 from jaxbandits.environments.datasets.filmtrust import load_filmtrust
 from jaxbandits.environments.datasets.movielens import load_movielens
-from jaxbandits.environments.datasets.ratings import Ratings, low_rank_ratings, most_rated
+from jaxbandits.environments.datasets.ratings import Ratings, densest_part, low_rank_ratings
 
 U_DATA = "3\t2\t5\t881250949\r\n1\t4\t1\t891717742\r\n\r\n3\t1\t2\t878887116\r\n"
 RATINGS = "2 3 0.5\r\n1 1 4\r\n2 3 3.5\r\n1 2 2.0\r\n"
@@ -207,9 +207,9 @@ def test_the_densest_part_is_that_of_the_most_active_users_and_the_most_rated_it
     """Counted in all ratings; of equally many the lower ids, new ids in the old order."""
     users, items = np.array([3, 3, 3, 1, 1, 0, 0, 2]), np.array([4, 2, 0, 2, 4, 4, 1, 2])
     ratings = Ratings(users.astype(np.int32), items.astype(np.int32), np.arange(8.0), (4, 5), (0.0, 7.0), "stand-in")
-    part = most_rated(ratings, 3, 2)  # users 0, 1, 3 of 2, 2, 3 ratings; items 2, 4 of 3 each
+    part = densest_part(ratings, 3, 2)  # users 0, 1, 3 of 2, 2, 3 ratings; items 2, 4 of 3 each
     assert part.shape == (3, 2) and part.users.dtype == part.items.dtype == np.int32
     found = {(int(u), int(i)): r for u, i, r in zip(part.users, part.items, part.ratings, strict=True)}
     assert found == {(2, 1): 0.0, (2, 0): 1.0, (1, 0): 3.0, (1, 1): 4.0, (0, 1): 5.0}
     with pytest.raises(InputError, match=r"items must lie in \[1, 5\], got 6"):
-        most_rated(ratings, 2, 6)
+        densest_part(ratings, 2, 6)

@@ -112,7 +112,7 @@ def test_drift_without_turns_stands_still():
 
 
 def test_evenly():
-    sequence = Piecewise.evenly([[1.0], [2.0], [3.0]], 10)
+    sequence = Piecewise.equal_segments([[1.0], [2.0], [3.0]], 10)
     np.testing.assert_array_equal(sequence.starts, [0, 3, 6])
 
 

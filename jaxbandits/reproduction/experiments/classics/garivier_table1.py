@@ -12,7 +12,7 @@ from jaxbandits.analysis.trials import Trials
 from jaxbandits.explore import KLLUCB, TopTwoThompson, TrackAndStop
 from jaxbandits.reproduction.engine import Panel, Shares, Study
 from jaxbandits.reproduction.experiments.classics.setting import GARIVIER, PRESETS, coins
-from jaxbandits.reproduction.sentences import Statistic, exactly, mean, measure, observations, share, slug, theorems
+from jaxbandits.reproduction.sentences import Statistic, exact_value, mean, measure, observations, share, slug, theorems
 
 _DELTA = 0.1
 _MEANS = {"mu1": [0.5, 0.45, 0.43, 0.4], "mu2": [0.3, 0.21, 0.2, 0.19, 0.18]}
@@ -40,7 +40,7 @@ def _errors(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
 
 def _deviation(panel: str) -> Statistic:
     """Compute the largest deviation of w* from the paper's digits."""
-    return exactly(
+    return exact_value(
         lambda: float(np.abs(np.asarray(optimal_proportions(jnp.asarray(_MEANS[panel]))) - _PROPORTIONS[panel]).max())
     )
 

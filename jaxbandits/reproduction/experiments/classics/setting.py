@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbandits.armed import KLUCB, MOSS, UCB1, UCBV, BayesUCB, BernoulliArms, NoisyArms, ThompsonBeta
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 from jaxbandits.linear import BallArms, DLinUCB, SWLinUCB
 from jaxbandits.operators import Given, with_drift
 from jaxbandits.plots import curves
@@ -70,7 +70,7 @@ class LogCurves:
             ax.set_visible(False)
         handles, labels = axes.flat[0].get_legend_handles_labels()
         seeds = max(len(trials.seeds) for trials in next(iter(report.results.values())).trials.values())
-        title = counted(seeds, "seed")
+        title = count_of(seeds, "seed")
         figure.legend(handles, labels, title=title, fontsize="small", frameon=False, loc="outside right center")
         return figure
 

@@ -13,12 +13,12 @@ from jaxbandits.reproduction.experiments.coco.rates import Rates
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants
 from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
-    always,
     exponent_of,
     growth_over,
     mean,
     observations,
     share,
+    share_for_all,
     slug,
     theorems,
 )
@@ -28,7 +28,7 @@ from jaxbandits.theory import coco as theory
 HORIZON = 10**5
 _SHARES = {f"T-{k}": 10.0 ** (k / 2.0 - 2.0) for k in range(5)}  # 10^3, 10^3.5, ..., 10^5 for a horizon of 10^5
 _LAST = "T-4"
-_ALWAYS = always(50)
+_ALWAYS = share_for_all(50)
 _CONSTANT = 0.9  # c over r, the learners' default
 
 
@@ -76,7 +76,7 @@ def _shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _unfinished(r: Round) -> Any:
+def _is_unfinished(r: Round) -> Any:
     """Return 1 where Frank-Wolfe ended a block above the gap eps, at its cap; 0 for SCBFW-TVC, whose steps are L."""
     return 1.0 * r.next_state.unfinished if isinstance(r.algorithm, BFWTVC) else 0.0 * r.outcome.loss
 
@@ -117,7 +117,7 @@ BANDIT = STUDY.experiment(
     tabulated=("violation", "regret_share", "violation_share"),
     meters=(
         Meter("norm", lambda r: points.norm(r.decision.play), "max"),
-        Meter("unfinished", lambda r: jnp.asarray(_unfinished(r)), "max"),
+        Meter("unfinished", lambda r: jnp.asarray(_is_unfinished(r)), "max"),
     ),
     derive=_shares,
     record_points=2,

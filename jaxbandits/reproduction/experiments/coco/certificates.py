@@ -15,7 +15,7 @@ from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, NuclearBall, points
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
-from jaxbandits.reproduction.sentences import OUT_OF_REACH, always, observations, share, theorems
+from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
 
 _PRINTED = "OFW-TVC, as printed"  # its steps leave K: the erratum of coco/errata
@@ -64,7 +64,7 @@ def _potential(played: Round) -> jax.Array:
     return phi / (surrogate.beta * surrogate.gamma)
 
 
-def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _derive(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """Measure the slack of inequality (7) at record points, relative to its terms, and shares of the theorems' bounds.
 
     Positive `inequality_7` means that it fails; its largest value so far.
@@ -96,7 +96,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 _EVERYWHERE = {"on": _PANELS.keys()}
-_ALWAYS = always(50)
+_ALWAYS = share_for_all(50)
 _CLAIMS = (
     *theorems("lemma-4", share(*_OFW, of="lemma_4") > _ALWAYS, **_EVERYWHERE,
               says="F(x_t) - min F is at most 2 D^2 sigma_{s,t} in every round", place="Lemma 4"),
@@ -148,7 +148,7 @@ CERTIFICATES = STUDY.experiment(
         Meter("potential", _potential, "last"),
         Meter("norm", lambda r: points.norm(r.decision.play), "max"),
     ),
-    derive=_derived,
+    derive=_derive,
     claims=_CLAIMS,
     notes=(
         "Quadratic losses, one linear constraint that varies (environment coco/quadratic_constraints). The best "

@@ -9,7 +9,7 @@ import numpy as np
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball, NuclearBall
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Panel, Report, Timed
+from jaxbandits.reproduction.engine import Panel, Report, TimePerRound
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.reproduction.sentences import observations, time
 
@@ -97,7 +97,7 @@ COST = OWN_STUDY.experiment(
     panels=_panels,
     metric="violation",
     record_points=2,
-    timed=Timed((*_MATRICES, *_VECTORS), at=(1,)),
+    timed=TimePerRound((*_MATRICES, *_VECTORS), at=(1,)),
     claims=(
         *observations("projection-slower", time(_FREE) < time(_PROJECTS), on=(*_MATRICES, *_VECTORS),
                       says="a projection takes longer", place="Section 1"),

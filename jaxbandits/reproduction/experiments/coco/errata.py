@@ -24,20 +24,20 @@ from jaxbandits.coco import (
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, points
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Measured, Panel, Report
+from jaxbandits.reproduction.engine import Measurements, Panel, Report
 from jaxbandits.reproduction.experiments.coco.setting import RECONSTRUCTED, STUDY, constants
 from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
-    always,
     as_statistic,
-    exactly,
+    exact_value,
     mean,
     mean_difference,
     measure,
     observations,
     relative_change,
-    scaled,
+    scale,
     share,
+    share_for_all,
     theorems,
 )
 from jaxbandits.simulation import Meter, Round
@@ -212,7 +212,7 @@ def _lemma_4(played: Round) -> jax.Array:
     return meters.lemma_4(played) if isinstance(played.algorithm, OFWTVC) else jnp.zeros(())
 
 
-def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _derive(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """Return sums per round, regret in units of the losses where they are scaled, and shares of the bound (41)."""
     rate = trials.get("violation") / trials.record_points
     derived = {"slope": trials.get("slope_sum") / trials.record_points, "violation_rate": rate}
@@ -226,12 +226,12 @@ def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
 
 
 @as_statistic
-def _relative_difference(measured: Measured, panel: str, first: str, second: str, metric: str) -> Estimate:
+def _relative_difference(measured: Measurements, panel: str, first: str, second: str, metric: str) -> Estimate:
     """Estimate `(first - second) / |mean of second|`, final values."""
     level = abs(float(measured.results[panel][second].final(metric).mean()))
     estimate = mean_difference(panel, first, second, metric=metric)(measured)
     mean, low, high = (np.asarray(value / level) for value in estimate[:3])
-    at = scaled(estimate.interval_at, 1.0 / level)
+    at = scale(estimate.interval_at, 1.0 / level)
     return estimate._replace(mean=mean, low=low, high=high, interval_at=at, companions=())
 
 
@@ -289,7 +289,7 @@ def _last_form() -> float:
 
 
 _REMEDY, _FLAW = ({name: _pair(name)[i] for name in _CASES} for i in (0, 1))  # labels of the learners of each case
-_ALWAYS, _HORIZON, _RADIUS = always(50), 2000, 1.0 + 1e-9
+_ALWAYS, _HORIZON, _RADIUS = share_for_all(50), 2000, 1.0 + 1e-9
 _GARBER = "Garber & Kretzu 2024, as reconstructed"
 _REGRET, _VIOLATION = "feasible_regret", "violation"
 _BETAS = _FLAW["beta"], _REMEDY["beta"]
@@ -333,7 +333,7 @@ _CLAIMS = (
     *theorems("inequality-41", share(_REMEDY["beta"], of="share_of_41") > _ALWAYS, on="beta",
               says="violation is below the inequality of (41)", place="(41)",
               cannot_fail=OUT_OF_REACH.format(most="G D T", what="violation")),
-    *theorems("last-form-41", measure("their ratio", exactly(_last_form)).between(0.99, 1.01),
+    *theorems("last-form-41", measure("their ratio", exact_value(_last_form)).between(0.99, 1.01),
               says="the last form of (41) equals the one before it", place="(41)"),
     *observations("remedy-unbiased", mean(_REMEDY["order"], of="slope").between(0.95, 1.05), on="order",
                   says="weighed by Q_{t-1} the one-point estimate has the gradient as its mean, within 5 %",
@@ -374,7 +374,7 @@ ERRATA = STUDY.experiment(
         Meter("distance", _distance, "last"),
         Meter("slope_sum", _slope),
     ),
-    derive=_derived,
+    derive=_derive,
     claims=_CLAIMS,
     notes=(
         "A claim 'as printed' that fails is the erratum; the other one is the remedy.",

@@ -16,10 +16,10 @@ import numpy as np
 from jaxbandits.algorithms.coco import multipliers as table
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.coco import BFWTVC, LBPM, LPM, OFWTVC, OPDP, SCBFWTVC, SCOFWTVC, MatrixCompletion
-from jaxbandits.diagnostics.coco import diagnosed, oracle_residual
+from jaxbandits.diagnostics.coco import diagnostic, oracle_residual
 from jaxbandits.domains import NuclearBall, points
 from jaxbandits.environments.datasets.movielens import load_movielens
-from jaxbandits.environments.datasets.ratings import low_rank_ratings, most_rated
+from jaxbandits.environments.datasets.ratings import densest_part, low_rank_ratings
 from jaxbandits.reproduction.engine import Curves, Multipliers, MultiplierTable, Panel, Study, TunedLearner, Tuning
 from jaxbandits.simulation import Meter
 from jaxbandits.theory import coco as theory
@@ -165,7 +165,7 @@ def score(played: Any) -> Any:
 
 METERS = (
     Meter("score", score),
-    Meter("oracle_calls", diagnosed("oracle_calls")),
+    Meter("oracle_calls", diagnostic("oracle_calls")),
     Meter("norm", lambda played: points.norm(played.decision.play), unit="||X||"),
     Meter("oracle_residual", oracle_residual, "max", unit="||C'u - s v|| / s"),
 )
@@ -203,7 +203,7 @@ def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
 
     tau is the share of a full matrix of ratings that 10^4 is of the whole matrix, as in small.
     """
-    ratings = most_rated(load_movielens(path), *DATA_SHAPE)
+    ratings = densest_part(load_movielens(path), *DATA_SHAPE)
     radius = 2.27 * math.sqrt(float(np.mean(ratings.ratings**2)) * math.prod(DATA_SHAPE))
     settings = {"batch": DATA_BATCH, "radius": radius}
     return lambda constraint: MatrixCompletion.from_ratings(ratings, constraint=constraint, **settings)

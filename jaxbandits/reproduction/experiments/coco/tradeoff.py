@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from jaxbandits.analysis.intervals import Estimate, unbounded
+from jaxbandits.analysis.intervals import Estimate, infinite_estimate
 from jaxbandits.coco import LPM, OFWTVC, OPDP, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Measured, Panel, Report
+from jaxbandits.reproduction.engine import Measurements, Panel, Report
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.reproduction.sentences import as_statistic, measure, observations, paired_mean
 from jaxbandits.simulation import Grid, Trials
@@ -55,7 +55,7 @@ def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
 
 
 @as_statistic
-def heavier(measured: Measured, label: str, metric: str) -> Estimate:
+def heavier(measured: Measurements, label: str, metric: str) -> Estimate:
     """Estimate the final mean at the heaviest weight less that at the lightest, per round, over paired seeds."""
     trials = measured.results[_PANEL][label]
     good = trials.usable(metric)[[0, -1]].all(axis=0)
@@ -64,7 +64,7 @@ def heavier(measured: Measured, label: str, metric: str) -> Estimate:
 
 
 @as_statistic
-def frontier_difference(measured: Measured, first: str, second: str, allowed: float) -> Estimate:
+def frontier_difference(measured: Measurements, first: str, second: str, allowed: float) -> Estimate:
     """Estimate the least regret a round at points that violate at most `allowed` a round: first less second.
 
     Points are chosen by their means; the interval is over paired seeds at the chosen points.
@@ -75,7 +75,7 @@ def frontier_difference(measured: Measured, first: str, second: str, allowed: fl
         regret, violation = mean_points(trials)
         admitted = np.where(violation <= allowed, regret, np.inf)
         if not np.isfinite(admitted).any():
-            return unbounded(len(trials.seeds))
+            return infinite_estimate(len(trials.seeds))
         chosen.append(trials.final("feasible_regret")[int(np.argmin(admitted))] / trials.horizon)
     return paired_mean(chosen[0] - chosen[1])
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from jaxbandits import dro
 from jaxbandits.analysis.trials import Trials
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 from jaxbandits.domains import Box
 from jaxbandits.reproduction.engine import Claim, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
-from jaxbandits.reproduction.sentences import OUT_OF_REACH, always, mean, observations, share, slug, theorems
+from jaxbandits.reproduction.sentences import OUT_OF_REACH, mean, observations, share, share_for_all, slug, theorems
 from jaxbandits.theory import dro as theory
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class GapsBesideBounds:
             ax.set_ylabel("duality gap")
         lines = [Line2D([], [], **style) for style in _STYLES.values()]
         seeds = len(next(iter(trials.values())).seeds)
-        title = f"{counted(seeds, 'seed')}; bounds of fixed\nsteps: at T only, - and v"
+        title = f"{count_of(seeds, 'seed')}; bounds of fixed\nsteps: at T only, - and v"
         figure.legend(lines, _STYLES.keys(), title=title, loc="outside right center", frameon=False)
         return figure
 
@@ -148,7 +148,7 @@ def _claims() -> Iterable[Claim]:
     for name, (_, panel, source, _) in THEOREMS.items():
         at: dict[str, Any] = {"on": panel, "place": source, "least": TRIALS}
         below, mostly = mean(name, of="share_of_mean") < 1.0, share(name, of="share_of_likely") > 1.0 - DELTA
-        single, vacuous = share(name, of="share_of_mean") > always(TRIALS), _vacuous(name)
+        single, vacuous = share(name, of="share_of_mean") > share_for_all(TRIALS), _vacuous(name)
         beyond = OUT_OF_REACH.format(most="1", what="a gap") if vacuous else ""
         says = "{label}: the mean duality gap is below its bound"
         yield from theorems(f"{slug(source)}-mean", below, says=says, **at)

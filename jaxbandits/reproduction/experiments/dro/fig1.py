@@ -11,7 +11,7 @@ from jaxbandits.dro import SMD, ATkROk, ATkROm, ExampleGroups, Online
 from jaxbandits.plots.curves import COLOURS, SMALL_LEGEND
 from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves, Report
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS, THEOREMS
-from jaxbandits.reproduction.sentences import exactly, mean, measure, observations, theorems
+from jaxbandits.reproduction.sentences import exact_value, mean, measure, observations, theorems
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +94,7 @@ _FIELDS: dict[str, Any] = {"place": "Example 1", "least": SEEDS}
 
 def _claims() -> Iterable[Claim]:
     for id, (says, number, exact) in _EXACT.items():
-        found = measure("", exactly(exact), template="").between(number - _ROUNDING, number + _ROUNDING)
+        found = measure("", exact_value(exact), template="").between(number - _ROUNDING, number + _ROUNDING)
         yield from theorems(id, found, says=says, **_FIELDS)
     for panel, w, labels in (("max", 0.5, ("SMD(m)", "Online(1)")), ("top-5", 0.8, ("ATkRO(m)", "ATkRO(k)"))):
         says = f"{{label}} ends within 0.05 of w = {w}"

@@ -59,7 +59,9 @@ def claims_on_groups(
         return measure(words, statistic, ("SMPA_m", *rivals), template=counted)
 
     words = "below {} after as many iterations"
-    ahead = [groups(words.format(b), setting.ahead(panel, "SMPA_m", b), b) > n_groups - 0.5 for b in _RIVALS]
+    ahead = [
+        groups(words.format(b), setting.count_groups_ahead(panel, "SMPA_m", b), b) > n_groups - 0.5 for b in _RIVALS
+    ]
     lowest = groups("lowest", setting.lowest(panel, "SMPA_m", _RIVALS), *_RIVALS) > n_groups / 2
     below = groups("below it", setting.wins(panel, "SMPA_m", "SMD(m)"), "SMD(m)") > n_groups / 2
     first = mean("SMD_r", of="first_risk") < mean("SMPA_m", "SMD(m)")

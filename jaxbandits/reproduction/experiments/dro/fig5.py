@@ -2,7 +2,7 @@
 
 from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.dro.fig4 import FIELDS, claims_on_groups, figures, learners
-from jaxbandits.reproduction.experiments.dro.setting import STAND_IN, STUDY, adult_once, adult_panels
+from jaxbandits.reproduction.experiments.dro.setting import STAND_IN, STUDY, adult_panels, adult_single_pass
 
 _ALONE = {"place": "Figure 5 alone (the text speaks of Figures 4 and 5 together)", "kind": "observation"}
 
@@ -18,7 +18,7 @@ FIG5 = STUDY.experiment(
     algorithms=lambda preset, horizon, panel: learners(
         preset, horizon, panel, {"SMD(m)": 3.0, "SMD_r": 3.0, "SMPA_m": 60.0}, smoothness=1.5
     ),
-    **adult_panels(lambda path: {"adult": Panel(*adult_once(path))}),
+    **adult_panels(lambda path: {"adult": Panel(*adult_single_pass(path))}),
     claims=claims_on_groups("Figure 5", "adult", 6, usually=_ALONE),
     notes=(
         STAND_IN,

@@ -36,7 +36,7 @@ def _objective(learner: Any, panel: Panel) -> str:
     return "max_risk" if isinstance(learner, SMD) else "top_k_risk"
 
 
-def _derived(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _derive(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """Compute the risks of the outlier and of the others: of the learner, and of the exact optima of both problems."""
     found = dict(setting.outlier(trials, algorithm, panel))
     for name in ("optimum", "top_k_optimum"):
@@ -57,7 +57,7 @@ FIG7 = setting.STUDY.experiment(
     panels=lambda horizon: {"synthetic": Panel("synthetic, d = 1000, m = 20", setting.heterogeneous())},
     metric="top_k_risk",
     tabulated=("first_risk", "other_risk", "max_risk"),
-    derive=_derived,
+    derive=_derive,
     width=1,  # a vector of 1000 fills the machine
     claims=(
         *claims("lower-on-outlier", _FIRST < _RIVALS, says="SMD(m) ends lower on the outlier", **_FIGURE),

@@ -59,7 +59,7 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _minimised(learner: Any, panel: Panel) -> str:
+def _tuning_metric(learner: Any, panel: Panel) -> str:
     del learner
     return "max_risk" if isinstance(panel.environment, dro.GroupData) else "top_k_risk"
 
@@ -72,7 +72,7 @@ def _q_grid(learner: Any) -> tuple[float, ...]:
 
 def _objective(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     """Return the objective of a panel, and its value at the horizon of the fixed steps, at every record point."""
-    value = trials.get(_minimised(algorithm, panel))
+    value = trials.get(_tuning_metric(algorithm, panel))
     at = int(np.argmin(np.abs(trials.record_points - trials.horizon / _BEYOND)))
     return {"objective": value, "objective_at_preset": np.broadcast_to(value[..., at : at + 1], value.shape)}
 
@@ -117,7 +117,7 @@ FIG8 = setting.STUDY.experiment(
     horizons=lambda horizon, panel, labels: dict.fromkeys(labels, _rounds(horizon, panel)),
     width=1,
     claims=tuple(_claims()),
-    tuning=setting.tuning(_minimised, w=(0.1, 0.3, 1.0, 3.0, 6.0, 10.0), q=_q_grid, part=_BEYOND),
+    tuning=setting.tuning(_tuning_metric, w=(0.1, 0.3, 1.0, 3.0, 6.0, 10.0), q=_q_grid, part=_BEYOND),
     notes=(
         setting.STAND_IN,
         f"Fixed steps are made for 2,000 rounds on Adult and for 50,000 on the heterogeneous set, as in the paper, and "

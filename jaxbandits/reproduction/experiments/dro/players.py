@@ -39,7 +39,7 @@ def _weight(r: Round) -> jax.Array:
     return 1.0 / jnp.sqrt(r.t + 1.0) if isinstance(r.algorithm, AnytimeOnline) else jnp.ones(())
 
 
-def _measured(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callable[[Round], Any]:
+def _meter(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callable[[Round], Any]:
     """Return a meter of a weighted function of w_t, q_t and the means mu of the groups."""
 
     def of(r: Round) -> Any:
@@ -103,10 +103,10 @@ PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(
     tabulated=("weights_regret", *(f"{name}_share_of_likely" for name in _METRICS)),
     meters=(
         Meter("weight", _weight),
-        Meter("phi", _measured(lambda w, q, mu: jnp.sum(q * (w * w - 2.0 * mu * w + mu)))),
-        Meter("center", _measured(lambda w, q, mu: jnp.sum(q * mu))),
-        Meter("play", _measured(lambda w, q, mu: w)),
-        Meter("play_squared", _measured(lambda w, q, mu: w * w)),
+        Meter("phi", _meter(lambda w, q, mu: jnp.sum(q * (w * w - 2.0 * mu * w + mu)))),
+        Meter("center", _meter(lambda w, q, mu: jnp.sum(q * mu))),
+        Meter("play", _meter(lambda w, q, mu: w)),
+        Meter("play_squared", _meter(lambda w, q, mu: w * w)),
     ),
     derive=_with_regrets,
     claims=tuple(_claims()),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxbandits.base.text import counted
+from jaxbandits.base.text import count_of
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SyntheticGroups
 from jaxbandits.plots.curves import COLOURS, MARKERS, SMALL_LEGEND
-from jaxbandits.reproduction.engine import Claim, Measured, Panel, Report
+from jaxbandits.reproduction.engine import Claim, Measurements, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.bounds import THEOREMS
 from jaxbandits.reproduction.sentences import FLAT, growth_across, growth_over, observations, slug
@@ -130,7 +130,7 @@ class Rates:
             ax.minorticks_off()
             ax.spines[["top", "right"]].set_visible(False)
             seeds = max(len(trials.seeds) for trials in report.results[next(iter(panels))].trials.values())
-            title = f"exponent, 95 %; {counted(seeds, 'seed')}"
+            title = f"exponent, 95 %; {count_of(seeds, 'seed')}"
             ax.legend(title=title, loc="upper center", bbox_to_anchor=(0.5, -0.14), **SMALL_LEGEND)
         return figure
 
@@ -153,7 +153,7 @@ def _draw(
 ) -> None:
     """Draw one axes; a dotted line has the shape of the theory."""
     at = np.array([report.panels[name].x for name in panels])
-    measured, means = Measured(report.results, {}), []
+    measured, means = Measurements(report.results, {}), []
     for j, label in enumerate(labels):
         if any(label not in report.results[name] for name in panels):
             continue  # left out of this run

@@ -22,7 +22,7 @@ from jaxbandits.domains import L2Ball
 from jaxbandits.environments.datasets.adult import HELD_OUT
 from jaxbandits.reproduction.engine import (
     TOLERANCE,
-    Measured,
+    Measurements,
     Multipliers,
     MultiplierTable,
     Panel,
@@ -130,7 +130,7 @@ def adult(path: Path | None = None, **settings: Any) -> tuple[str, dro.GroupData
     return _adult(os.environ.get("JAXBANDITS_DATA", ""), tuple(settings.items()))
 
 
-def adult_once(path: Path | None = None) -> tuple[str, dro.GroupData]:
+def adult_single_pass(path: Path | None = None) -> tuple[str, dro.GroupData]:
     """Return the Adult data for one pass, with the paper's 364 rows of each group held out."""
     return adult(path, order="once", held_out=HELD_OUT)
 
@@ -174,7 +174,7 @@ def outlier(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
 
 
 @as_statistic
-def lowest(measured: Measured, panel: str, name: str, rivals: Sequence[str]) -> Estimate:
+def lowest(measured: Measurements, panel: str, name: str, rivals: Sequence[str]) -> Estimate:
     """Estimate the mean number of groups in which a label ends lowest of all, over the seeds that all labels ran.
 
     Not measured if one of them was left out.
@@ -185,14 +185,14 @@ def lowest(measured: Measured, panel: str, name: str, rivals: Sequence[str]) -> 
 
 
 @as_statistic
-def wins(measured: Measured, panel: str, name: str, other: str) -> Estimate:
+def wins(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
     """Estimate the mean number of groups in which a label ends below another."""
     pair = [measured.results[panel][label] for label in (name, other)]
     return _mean_count(pair[0].final("risk")[0] < pair[1].final("risk")[0], pair)
 
 
 @as_statistic
-def ahead(measured: Measured, panel: str, name: str, other: str) -> Estimate:
+def count_groups_ahead(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
     """Estimate the mean number of groups in which a label ends below another label's risk after as many iterations.
 
     The other label's risk is that of its first record point that is no earlier.
@@ -219,7 +219,7 @@ _TUNED_TOP = (dro.ATkROm, dro.ATkROk, dro.AnytimeATkROm, dro.AnytimeATkRO1)
 _FACTORS = {"w_scale": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), "q_scale": (0.1, 1.0, 10.0, 100.0)}
 
 
-def _minimised(learner: Any, panel: Panel) -> str:
+def _tuning_metric(learner: Any, panel: Panel) -> str:
     """Return the metric that a learner is tuned by; with other numbers of samples by group it is the mean risk."""
     del panel
     return "top_k_risk" if hasattr(learner, "k") else "mean_risk" if hasattr(learner, "budgets") else "max_risk"
@@ -248,6 +248,6 @@ def _tuned_learners() -> dict[str, TunedLearner]:
 
 TABLE = MultiplierTable(
     multipliers,
-    Tuning(presets=(), grid=lambda learner: _FACTORS, metric=_minimised, seeds=32, tolerance=TOLERANCE),
+    Tuning(presets=(), grid=lambda learner: _FACTORS, metric=_tuning_metric, seeds=32, tolerance=TOLERANCE),
     _tuned_learners(),
 )

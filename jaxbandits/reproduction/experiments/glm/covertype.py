@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxbandits.glm import Covertype
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Against, Curves, Panel, Timed
+from jaxbandits.reproduction.engine import Against, Curves, Panel, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, claims, mean, observations, time
 
@@ -132,6 +132,6 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
         Against("factor on the radii", not_drawn=_UNDRAWN),
         RegretAgainstTime(),
     ),
-    timed=Timed(("x0.1",), at=(None,)),
+    timed=TimePerRound(("x0.1",), at=(None,)),
     tuning=dataclasses.replace(setting.PER_PANEL, grid=_below),
 )

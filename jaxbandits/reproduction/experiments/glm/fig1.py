@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import Claim, Cost, Curves, Interpretation, Timed
+from jaxbandits.reproduction.engine import Claim, Cost, Curves, Interpretation, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.sentences import (
     COMPARABLE,
@@ -31,7 +31,7 @@ _OFUGLB = mean("GLB-OMD") / mean("OFUGLB")
 
 def on_axis(ratio: Quantity) -> Quantity:
     """Show beside a ratio of GLB-OMD to OFUGLB their difference as a share of an axis that reaches to GLOC."""
-    return ratio.beside(lambda panel, found: with_axis_share(found, panel, "GLB-OMD", "OFUGLB", "GLOC"))
+    return ratio.with_companions(lambda panel, found: with_axis_share(found, panel, "GLB-OMD", "OFUGLB", "GLOC"))
 
 
 def ofuglb_is_lowest(*rivals: str, **fields: Any) -> tuple[Claim, ...]:
@@ -136,5 +136,5 @@ FIG1 = setting.FIGURES.experiment(
         ),
     },
     figures=(Curves(not_drawn=setting.UNDRAWN_LOGISTIC, logarithmic=True), Cost("S")),
-    timed=Timed(_PANELS, at=(1,)),
+    timed=TimePerRound(_PANELS, at=(1,)),
 )

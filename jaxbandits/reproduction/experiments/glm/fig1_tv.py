@@ -1,7 +1,7 @@
 """Figures 1 and 3 on random instances of the shape of the paper's: fresh arms in every round."""
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import Cost, Curves, Timed
+from jaxbandits.reproduction.engine import Cost, Curves, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1_fixed import logistic_observations
 from jaxbandits.reproduction.sentences import FLAT, GROWS, claims, observations, time_slope
@@ -41,5 +41,5 @@ FIG1_TV = setting.OTHER_ARMS.experiment(
     ),
     slow={**dict.fromkeys((*setting.MLE, "ada-OFU-ECOLog"), 64), "OFUGLB": 32, "OFULog-r": 32},
     figures=(Curves(not_drawn=setting.UNDRAWN_OTHER_ARMS, logarithmic=True), Cost("S")),
-    timed=Timed(("S3", "S5"), at=(1,)),
+    timed=TimePerRound(("S3", "S5"), at=(1,)),
 )

@@ -1,7 +1,7 @@
 """Figure 2: Poisson bandits on the published instance, fresh arms in every round."""
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import Cost, Curves, Timed
+from jaxbandits.reproduction.engine import Cost, Curves, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import (
     PLACE_OF_TIMES,
@@ -49,5 +49,5 @@ FIG2 = setting.FIGURES.experiment(
     ),
     slow={name: 64 for name in setting.MLE if name != "OFULog-r"},
     figures=(Curves(not_drawn=setting.UNDRAWN, logarithmic=True), Cost("S")),
-    timed=Timed(_PANELS, at=(1,)),
+    timed=TimePerRound(_PANELS, at=(1,)),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import Cost, Curves, Panel, Timed
+from jaxbandits.reproduction.engine import Cost, Curves, Panel, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import PLACE_OF_TIMES
 from jaxbandits.reproduction.sentences import COMPARABLE, LITTLE, claims, time, time_over_panels
@@ -51,5 +51,5 @@ FIG3 = setting.FIGURES.experiment(
     ),
     slow={"OFUGLB": 16},
     figures=(Cost("S"), Curves(not_drawn=("uniform",), logarithmic=True)),
-    timed=Timed(_PANELS, at=(1,)),
+    timed=TimePerRound(_PANELS, at=(1,)),
 )

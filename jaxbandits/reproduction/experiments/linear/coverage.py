@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.reproduction.engine import Panel, Shares
-from jaxbandits.reproduction.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, scaled
+from jaxbandits.reproduction.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, multipliers_of
 from jaxbandits.reproduction.sentences import observations, share, theorems
 from jaxbandits.simulation import Meter, Round
 
@@ -19,7 +19,7 @@ def _weights(r: Round) -> Any:
     return r.algorithm.estimator.weigh(r.t, r.state, r.decision.x, r.feedback.reward, r.feedback.noise_scale)
 
 
-def _clipped(r: Round) -> Any:
+def _is_clipped(r: Round) -> Any:
     """Return 1 where the Huber loss clips the residual."""
     weights = _weights(r)
     return jnp.where(jnp.abs(weights.residual) >= weights.threshold, 1.0, 0.0)
@@ -39,10 +39,10 @@ COVERAGE = THEOREMS.experiment(
     "coverage",
     "Lemma 1",
     title="estimation error over the confidence radius",
-    presets={**THEORY, "practical": f"tuned: {scaled('hvt_ucb')}, which no theorem covers"},
+    presets={**THEORY, "practical": f"tuned: {multipliers_of('hvt_ucb')}, which no theorem covers"},
     metric="error_ratio",
     tabulated=("clipped_share", "leverage_share"),
-    meters=(meters.coverage(), Meter("clipped", _clipped), Meter("leverage", _leverage)),
+    meters=(meters.coverage(), Meter("clipped", _is_clipped), Meter("leverage", _leverage)),
     derive=_shares_of_rounds,
     claims=(
         *theorems("covers", share("Hvt-UCB", of="error_ratio") > 0.99,

@@ -2,7 +2,7 @@
 
 from jaxbandits.linear import HeavyTailed, noise
 from jaxbandits.reproduction.engine import Exponents, Panel
-from jaxbandits.reproduction.experiments.linear.setting import ARMS, DIM, THEOREMS, THEORY, scaled
+from jaxbandits.reproduction.experiments.linear.setting import ARMS, DIM, THEOREMS, THEORY, multipliers_of
 from jaxbandits.reproduction.sentences import growth, observations
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -26,7 +26,7 @@ EXPONENT = THEOREMS.experiment(
     title="growth of regret against the order of the moment",
     horizon=2**17,
     record_points="log",
-    presets={"practical": f"tuned on Figure 1: {scaled('hvt_ucb')}", "theory": THEORY["theory"]},
+    presets={"practical": f"tuned on Figure 1: {multipliers_of('hvt_ucb')}", "theory": THEORY["theory"]},
     panels=lambda horizon: {
         f"eps{eps:g}": Panel(
             f"eps = {eps:g}, Student t ({1 + eps + _MARGIN:g})",

@@ -12,8 +12,8 @@ from jaxbandits.reproduction.experiments.linear.setting import (
     QUICK_PER_PANEL,
     TUNED,
     UNTUNED,
+    multipliers_of,
     preset_of,
-    scaled,
 )
 from jaxbandits.reproduction.sentences import mean, observations, wins
 
@@ -34,7 +34,7 @@ MDP = Experiment(
     horizon=1500,
     seeds=256,
     presets={
-        "practical": f"Hvt {scaled('hvt_ucb')}, OFUL {scaled('oful')}, as in the bandit figures",
+        "practical": f"Hvt {multipliers_of('hvt_ucb')}, OFUL {multipliers_of('oful')}, as in the bandit figures",
         "theory": "every constant as the theorems on bandits state it, for each step of the episode",
         **TUNED,
     },

@@ -6,7 +6,7 @@ from typing import Any
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.linear import HeavyTailed, HvtUCB, noise
 from jaxbandits.reproduction.engine import Experiment, Heatmap, Panel
-from jaxbandits.reproduction.experiments.linear.setting import scaled
+from jaxbandits.reproduction.experiments.linear.setting import multipliers_of
 from jaxbandits.reproduction.sentences import at_point, observations
 from jaxbandits.simulation import Grid, product
 
@@ -37,7 +37,7 @@ SENSITIVITY = Experiment(
     source="ours, on Figure 1 of Wang, Zhang, Zhao & Zhou, ICML 2025",
     horizon=6_000,
     seeds=64,
-    presets={"practical": f"around {scaled('hvt_ucb')}, alpha = 4, nu = 1.31, eps = 0.99"},
+    presets={"practical": f"around {multipliers_of('hvt_ucb')}, alpha = 4, nu = 1.31, eps = 0.99"},
     algorithms=_algorithms,
     panels=lambda horizon: {
         "max": Panel(

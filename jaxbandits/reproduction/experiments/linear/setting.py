@@ -16,7 +16,7 @@ from jaxbandits.reproduction.engine import (
     MultiplierTable,
     Panel,
     Study,
-    Timed,
+    TimePerRound,
     Tuning,
     learners_of_figures,
 )
@@ -28,14 +28,14 @@ _SCALED = {"beta_scale": "radius", "tau_scale": "threshold", "threshold_scale": 
 _IN_FIGURES = {"Hvt-UCB": "hvt_ucb", "HEAVY-OFUL": "heavy_oful", "OFUL": "oful", "CRTM": "crtm", "CRMM": "crmm"}
 
 
-def scaled(name: str) -> str:
+def multipliers_of(name: str) -> str:
     """Describe the multipliers of a learner's constants in the preset practical."""
     return " and ".join(f"{_SCALED[field]} x {value:g}" for field, value in multipliers.MULTIPLIERS[name].items())
 
 
 PRESETS = {
     "practical": "tuned once, by one protocol for all learners, on Figure 1 (jaxbandits tune linear): "
-    + "; ".join(f"{label} {scaled(name)}" for label, name in _IN_FIGURES.items()),
+    + "; ".join(f"{label} {multipliers_of(name)}" for label, name in _IN_FIGURES.items()),
     "theory": "every constant as the theorems state it",
 }
 TUNED = {"tuned": "as practical, but every learner is tuned in each panel, on the same grid and on separate seeds"}
@@ -164,7 +164,7 @@ FIGURES = Study(  # tuned in every panel, HEAVY-OFUL among the learners
 )
 TIMED = {  # fields of a figure that shows times beside regret
     "figures": (Curves(not_drawn=("uniform",), times=True),),
-    "timed": Timed(("max",), unit="Hvt-UCB"),
+    "timed": TimePerRound(("max",), unit="Hvt-UCB"),
 }
 
 # Claims of more than one figure ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from jaxbandits.linear import HvtUCB
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, HORIZON, LAWS, THEOREMS
-from jaxbandits.reproduction.sentences import always, growth, observations, share, theorems
+from jaxbandits.reproduction.sentences import growth, observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import lemma_2
 
@@ -100,7 +100,7 @@ SUB_GAUSSIAN = THEOREMS.experiment(
     claims=(
         *theorems(
             "lemma-2",
-            share(_LABEL, of="lemma_2_excess", at_most=1e-9) > always(_TRIALS),
+            share(_LABEL, of="lemma_2_excess", at_most=1e-9) > share_for_all(_TRIALS),
             on=LAWS.keys(),
             says="the squared error is at most generalisation gap + stability - negative term + 4 lambda S^2, at every "
             "record point (relative 1e-9)",

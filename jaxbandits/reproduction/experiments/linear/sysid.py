@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxbandits.linear import HvtIdentification, LinearSystem, RecursiveLeastSquares, noise
 from jaxbandits.reproduction.engine import Experiment, Panel
-from jaxbandits.reproduction.experiments.linear.setting import EPS, OURS, PAPER, UNTUNED, scaled
+from jaxbandits.reproduction.experiments.linear.setting import EPS, OURS, PAPER, UNTUNED, multipliers_of
 from jaxbandits.reproduction.sentences import mean, observations
 
 
@@ -32,7 +32,7 @@ SYSID = Experiment(
     source=f"ours, after the discussion in {PAPER}, Section 6.2",
     horizon=3000,
     seeds=256,
-    presets={"practical": f"Hvt {scaled('hvt_ucb')}, as in the bandit figures, but the threshold's as shown"},
+    presets={"practical": f"Hvt {multipliers_of('hvt_ucb')}, as in the bandit figures, but the threshold's as shown"},
     algorithms=_identifiers,
     panels=lambda horizon: {
         "system": Panel("2 states, 1 input", LinearSystem(noise=noise.StudentT(df=2.1, spread=0.3), eps=EPS))

@@ -5,7 +5,14 @@ from typing import Any
 from jaxbandits.linear import MENU, TOFU, noise
 from jaxbandits.reproduction.engine import Panel
 from jaxbandits.reproduction.experiments.linear import setting
-from jaxbandits.reproduction.experiments.linear.setting import DIM, PRESETS, TITLES, environment, learners, scaled
+from jaxbandits.reproduction.experiments.linear.setting import (
+    DIM,
+    PRESETS,
+    TITLES,
+    environment,
+    learners,
+    multipliers_of,
+)
 from jaxbandits.reproduction.sentences import FLAT, GROWS, claims, time_slope
 
 _TABLE = {"on": "max", "place": "Table 1, cost per round"}
@@ -26,7 +33,8 @@ TABLE1 = setting.FIGURES.experiment(
     "TOFU and CRTM (truncation), HEAVY-OFUL and Hvt-UCB (Huber loss), with what each method assumes. Costs keep the "
     "dependence on t and T only: O(log T), O(1), O(t), O(1), O(t log T) and O(1), in this order.",
     presets={
-        "practical": f"{PRESETS['practical']}; MENU (51 pulls an epoch) {scaled('menu')}; TOFU {scaled('tofu')}",
+        "practical": f"{PRESETS['practical']}; MENU (51 pulls an epoch) {multipliers_of('menu')}; "
+        f"TOFU {multipliers_of('tofu')}",
         "theory": PRESETS["theory"],
     },
     tuning=None,

@@ -44,7 +44,7 @@ TRUNCATION = STUDY.experiment(
     panels=panels,
     reconstructed={label: RECONSTRUCTED["CRTM"] for label in _FACTORS if label != _NOTHING},
     tabulated=("truncated_share",),
-    meters=(Meter("truncated", meters.truncated),),
+    meters=(Meter("truncated", meters.is_truncated),),
     derive=_share_of_rewards,
     claims=(
         *observations("truncates-many", mean("CRTM", of="truncated_share") > _LARGE, on=_LIGHT,

@@ -11,7 +11,7 @@ from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import OONS, Alternating, Drift, IsolatedFlips, LinearLosses
 from jaxbandits.reproduction.engine import Bound, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
-from jaxbandits.reproduction.sentences import always, mean, observations, share, theorems
+from jaxbandits.reproduction.sentences import mean, observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.oco import conversion_2, theorem_3_1
 
@@ -122,7 +122,7 @@ BOUND = THEOREMS.experiment(
     claims=(
         *theorems(
             "within-bound",
-            share("OONS", of="largest_share") > always(_TRIALS),
+            share("OONS", of="largest_share") > share_for_all(_TRIALS),
             on=_PANELS,
             says="regret against every point of the ball is within the bound, constants of its proof included, after "
             "any number of rounds",
@@ -131,7 +131,7 @@ BOUND = THEOREMS.experiment(
         ),
         *theorems(
             "changes-bounded",
-            share("OONS", of="conversion_share", at_most=1.0 + 1e-6) > always(_TRIALS),
+            share("OONS", of="conversion_share", at_most=1.0 + 1e-6) > share_for_all(_TRIALS),
             on=_PANELS,
             says="gradients change by at most G^2 + 6 times the noise + 4 times the variation, from which (2) follows",
             place="Appendix B.1, proof of (2)",

@@ -35,7 +35,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     moving = {
         "corrupted": ("corrupted, C = 64, R = 4", corrupted),
         "drift": ("drift, R = 4", oco.Drift(horizon=horizon)),
-        "piecewise": ("four segments, R = 4", oco.Piecewise.evenly(corners, horizon)),
+        "piecewise": ("four segments, R = 4", oco.Piecewise.equal_segments(corners, horizon)),
     }
     panels = {}
     for name, radius in _RADII.items():

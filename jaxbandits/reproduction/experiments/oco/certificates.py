@@ -9,11 +9,11 @@ from jaxbandits.domains import L2Ball
 from jaxbandits.oco import CAOONS, CLAOONS, OONS, LinearLosses, PseudoHuberLosses
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
-from jaxbandits.reproduction.sentences import always, share, theorems
+from jaxbandits.reproduction.sentences import share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
 
 
-def _certified(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _certify(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     del preset
     dim = panel.environment.dim
     return {
@@ -52,7 +52,7 @@ CERTIFICATES = THEOREMS.experiment(
     title="path-wise certificates inside the runs",
     horizon=2**12,
     seeds=704,
-    algorithms=_certified,
+    algorithms=_certify,
     panels=lambda horizon: {
         "linear": Panel("linear losses", LinearLosses(dim=2, mean=0.1, noise_scale=0.9, comparator=-1.0)),
         "curved": Panel("pseudo-Huber losses", PseudoHuberLosses(dim=2, center=3.0, noise_scale=0.2)),
@@ -72,26 +72,26 @@ CERTIFICATES = THEOREMS.experiment(
     derive=_meta_excess,
     figures=(Curves(limit=1e-5),),
     claims=(
-        *theorems("minimisers", share(*_ALL, of="projection_residual", at_most=1e-5) > always(200),
+        *theorems("minimisers", share(*_ALL, of="projection_residual", at_most=1e-5) > share_for_all(200),
                   says="both steps are minimisers over the ball (KKT residual below 1e-5)", place="Algorithm 1",
                   **_ROWS),
-        *theorems("preconditions", share(*_ALL, of="precondition", at_most=1.0 + 1e-4) > always(200),
+        *theorems("preconditions", share(*_ALL, of="precondition", at_most=1.0 + 1e-4) > share_for_all(200),
                   says="the preconditions of Theorem 3.1 hold in every round", place="Theorem 3.1", **_ROWS),
         *theorems(
             "path-wise",
-            share(*_ALL, of="negative_slack", at_most=1e-5) > always(200),
+            share(*_ALL, of="negative_slack", at_most=1e-5) > share_for_all(200),
             says="the path-wise inequality holds in every round, for +-e_1, +-e_2 and a comparator at 50 "
             "(relative 1e-5)",
             place="Appendix C",
             **_ROWS,
         ),
-        *theorems("stability", share(*_ALL, of="stability", at_most=1e-5) > always(200),
+        *theorems("stability", share(*_ALL, of="stability", at_most=1e-5) > share_for_all(200),
                   says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (relative 1e-5)",
                   place="Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)", **_ROWS),
-        *theorems("meta-preconditions", share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > always(200),
+        *theorems("meta-preconditions", share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > share_for_all(200),
                   says="64 beta_k |l_j - h_j| <= 1 for every expert that a middle learner knows, in every round",
                   place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
-        *theorems("meta-regret", share(*_META, of="meta_excess", at_most=0.0) > always(200),
+        *theorems("meta-regret", share(*_META, of="meta_excess", at_most=0.0) > share_for_all(200),
                   says="meta regret against every base learner is within its bound, with all constants",
                   place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
     ),

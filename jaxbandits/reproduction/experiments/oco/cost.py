@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxbandits.oco import CAOONS, CLAOONS, OGD, OONS, OptimisticOMD, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Cost, Panel, Timed
+from jaxbandits.reproduction.engine import Cost, Panel, TimePerRound
 from jaxbandits.reproduction.experiments.oco.setting import AS_PRINTED, STUDY
 from jaxbandits.reproduction.sentences import observations, time
 
@@ -38,7 +38,7 @@ COST = STUDY.experiment(
         f"d-{dim}": Panel(f"d = {dim}", PseudoHuberLosses(dim=dim), x=float(dim)) for dim in _DIMENSIONS
     },
     record_points=4,
-    timed=Timed(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
+    timed=TimePerRound(tuple(f"d-{dim}" for dim in _DIMENSIONS), at=(None,)),
     claims=(
         *observations("gradients-cheap", time("CA-OONS, N = 14") < 2.0 * time("CA-OONS, N = 14, one gradient"),
                       on="d-2", says="N + 1 gradients per round cost little"),

@@ -56,7 +56,7 @@ def _e1_environments(horizon: int) -> dict[str, tuple[str, Any]]:
         "corrupted": ("corrupted, C = 64, s = 0.3", moving(corrupted)),
         "random-order": ("random order, n = 64, s = 0.9", oco.RandomOrder(dim=_E1_DIM, pool_size=64)),
         "drift": ("drift, s = 0.3", moving(oco.Drift(horizon=horizon))),
-        "piecewise": ("four segments, s = 0.3", moving(oco.Piecewise.evenly(corners, horizon))),
+        "piecewise": ("four segments, s = 0.3", moving(oco.Piecewise.equal_segments(corners, horizon))),
     }
 
 

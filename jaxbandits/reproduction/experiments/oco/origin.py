@@ -6,7 +6,7 @@ from typing import Any
 from jaxbandits.oco import CAOONS, CLAOONS, Alternating, KTBetting, LinearLosses, ParameterFreeMD, PseudoHuberLosses
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, VALUES
-from jaxbandits.reproduction.sentences import FLAT, MUCH, always, growth, mean, observations, share, theorems
+from jaxbandits.reproduction.sentences import FLAT, MUCH, growth, mean, observations, share, share_for_all, theorems
 
 _PANELS = ("flips", "noise")
 _SMALL = 8  # further radii 1, 1/2, ..., 1/128
@@ -65,7 +65,7 @@ ORIGIN = STUDY.experiment(
         *observations("small-radii", mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"), on=_PANELS,
                       says="radii 1, 1/2, ... in addition to the paper's 2, 4, ... "
                       "reduce the regret against the origin"),
-        *observations("keeps-wealth", share("KT betting", of="regret", at_most=1.001 * _BET) > always(200),
+        *observations("keeps-wealth", share("KT betting", of="regret", at_most=1.001 * _BET) > share_for_all(200),
                       on=_PANELS,
                       says=f"KT betting never loses more than its first wealth of {_BET:g} against the origin",
                       place="Orabona & Pal 2016", least=200),

@@ -11,11 +11,11 @@ from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import CLAOONS, LinearLosses, PseudoHuberLosses
 from jaxbandits.reproduction.engine import Curves, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS, THEORY
-from jaxbandits.reproduction.sentences import always, observations, share, theorems
+from jaxbandits.reproduction.sentences import observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
 
 
-def restarted(played: Round) -> jax.Array:
+def is_restart(played: Round) -> jax.Array:
     """Return 1 where D_{t+1} is above D_t, else 0 `[]`; a meter that is summed."""
     return jnp.where(played.next_state.bound > played.state.bound, 1.0, 0.0)
 
@@ -67,16 +67,16 @@ RESTARTS = THEOREMS.experiment(
     metric="restarts",
     tabulated=("radius_over_root",),
     record_points=("log", 60),
-    meters=(Meter("restarts", restarted, "sum"), Meter("radius", lambda r: r.state.bound, "last")),
+    meters=(Meter("restarts", is_restart, "sum"), Meter("radius", lambda r: r.state.bound, "last")),
     derive=shares,
     claims=(
-        *theorems("few-updates", share("CLA-OONS", of="restarts_over_log") > always(200),
+        *theorems("few-updates", share("CLA-OONS", of="restarts_over_log") > share_for_all(200),
                   says="D_t is updated at most O(log T) times, constant 1: log2(T)", place="Section 4.2", **_ROWS),
-        *observations("half-as-many", share("CLA-OONS", of="restarts_over_half_log") > always(200),
+        *observations("half-as-many", share("CLA-OONS", of="restarts_over_half_log") > share_for_all(200),
                       says="D_t is updated at most log2(T) / 2 + 2 times", place="Appendix E", **_ROWS),
-        *theorems("radius-as-printed", share("CLA-OONS", of="radius_over_root") > always(200),
+        *theorems("radius-as-printed", share("CLA-OONS", of="radius_over_root") > share_for_all(200),
                   says="as printed, max D_t < sqrt(T)", place="Appendix E", **_ROWS),
-        *observations("radius-as-updated", share("CLA-OONS", of="radius_over_root", at_most=2.0) > always(200),
+        *observations("radius-as-updated", share("CLA-OONS", of="radius_over_root", at_most=2.0) > share_for_all(200),
                       says="what follows from the update: max D_t <= 2 sqrt(T)", place="Appendix E", **_ROWS),
     ),
     notes=(

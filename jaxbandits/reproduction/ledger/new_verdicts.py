@@ -3,13 +3,13 @@
 import dataclasses
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.reproduction.engine.claim import Measured
+from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.verdict import Verdict, judge
 from jaxbandits.reproduction.ledger.runs import Run
 from jaxbandits.results.result import Result
 
 
-def rejudged(run: Run) -> Run:
+def update_verdicts(run: Run) -> Run:
     """Return a run with the verdicts that its stored results have; what is not stored, as times, keeps its verdict.
 
     Args:
@@ -22,10 +22,10 @@ def rejudged(run: Run) -> Run:
         raise InputError(f"the results of {run.experiment} are not in a table: name the directory of the runs")
     stem = f"{run.experiment.rpartition('/')[2]}-"
     paths = [run.directory / name for name in run.files if name.endswith(".npz")]
-    measured = Measured({path.stem.removeprefix(stem): Result.load(path) for path in paths}, {})
-    return run._replace(verdicts=tuple(_rejudged(verdict, measured, run.preset) for verdict in run.verdicts))
+    measured = Measurements({path.stem.removeprefix(stem): Result.load(path) for path in paths}, {})
+    return run._replace(verdicts=tuple(_update_verdict(verdict, measured, run.preset) for verdict in run.verdicts))
 
 
-def _rejudged(verdict: Verdict, measured: Measured, preset: str) -> Verdict:
+def _update_verdict(verdict: Verdict, measured: Measurements, preset: str) -> Verdict:
     found = judge(verdict.claim, measured, verdict.enough_rounds, preset)
     return verdict if found.missing else dataclasses.replace(found, stand_ins=verdict.stand_ins, marks=verdict.marks)
