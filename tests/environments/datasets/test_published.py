@@ -151,7 +151,7 @@ def test_the_list_says_where_sets_are_their_terms_and_who_uses_them(offer_data_s
     offer_data_set("/plain")
     fetch("toy")
     assert main(["data", "list"]) == 0
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())  # long lines are folded
     for line in (
         "CC BY 4.0",
         "used by: glm/covertype",
