@@ -10,6 +10,7 @@ Every file is replaced atomically. A name carries a digest of everything that de
 """
 
 import contextlib
+import enum
 import hashlib
 import os
 import time
@@ -43,6 +44,20 @@ _RECORD = {
 _FOLDERS = ("parts", "failed", "working")
 _NUMBER_BYTES = 512  # of a file in an archive that holds one number
 _PATIENCE = 0.5  # seconds, longer than any process takes to test the lock of a part
+
+
+class PartState(enum.Enum):
+    """State of a part of a sweep.
+
+    Computing takes MISSING and DAMAGED parts, and FAILED ones on request, to RUNNING, and from there to DONE or FAILED.
+    A process that is killed leaves MISSING, with a checkpoint from which the next one resumes.
+    """
+
+    MISSING = "missing"
+    RUNNING = "running"  # a process holds its lock
+    FAILED = "failed"
+    DAMAGED = "damaged"  # recorded, but its results are not the recorded ones
+    DONE = "done"
 
 
 class Directory:
@@ -120,6 +135,20 @@ class Directory:
     def working_path(self, name: str) -> Path:
         """Return the directory in which a part is computed."""
         return self.path / "working" / name
+
+    def read_state(self, name: str) -> PartState:
+        """Return the state of a part by its record, without reading its results: a DAMAGED part is DONE here."""
+        if self.read_record(name) is not None:
+            return PartState.DONE
+        if files.is_locked(self.working_path(name)):
+            return PartState.RUNNING
+        return PartState.MISSING if self.read_failure(name) is None else PartState.FAILED
+
+    def verify_state(self, name: str) -> PartState:
+        """Return the state of a part that no other process computes; results are compared with their checksum."""
+        if (record := self.read_record(name)) is not None:
+            return PartState.DONE if self.is_intact(name, record) else PartState.DAMAGED
+        return PartState.MISSING if self.read_failure(name) is None else PartState.FAILED
 
     def read_record(self, name: str) -> dict[str, Any] | None:
         """Read the record of a part; None if it is not done, or its results are missing or of another size or part."""

@@ -28,7 +28,7 @@ from jaxbandits.engine.plan import Plan
 from jaxbandits.engine.progress import is_interactive
 from jaxbandits.results.result import Result
 from jaxbandits.sweeps.checkpoints import PartStore
-from jaxbandits.sweeps.directory import Directory
+from jaxbandits.sweeps.directory import Directory, PartState
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import Part, Sweep, SweepPlan, plan_sweep
@@ -107,13 +107,13 @@ def run_plan(
     todo = plan.parts[shard[0] - 1 :: shard[1]]
     runner = _PartRunner(plan, directory, retry_failed, options, len(todo))
     for _ in range(2):  # a part that another process computes at first may be free later
-        skipped = []
+        running = []
         for number, part in enumerate(todo, start=1 + runner.n_parts - len(todo)):
-            if not runner.run(part, number):
-                skipped.append(part)
+            if runner.finish(part, number) is PartState.RUNNING:
+                running.append(part)
             if runner.has_failed and fail_fast:
                 return load_sweep(directory.path)
-        todo = skipped
+        todo = running
     return load_sweep(directory.path)
 
 
@@ -177,42 +177,32 @@ class _PartRunner:
 
     def __init__(self, plan: SweepPlan, directory: Directory, retry_failed: bool, options: Options, n_parts: int):
         self.plan, self.directory, self.options, self.n_parts = plan, directory, options, n_parts
-        self.retry_failed, self.has_failed = retry_failed, False
+        self.to_compute = {PartState.MISSING, PartState.DAMAGED} | ({PartState.FAILED} if retry_failed else set())
+        self.has_failed = False  # a part of this call
         self.hindsight: Hindsight = {}
 
-    def run(self, part: Part, number: int) -> bool:
-        """Compute a part unless it is done or has failed before; return False if another process computes it."""
+    def finish(self, part: Part, number: int) -> PartState:
+        """Compute a part unless it is DONE or FAILED; return its state, RUNNING while another process computes it."""
         name, directory = part.name, self.directory
-        if self._is_settled(name):
-            if directory.working_path(name).exists():  # left by a process that was killed after its last step
-                with contextlib.suppress(LockedError), directory.lock(name) as working:
-                    self._clean_up(name, working)
-            return True
+        if directory.verify_state(name) not in self.to_compute and not directory.working_path(name).exists():
+            return directory.read_state(name)
         try:
             with directory.lock(name) as working:
-                if self._is_settled(name):  # by another process in the meantime
-                    self._clean_up(name, working)
-                    return True
-                directory.clear_failure(name)
-                self._compute(part, number, working)
-                return True
+                state = directory.verify_state(name)  # anew: another process may have computed it in the meantime
+                if state is PartState.DAMAGED:
+                    print(
+                        f"jaxbandits: {directory.result_path(name)} is damaged; it is computed again", file=sys.stderr
+                    )
+                if state in self.to_compute:
+                    state = self._compute(part, number, working)
+                self._clean_up(name, working)
+                return state
         except LockedError:
-            return False
+            return PartState.RUNNING
 
-    def _is_settled(self, name: str) -> bool:
-        """Return True if a part is done, or has failed and is not tried again."""
-        if not self.retry_failed and self.directory.read_failure(name) is not None:
-            return True
-        record = self.directory.read_record(name)
-        if record is None:
-            return False
-        if self.directory.is_intact(name, record):
-            return True
-        print(f"jaxbandits: {self.directory.result_path(name)} is damaged; it is computed again", file=sys.stderr)
-        return False
-
-    def _compute(self, part: Part, number: int, working: Path) -> None:
+    def _compute(self, part: Part, number: int, working: Path) -> PartState:
         name, begin = part.name, time.perf_counter()
+        self.directory.clear_failure(name)
         try:
             trials, timing = self._simulate(part, number, working / "checkpoint")
         except UnwritableError:
@@ -220,10 +210,9 @@ class _PartRunner:
         except Exception as error:  # of this part: the others may succeed
             text = " ".join(f"{error if isinstance(error, InputError) else repr(error)}".split())[:500]
             self.directory.write_failure(name, text)
-            discard(working / "checkpoint")  # a new attempt begins afresh
             print(f"jaxbandits: part {name} failed: {text}", file=sys.stderr)
             self.has_failed = True
-            return
+            return PartState.FAILED
         try:
             trials = self._select_metrics(trials)
         except InputError:
@@ -239,7 +228,7 @@ class _PartRunner:
             "timing": timing,
         }
         self.directory.write_record(name, details)
-        self._clean_up(name, working)
+        return PartState.DONE
 
     def _clean_up(self, name: str, working: Path) -> None:
         discard(working / "checkpoint")

@@ -3,8 +3,7 @@
 import os
 from typing import Any
 
-from jaxbandits.base import files
-from jaxbandits.sweeps.directory import Directory
+from jaxbandits.sweeps.directory import Directory, PartState
 
 
 def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -35,27 +34,23 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         name = part["name"]
         trials["total"] += part["trials"]
         rounds["total"] += part["rounds"]
-        record = directory.read_record(name)
-        played = 0 if record else min(part["rounds"], directory.count_rounds(name, part["width"]))
-        if record is not None:
-            state, played = "done", part["rounds"]
+        state, record = directory.read_state(name), directory.read_record(name)
+        played = min(part["rounds"], directory.count_rounds(name, part["width"]))
+        if state is PartState.DONE and record is not None:
+            played = part["rounds"]
             trials["done"] += part["trials"]
             computed += record["timing"]["rounds"]
             seconds += max(1e-9, record["wall_s"] - record["timing"]["compile_s"])
             for count in ("failed_trials", "inadmissible_trials"):
                 bad_trials[count] += record[count]
-        elif files.is_locked(directory.working_path(name)):
-            state = "running"
+        elif state is PartState.RUNNING:
             running.append({"part": name, "label": part["label"], "rounds": played, "of": part["rounds"]})
             under_way, busy = under_way + played, busy + directory.seconds_since_begin(name)
-        elif (error := directory.read_failure(name)) is not None:
-            state = "failed"
-            failures.append({"part": name, "label": part["label"], "error": error})
-        else:
-            state = "missing"
-        states[state] += 1
+        elif state is PartState.FAILED:
+            failures.append({"part": name, "label": part["label"], "error": directory.read_failure(name) or ""})
+        states[state.value] += 1
         rounds["done"] += played
-        left += part["rounds"] - played if state in ("running", "missing") else 0
+        left += part["rounds"] - played if state in (PartState.RUNNING, PartState.MISSING) else 0
     if not computed:
         computed, seconds = under_way, busy
     rate = computed / seconds if computed and seconds else None
