@@ -7,7 +7,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-only test-slow durations lint types mutants bench peers gpu-check notebooks docs docs-check \
+.PHONY: help demo test test-slow durations lint types mutants bench peers gpu-check notebooks docs docs-check \
     newest wheels release-check constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
 
 BIN := .venv/bin
@@ -36,9 +36,6 @@ demo: setup-run ## install into .venv, then reproduce the first figure (without 
 	$(BIN)/jaxbandits reproduce linear/fig1 --exclude HEAVY-OFUL $(DEMO_ARGS)
 
 test: setup-test ## install into .venv, then run the tests (x64, then float32 in a process of its own)
-	@$(call pytest,not slow)
-
-test-only:
 	@$(call pytest,not slow)
 
 test-slow: setup-test ## the tests that take long
@@ -85,10 +82,7 @@ docs-check: docs ## test the site: every public name, every link, search, no sid
 	$(BIN)/python -m pytest -q docs/test_site.py
 
 newest: setup-dev ## the tests with the newest JAX, pre-releases included, in an environment of its own
-	$(BIN)/python -m venv --clear .cache/newest
-	.cache/newest/bin/python -m pip install --quiet -e ".[test]"
-	.cache/newest/bin/python -m pip install --quiet --upgrade --pre jax jaxlib
-	@$(MAKE) --no-print-directory BIN=.cache/newest/bin JAXBANDITS_CACHE=off test-only
+	$(BIN)/uvx nox -s newest
 
 wheels: setup-dev ## build sdist and wheel, use them elsewhere on Python 3.11, 3.12, 3.13 and with Colab's versions
 	$(BIN)/python tools/wheels.py $(WHEELS)

@@ -31,6 +31,7 @@ from jaxbandits.reproduction.papers import PAPERS
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "docs" / "generated"
 COPIES = {  # file of the repository: page
+    "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
