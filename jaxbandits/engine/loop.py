@@ -28,56 +28,24 @@ from jax import lax
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import shared_leaves
+from jaxbandits.engine.carry import Carry, Interaction, Streams
+from jaxbandits.engine.late_feedback import update_schedule
 from jaxbandits.engine.meters import NO_TOTALS, STRETCH, Meter, Metric, Round, Totals
 from jaxbandits.engine.recording import STOPPED, check_metric_names, measure, take_snapshot
 from jaxbandits.numerics import rng
 from jaxbandits.programs.cached_traces import own_code
-from jaxbandits.tracing import batching
-from jaxbandits.tracing.barrier import barrier, materialize
+from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import (
     AdviceObs,
-    Batches,
     ContextObs,
     CountsRounds,
-    Delays,
-    FixedArmObs,
     IndexObs,
     InitFromObs,
     ItemObs,
     Stops,
     narrow,
 )
-
-
-class Streams(NamedTuple):
-    """Base keys of a trial, one for each consumer of randomness.
-
-    Round t draws from `fold_in(stream, t)`; XLA drops that where no draw is made.
-    """
-
-    observe: jax.Array
-    step: jax.Array
-    select: jax.Array
-    update: jax.Array
-
-
-class Interaction(NamedTuple):
-    """The part of a round that the learner may see: the arguments of its update."""
-
-    obs: Any
-    decision: Any
-    feedback: Any
-
-
-class Carry(NamedTuple):
-    """Complete state of a trial; the carry of the round loop."""
-
-    streams: Streams
-    env_state: Any
-    alg_state: Any
-    totals: Totals  # of the rounds since the last record point
-    delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty
 
 
 class TrialKeys(NamedTuple):
@@ -195,31 +163,15 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     Returns:
       The trial after the round, with the totals it had, and the round as meters see it.
     """
-    delay, batch = _feedback_delay(algorithm, environment)
-    learner_time = environment.learner_time(t, carry.env_state) if isinstance(environment, CountsRounds) else t
+    is_counting = isinstance(environment, CountsRounds)
+    learner_time = environment.learner_time(t, carry.env_state) if is_counting else t
     (env_state, feedback, outcome), interaction = _interact(algorithm, environment, t, learner_time, carry)
-    with own_code():
-        update_key = rng.fold_in(carry.streams.update, t)
-    delay_buffer = carry.delay_buffer
-    if batch > 1:
-        delay_buffer = _write_to_buffer(delay_buffer, interaction, lax.rem(t, jnp.asarray(delay + batch, t.dtype)))
-        with_present = carry._replace(delay_buffer=delay_buffer)
-        alg_state = _update_by_batch(algorithm, with_present, interaction, t, delay, batch)
-    elif delay:
-        delayed, delay_buffer = _rotate_delay_buffer(delay_buffer, interaction, t, delay)
-        alg_state = batching.cond(  # a real branch, since t is the same for all trials
-            t >= delay,
-            lambda: algorithm.update(update_key, t - delay, carry.alg_state, *delayed),
-            lambda: carry.alg_state,
-        )
-    else:
-        alg_state = algorithm.update(update_key, learner_time, carry.alg_state, *interaction)
-    if isinstance(environment, CountsRounds):
-        is_counted = environment.is_counted(t, carry.env_state, interaction.obs, interaction.decision)
-        alg_state = trees.where(is_counted, alg_state, carry.alg_state)
-    if isinstance(algorithm, Stops):
-        old = (carry.env_state, carry.alg_state)
-        env_state, alg_state = trees.where(algorithm.stopped(carry.alg_state), old, (env_state, alg_state))
+    schedule = update_schedule(algorithm, environment)
+    alg_state, delay_buffer = schedule.update(algorithm, carry, interaction, t, learner_time)
+    old, new = (carry.env_state, carry.alg_state), (env_state, alg_state)
+    for hold in (_hold_uncounted, _hold_stopped):
+        new = hold(algorithm, environment, t, interaction, old, new)
+    env_state, alg_state = new
     played = Round(
         t=t,
         algorithm=algorithm,
@@ -237,6 +189,26 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     return carry, played
 
 
+_States = tuple[Any, Any]  # of the environment, and of the learner
+
+
+def _hold_uncounted(
+    algorithm: Any, environment: Any, t: jax.Array, interaction: Interaction, old: _States, new: _States
+) -> _States:
+    """Keep the state of the learner in a round that its environment does not count."""
+    if not isinstance(environment, CountsRounds):
+        return new
+    is_counted = environment.is_counted(t, old[0], interaction.obs, interaction.decision)
+    return new[0], trees.where(is_counted, new[1], old[1])
+
+
+def _hold_stopped(
+    algorithm: Any, environment: Any, t: jax.Array, interaction: Interaction, old: _States, new: _States
+) -> _States:
+    """Keep both states once the learner has stopped."""
+    return trees.where(algorithm.stopped(old[1]), old, new) if isinstance(algorithm, Stops) else new
+
+
 def _interact(
     algorithm: Any, environment: Any, t: jax.Array, learner_time: jax.Array, carry: Carry
 ) -> tuple[tuple[Any, Any, Any], Interaction]:
@@ -251,101 +223,14 @@ def _interact(
     return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
 
 
-def _feedback_delay(algorithm: Any, environment: Any) -> tuple[int, int]:
-    """Return the number of rounds by which feedback is late, and the number of rounds in a batch of it.
-
-    Raises:
-      InputError: if it is late for a learner that needs it at once.
-    """
-    delay = environment.feedback_delay if isinstance(environment, Delays) else 0
-    batch = environment.feedback_batch if isinstance(environment, Batches) else 1
-    if (delay or batch > 1) and getattr(algorithm, "needs_immediate_feedback", False):
-        late = f"is {delay} late" if delay else f"arrives in batches of {batch}"
-        raise InputError(
-            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it {late}"
-        )
-    return delay, batch
-
-
 def _init_delay_buffer(algorithm: Any, environment: Any, carry: Carry) -> Any:
     """Return zeros `[rounds, ...]` of the interactions whose feedback is late; () if none is."""
-    delay, batch = _feedback_delay(algorithm, environment)
-    rounds = delay + batch if batch > 1 else delay
-    if not rounds:
-        return ()
 
     def first_interaction(carry: Carry) -> Interaction:
         t = jnp.int32(0)
-        return _without_fixed_arms(_interact(algorithm, environment, t, t, carry)[1])
+        return _interact(algorithm, environment, t, t, carry)[1]
 
-    shapes = jax.eval_shape(first_interaction, carry)
-    return jax.tree.map(lambda x: jnp.zeros((rounds, *x.shape), x.dtype), shapes)
-
-
-def _rotate_delay_buffer(
-    buffer: Interaction, interaction: Interaction, t: jax.Array, delay: int
-) -> tuple[Interaction, Interaction]:
-    """Take the interaction of round `t - delay` out of the buffer and put that of round t in its place."""
-    index = lax.rem(t, jnp.asarray(delay, t.dtype))
-    delayed = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), buffer)
-    # Read before write: otherwise XLA copies the whole buffer in every round.
-    delayed, buffer = materialize((delayed, buffer))
-    buffer = _write_to_buffer(buffer, interaction, index)
-    return _with_fixed_arms(delayed, interaction), buffer
-
-
-def _write_to_buffer(buffer: Interaction, interaction: Interaction, index: jax.Array) -> Interaction:
-    """Put the interaction of the present round into the buffer."""
-    return jax.tree.map(
-        lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), index, 0),
-        buffer,
-        _without_fixed_arms(interaction),
-    )
-
-
-def _update_by_batch(algorithm: Any, carry: Carry, present: Interaction, t: jax.Array, delay: int, batch: int) -> Any:
-    """Return the state of the learner after round t, with an update for each round of a batch, if one arrives.
-
-    Args:
-      algorithm: its hyperparameters.
-      carry: the trial, with round t in its buffer.
-      present: the interaction of round t.
-      t: `[]` rounds finished before this one.
-      delay: rounds between the end of a batch and its arrival.
-      batch: rounds in a batch.
-    """
-    first = t - (delay + batch - 1)  # of the batch that would end `delay` rounds ago
-
-    def update(i: jax.Array, state: Any) -> Any:
-        past = first + i.astype(t.dtype)
-        index = lax.rem(past, jnp.asarray(delay + batch, t.dtype))
-        row = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), carry.delay_buffer)
-        key = rng.fold_in(carry.streams.update, past)
-        return algorithm.update(key, past, state, *_with_fixed_arms(row, present))
-
-    return batching.cond(  # a real branch, since t is the same for all trials
-        (first >= 0) & (lax.rem(first, jnp.asarray(batch, t.dtype)) == 0),
-        lambda: batching.fori_loop(0, batch, update, carry.alg_state),
-        lambda: carry.alg_state,
-    )
-
-
-def _with_fixed_arms(past: Interaction, present: Interaction) -> Interaction:
-    """Give an earlier round the arms of the present one, where they never change within a trial."""
-    if not _has_fixed_arms(present.obs):
-        return past
-    return past._replace(obs=past.obs._replace(arms=present.obs.arms))
-
-
-def _without_fixed_arms(interaction: Interaction) -> Interaction:
-    """Drop arms that never change within a trial: those of the present round serve for every earlier one."""
-    if not _has_fixed_arms(interaction.obs):
-        return interaction
-    return interaction._replace(obs=interaction.obs._replace(arms=()))
-
-
-def _has_fixed_arms(obs: Any) -> bool:
-    return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)
+    return update_schedule(algorithm, environment).init_buffer(functools.partial(first_interaction, carry))
 
 
 def vmap_trials(

@@ -1,0 +1,37 @@
+"""What a trial carries from round to round."""
+
+from typing import Any, NamedTuple
+
+import jax
+
+from jaxbandits.engine.meters import Totals
+
+
+class Streams(NamedTuple):
+    """Base keys of a trial, one for each consumer of randomness.
+
+    Round t draws from `fold_in(stream, t)`; XLA drops that where no draw is made.
+    """
+
+    observe: jax.Array
+    step: jax.Array
+    select: jax.Array
+    update: jax.Array
+
+
+class Interaction(NamedTuple):
+    """The part of a round that the learner may see: the arguments of its update."""
+
+    obs: Any
+    decision: Any
+    feedback: Any
+
+
+class Carry(NamedTuple):
+    """Complete state of a trial; the carry of the round loop."""
+
+    streams: Streams
+    env_state: Any
+    alg_state: Any
+    totals: Totals  # of the rounds since the last record point
+    delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty

@@ -1,0 +1,153 @@
+"""The round in which a learner is updated: that of its play, one after a delay, or the end of a batch.
+
+`update_schedule` chooses one of three schedules, which share two functions:
+
+    init_buffer(first_interaction)                           zeros in place of the rounds whose feedback is late
+    update(algorithm, carry, interaction, t, learner_time)   the learner's state, and the buffer, after round t
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.engine.carry import Carry, Interaction
+from jaxbandits.numerics import rng
+from jaxbandits.programs.cached_traces import own_code
+from jaxbandits.tracing import batching
+from jaxbandits.tracing.barrier import materialize
+from jaxbandits.types import AdviceObs, Batches, ContextObs, Delays, FixedArmObs
+
+_Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else ()
+
+
+class AtOnce(NamedTuple):
+    """Update with every round as it ends."""
+
+    def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
+        return ()
+
+    def update(
+        self, algorithm: Any, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
+    ) -> tuple[Any, _Buffer]:
+        key = _fold_in(carry.streams.update, t)
+        return algorithm.update(key, learner_time, carry.alg_state, *interaction), carry.delay_buffer
+
+
+class Late(NamedTuple):
+    """Update with round `t - delay` at the end of round t."""
+
+    delay: int
+
+    def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
+        return _zeros(self.delay, first_interaction)
+
+    def update(
+        self, algorithm: Any, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
+    ) -> tuple[Any, _Buffer]:
+        key, state = _fold_in(carry.streams.update, t), carry.alg_state
+        index = lax.rem(t, jnp.asarray(self.delay, t.dtype))
+        # Read before write: otherwise XLA copies the whole buffer in every round.
+        past, buffer = materialize((_row(carry.delay_buffer, index), carry.delay_buffer))
+        buffer = _write(buffer, interaction, index)
+        past = _with_fixed_arms(past, interaction)
+        state = batching.cond(  # a real branch, since t is the same for all trials
+            t >= self.delay, lambda: algorithm.update(key, t - self.delay, state, *past), lambda: state
+        )
+        return state, buffer
+
+
+class InBatches(NamedTuple):
+    """Update with every round of a batch, in order, `delay` rounds after the batch ended."""
+
+    delay: int
+    batch: int  # rounds
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in the buffer."""
+        return self.delay + self.batch
+
+    def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
+        return _zeros(self.rounds, first_interaction)
+
+    def update(
+        self, algorithm: Any, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
+    ) -> tuple[Any, _Buffer]:
+        rounds, state = jnp.asarray(self.rounds, t.dtype), carry.alg_state
+        buffer = _write(carry.delay_buffer, interaction, lax.rem(t, rounds))
+        first = t - (self.rounds - 1)  # of the batch that would end `delay` rounds ago
+
+        def update_once(i: jax.Array, state: Any) -> Any:
+            past = first + i.astype(t.dtype)
+            row = _with_fixed_arms(_row(buffer, lax.rem(past, rounds)), interaction)
+            return algorithm.update(rng.fold_in(carry.streams.update, past), past, state, *row)
+
+        state = batching.cond(  # a real branch, since t is the same for all trials
+            (first >= 0) & (lax.rem(first, jnp.asarray(self.batch, t.dtype)) == 0),
+            lambda: batching.fori_loop(0, self.batch, update_once, state),
+            lambda: state,
+        )
+        return state, buffer
+
+
+def update_schedule(algorithm: Any, environment: Any) -> AtOnce | Late | InBatches:
+    """Return when the learner is updated, by the environment's `feedback_delay` and `feedback_batch`.
+
+    Raises:
+      InputError: if feedback is late for a learner that needs it at once.
+    """
+    delay = environment.feedback_delay if isinstance(environment, Delays) else 0
+    batch = environment.feedback_batch if isinstance(environment, Batches) else 1
+    if (delay or batch > 1) and getattr(algorithm, "needs_immediate_feedback", False):
+        late = f"is {delay} late" if delay else f"arrives in batches of {batch}"
+        raise InputError(
+            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it {late}"
+        )
+    if batch > 1:
+        return InBatches(delay, batch)
+    return Late(delay) if delay else AtOnce()
+
+
+def _fold_in(stream: jax.Array, t: jax.Array) -> jax.Array:
+    with own_code():
+        return rng.fold_in(stream, t)
+
+
+def _zeros(rounds: int, first_interaction: Callable[[], Interaction]) -> _Buffer:
+    shapes = jax.eval_shape(lambda: _without_fixed_arms(first_interaction()))
+    return jax.tree.map(lambda x: jnp.zeros((rounds, *x.shape), x.dtype), shapes)
+
+
+def _row(buffer: _Buffer, index: jax.Array) -> Interaction:
+    return jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, index, 0, keepdims=False), buffer)
+
+
+def _write(buffer: _Buffer, interaction: Interaction, index: jax.Array) -> _Buffer:
+    """Put the interaction of the present round into the buffer."""
+    return jax.tree.map(
+        lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), index, 0),
+        buffer,
+        _without_fixed_arms(interaction),
+    )
+
+
+def _with_fixed_arms(past: Interaction, present: Interaction) -> Interaction:
+    """Give an earlier round the arms of the present one, where they never change within a trial."""
+    if not _has_fixed_arms(present.obs):
+        return past
+    return past._replace(obs=past.obs._replace(arms=present.obs.arms))
+
+
+def _without_fixed_arms(interaction: Interaction) -> Interaction:
+    """Drop arms that never change within a trial: those of the present round serve for every earlier one."""
+    if not _has_fixed_arms(interaction.obs):
+        return interaction
+    return interaction._replace(obs=interaction.obs._replace(arms=()))
+
+
+def _has_fixed_arms(obs: Any) -> bool:
+    return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)
