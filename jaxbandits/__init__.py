@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import Round as Round
     from jaxbandits.simulation import StoppingRule as StoppingRule
     from jaxbandits.simulation import compare as compare
+    from jaxbandits.simulation import each as each
+    from jaxbandits.simulation import play as play
     from jaxbandits.simulation import product as product
     from jaxbandits.simulation import race as race
     from jaxbandits.simulation import simulate as simulate

@@ -37,12 +37,12 @@ def job_spec(
       traces: of this run.
       identity: stands for the host code of the run.
     """
-    described = {**_describe(label.whole), "base_seed": base_seed}
+    described = {**describe(label.whole), "base_seed": base_seed}
     spec = {**described, "digest": digest(guard(described, label.whole.width, devices))}
     jobs = [job for _, job in label.jobs]
     spec["programs"] = {_name(static_values(job)): prepare_job(job, devices[0], traces).digest for job in jobs}
     host_code = [text for job in jobs for text in (*program_host_code(job, devices[0], traces), *result_host_code(job))]
-    return spec | _host_identity(host_code, identity)
+    return spec | host_identity(host_code, identity)
 
 
 def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identity: str | None) -> dict[str, Any]:
@@ -61,12 +61,12 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
         while name in jobs:  # another label that ends in a number
             name += "+"
         points = _short([list(point.items()) for point in job.points])
-        jobs[name] = {**_describe(job), "points": points, "seeds": job.n_seeds, "first_seed": job.first_seed}
+        jobs[name] = {**describe(job), "points": points, "seeds": job.n_seeds, "first_seed": job.first_seed}
     described = {"jobs": jobs, "base_seed": plan.base_seed}
     prepared = [prepare_job(job, devices[0], traces) for job in plan.jobs]
     programs = {name: program.digest for name, program in zip(jobs, prepared, strict=True)}
     host_code = [text for job in plan.jobs for text in program_host_code(job, devices[0], traces)]
-    return {**described, **guard(described, 0, devices), "programs": programs} | _host_identity(host_code, identity)
+    return {**described, **guard(described, 0, devices), "programs": programs} | host_identity(host_code, identity)
 
 
 def program_host_code(job: Job, device: Device, traces: TraceCache) -> list[str]:
@@ -82,7 +82,7 @@ def result_host_code(job: Job) -> list[str]:
     return [f"{type(environment).__name__}.{name} is your own code" for name in found if has_foreign_code(environment)]
 
 
-def _host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
+def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
     """Return the entry of a specification for host code: none without, `identity` where it is given."""
     if identity is not None:
         return {"identity": identity}
@@ -108,11 +108,12 @@ def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
     }
 
 
-def _describe(job: Job) -> dict[str, Any]:
+def describe(job: Job) -> dict[str, Any]:
+    """Return the specification of a job without points and seeds."""
     from jaxbandits.catalogue import to_spec  # here: it imports every part, more than most runs need
 
-    spec = {
-        "algorithm": to_spec(job.algorithm),
+    spec = {} if job.algorithm is None else {"algorithm": to_spec(job.algorithm)}  # None: a learner in Python
+    spec |= {
         "environment": to_spec(job.environment),
         "horizon": job.horizon,
         "record_points": _short(np.asarray(job.record_points).tolist()),

@@ -145,14 +145,35 @@ def _check_roles(label: str, algorithm: Any, environment: Any) -> None:
     """Check that the first is an algorithm and the second an environment."""
     if hasattr(algorithm, "step") and not hasattr(algorithm, "select"):
         raise InputError(f"algorithm {label!r} is an environment: the algorithm comes first, the environment second")
-    for obj, role in ((algorithm, "algorithm"), (environment, "environment")):
-        methods = _METHODS[role]
-        is_complete = all(hasattr(obj, method) for method in methods)
-        if isinstance(obj, type) or not is_complete or not dataclasses.is_dataclass(obj):
-            got = f"the class {obj.__name__}: make an instance of it" if isinstance(obj, type) else type(obj).__name__
-            needed = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
-            owner = f" of {label!r}" if role == "environment" else f" {label!r}"
-            raise InputError(f"{role}{owner} must be {needed}; got {got}")
+    _check_role("algorithm", f" {label!r}", algorithm)
+    _check_role("environment", f" of {label!r}", environment)
+
+
+def _check_role(role: str, owner: str, obj: Any) -> None:
+    methods = _METHODS[role]
+    is_complete = all(hasattr(obj, method) for method in methods)
+    if isinstance(obj, type) or not is_complete or not dataclasses.is_dataclass(obj):
+        got = f"the class {obj.__name__}: make an instance of it" if isinstance(obj, type) else type(obj).__name__
+        needed = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
+        raise InputError(f"{role}{owner} must be {needed}; got {got}")
+
+
+def check_environment(label: str, environment: Any, horizon: int) -> None:
+    """Check an environment that a learner in Python plays, as `make_jobs` checks those of compiled learners.
+
+    Raises:
+      InputError: for another object, values out of range, or a horizon beyond the environment's data.
+    """
+    _check_role("environment", f" of {label!r}", environment)
+    validate(environment)
+    _check_domain(environment)
+    _check_horizon(environment, horizon)
+
+
+def _check_horizon(environment: Any, horizon: int) -> None:
+    longest = environment.max_horizon if isinstance(environment, BoundsHorizon) else None
+    if longest is not None and horizon > longest:
+        raise InputError(f"horizon must be at most {longest}, the rounds in the environment's table, got {horizon}")
 
 
 def _check_domain(obj: Any) -> None:
@@ -173,9 +194,7 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
     dims = [getattr(obj, "dim", None) for obj in (job.algorithm, job.environment)]
     if None not in dims and dims[0] != dims[1]:
         raise InputError(f"{job.label} has dim={dims[0]}, but the environment has dim={dims[1]}")
-    longest = job.environment.max_horizon if isinstance(job.environment, BoundsHorizon) else None
-    if longest is not None and job.horizon > longest:
-        raise InputError(f"horizon must be at most {longest}, the rounds in the environment's table, got {job.horizon}")
+    _check_horizon(job.environment, job.horizon)
     if width is None:
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
         width = default_width(bytes_of_round(trace_job(first_point, device, traces)), device)

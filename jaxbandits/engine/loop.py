@@ -115,7 +115,8 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
     return obs
 
 
-def _init_environment(key: jax.Array, environment: Any) -> Any:
+def init_environment(key: jax.Array, environment: Any) -> Any:
+    """Draw the instance of a trial from its key `TrialKeys.env_init`."""
     with own_code(environment):
         return environment.init(key)
 
@@ -293,7 +294,7 @@ def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, key
         return carry._replace(streams=None), measure(meters, played)
 
     # `partial` makes new functions: what JAX's caches hold by function is freed with them.
-    traced_env_init = TracedFunction.trace(functools.partial(_init_environment), key, environment)
+    traced_env_init = TracedFunction.trace(functools.partial(init_environment), key, environment)
     env_state = traced_env_init.out
     visible = (environment, key, env_state) if isinstance(algorithm, InitFromObs) else ()
     traced_alg_init = TracedFunction.trace(functools.partial(init_algorithm), key, algorithm, *visible)

@@ -6,11 +6,12 @@ from jaxbandits.engine.meters import Meter, Round
 from jaxbandits.engine.options import Options
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.api import compare, simulate, sweep
+from jaxbandits.simulation.playing import HostLearner, each, play
 from jaxbandits.simulation.racing import Race, race
 from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.simulation.timing import RoundTimes, time_rounds
 
 __all__ = [
-    "Grid", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "StoppingRule", "Trials", "compare", "product",
+    "Grid", "HostLearner", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "StoppingRule", "Trials", "compare", "each", "play", "product",
     "race", "simulate", "sweep", "time_rounds", "zip_fields",
 ]  # fmt: skip

@@ -1,0 +1,385 @@
+"""Play learners that run in Python: NumPy, PyTorch, scikit-learn, a class of one's own.
+
+The environment is compiled and serves all trials in one call a round; the learner is called in Python between two of
+these calls, never from inside a compiled program. Instances and noise are those of `simulate` and `compare`, so that
+`merge([played, simulated]).pairs()` compares both on the same seeds.
+"""
+
+import collections
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import numpy as np
+
+from jaxbandits.analysis.info import RunInfo
+from jaxbandits.analysis.trials import Trials
+from jaxbandits.base import ranges
+from jaxbandits.base.digests import digest
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.versions import versions
+from jaxbandits.engine.collect import Hindsight, collect_trials
+from jaxbandits.engine.driver import Timing
+from jaxbandits.engine.host_rounds import HostRounds, Played, View
+from jaxbandits.engine.identity import describe, guard, host_identity, result_host_code
+from jaxbandits.engine.jobs import check_environment
+from jaxbandits.engine.meters import Meter, Metric
+from jaxbandits.engine.options import COUNT, MAX_SEED, WIDTH_UNIT, make_options
+from jaxbandits.engine.plan import Job, resolve_record_points
+from jaxbandits.engine.progress import ProgressBar
+from jaxbandits.results.result import Result
+from jaxbandits.tracing.settings import own_settings
+from jaxbandits.types import Batches, Delays
+
+_BAR_SECONDS = 0.2  # between updates of the progress bar
+
+
+class HostLearner(Protocol):
+    """A learner in Python that plays W trials at once; no base class is needed.
+
+    Arrays have the trial axis first, as NumPy has it, and are read-only. `obs` is what the environment shows:
+    `obs.arms` is `[W, K, d]`, or the numbers of the arms `[W, K]`; a `ContextObs` has `obs.context` `[W, p]` besides;
+    `obs.mask` is `[W, K]`, or None where all arms may be played.
+    """
+
+    def select(self, t: Any, obs: Any) -> Any:
+        """Choose an arm in every trial.
+
+        Args:
+          t: rounds played before, from 0; `[W]` where the environment has rounds that do not count (`LoggedReplay`).
+          obs: observation, leaves `[W, ...]`.
+
+        Returns:
+          `[W]` integers 0, ..., K - 1; or a tuple of these and of the probabilities `[W]` with which they were drawn.
+        """
+        ...
+
+    def update(self, t: Any, obs: Any, index: Any, reward: Any) -> None:
+        """Learn from the rewards of a round.
+
+        Args:
+          t: the round that the rewards belong to.
+          obs: the observation of that round.
+          index: `[W]` arms that were played in it.
+          reward: `[W]` their rewards. Where the environment has rounds that do not count, a fifth argument
+            `is_counted` `[W]` says in which trials this one does.
+        """
+        ...
+
+
+def play(
+    learner: Any,
+    environment: Any,
+    horizon: int,
+    seeds: int,
+    *,
+    record_points: Any = 100,
+    meters: Sequence[Meter] = (),
+    seed: int = 0,
+    first_seed: int = 0,
+    identity: str | None = None,
+    progress: bool = True,
+) -> Result:
+    """Run independent trials of a learner that is written in Python, all side by side.
+
+    Args:
+      learner: an object with `select(t, obs)` and `update(t, obs, index, reward)` for W trials at once (`HostLearner`),
+        or `each(factory)` of learners for one trial. Its `start(n_trials=, n_arms=, dim=, seeds=)`, if it has one, is
+        called first, with the global seed indices `[W]`. A mapping gives learners labels, else the class is the label.
+      environment: a bandit: it shows arms and pays rewards.
+      horizon: rounds per trial, 1 to 2^31 - 1.
+      seeds: W, number of trials; trial i meets the instance and the noise that it meets in `simulate`.
+      record_points: as for `simulate`.
+      meters: extra `Meter`s; `algorithm`, `state` and `next_state` of their rounds are None.
+      seed: base seed of instances and noise; randomness of the learner is its own.
+      first_seed: global index of the first trial.
+      identity: a name of your choice, such as a version, for the code of the learner, which no digest covers: with it
+        results of several calls can be merged.
+      progress: show a progress bar on standard error.
+
+    Returns:
+      A `Result` like that of `simulate`; `merge` puts it beside results of `simulate` and `compare`.
+
+    Raises:
+      InputError: bad input, in one line; round and trial of a choice that is no arm.
+
+    Example:
+      >>> import numpy as np
+      >>> from jaxbandits import armed, play
+      >>> class Uniform:
+      ...     def start(self, n_trials, n_arms, dim, seeds):
+      ...         self.n_arms, self.rng = n_arms, np.random.default_rng(seeds)
+      ...     def select(self, t, obs):
+      ...         return self.rng.integers(self.n_arms, size=len(obs.arms))
+      ...     def update(self, t, obs, index, reward):
+      ...         pass
+      >>> coins = armed.BernoulliArms.from_means([0.9, 0.5, 0.1])
+      >>> result = play(Uniform(), coins, horizon=50, seeds=32, progress=False)
+      >>> result.final("regret").shape  # [point, seed]
+      (1, 32)
+    """
+    settings = {"meters": meters, "seed": seed, "first_seed": first_seed, "identity": identity, "progress": progress}
+    options = make_options(**settings)
+    learners = dict(learner) if isinstance(learner, Mapping) else {type(learner).__name__: learner}
+    if not learners:
+        raise InputError("play needs at least one learner")
+    for label, one in learners.items():
+        _check_learner(label, one)
+    rounds = ranges.integer("horizon", horizon, COUNT)
+    n_seeds = ranges.integer("seeds", seeds, f"[1, {MAX_SEED + 1}]")
+    ranges.integer("first_seed", options.first_seed, f"[0, {MAX_SEED + 1 - n_seeds}]")
+    for label in learners:
+        check_environment(label, environment, rounds)
+    begin, clock, hindsight = time.time(), time.perf_counter(), {}
+    device = jax.local_devices()[0]
+    trials = {}
+    for label, one in learners.items():
+        job = Job(
+            label=label,
+            algorithm=None,
+            environment=environment,
+            points=({},),
+            horizon=rounds,
+            record_points=resolve_record_points(record_points, rounds),
+            n_seeds=n_seeds,
+            first_seed=options.first_seed,
+            meters=tuple(options.meters),
+            width=-(-n_seeds // WIDTH_UNIT) * WIDTH_UNIT,
+        )
+        trials[label] = _play_job(one, job, options.seed, options.identity, options.progress, device, hindsight)
+    info = RunInfo(
+        versions=versions(),
+        devices=(f"{device.platform} {device.device_kind}",),
+        workers=1,
+        wall_s=time.perf_counter() - clock,
+        started_unix_s=begin,
+        base_seed=options.seed,
+    )
+    return Result(trials, info)
+
+
+def each(factory: Callable[[int], Any]) -> "Each":
+    """Make one learner for many trials of learners for a single trial.
+
+    Args:
+      factory: from the global seed index of a trial to a learner with `select(t, obs) -> int` and
+        `update(t, obs, index, reward)`. Its arrays have no trial axis: `obs.arms` is `[K, d]`, or `[K]` numbers.
+
+    Example:
+      >>> from jaxbandits import armed, each, play
+      >>> class First:
+      ...     def select(self, t, obs):
+      ...         return 0
+      ...     def update(self, t, obs, index, reward):
+      ...         pass
+      >>> coins = armed.BernoulliArms.from_means([0.9, 0.5])
+      >>> float(play(each(lambda seed: First()), coins, horizon=9, seeds=3, progress=False).final("regret").sum())
+      0.0
+    """
+    if not callable(factory):
+        raise InputError(f"each needs a function from a seed to a learner, got {format_value(factory)}")
+    return Each(factory)
+
+
+class Each:
+    """Learners for one trial each, behind the interface for many trials; made by `each`."""
+
+    def __init__(self, factory: Callable[[int], Any]):
+        self._factory = factory
+        self.learners: list[Any] = []
+
+    def start(self, n_trials: int, n_arms: int, dim: int, seeds: np.ndarray) -> None:
+        """Make a learner for every trial."""
+        self.learners = [self._factory(int(seed)) for seed in seeds]
+        for learner in self.learners:
+            if not callable(getattr(learner, "select", None)) or not callable(getattr(learner, "update", None)):
+                raise InputError(f"each needs learners with select and update, got {format_value(learner)}")
+            if hasattr(learner, "start"):
+                learner.start(n_arms=n_arms, dim=dim)
+
+    def select(self, t: Any, obs: Any) -> Any:
+        """Choose an arm in every trial, one after the other."""
+        times = t if isinstance(t, np.ndarray) else [t] * len(self.learners)
+        chosen = [
+            learner.select(time, one)
+            for learner, time, one in zip(self.learners, times, split_trials(obs), strict=True)
+        ]
+        if isinstance(chosen[0], tuple):
+            return [index for index, _ in chosen], np.array([probability for _, probability in chosen], float)
+        return chosen
+
+    def update(self, t: Any, obs: Any, index: np.ndarray, reward: np.ndarray, is_counted: Any = None) -> None:
+        """Pass every trial its reward."""
+        n = len(self.learners)
+        times = t if isinstance(t, np.ndarray) else [t] * n
+        counts = [True] * n if is_counted is None else is_counted
+        rows = zip(self.learners, times, split_trials(obs), index.tolist(), reward.tolist(), counts, strict=True)
+        for learner, time, one, i, r, counted in rows:
+            if counted:
+                learner.update(time, one, i, r)
+
+
+def split_trials(obs: Any) -> Iterator[Any]:
+    """Yield the observation of each trial, from leaves `[W, ...]`."""
+    kind, n = type(obs), len(obs.arms)
+    rows = [iter(field) if isinstance(field, np.ndarray) else iter([field] * n) for field in obs]
+    for fields in zip(*rows, strict=True):
+        yield kind(*fields)
+
+
+class _Round(NamedTuple):
+    """Arguments of an update that is due later."""
+
+    t: Any
+    obs: Any
+    index: np.ndarray
+    played: Played
+
+
+def _check_learner(label: Any, learner: Any) -> None:
+    if not isinstance(label, str) or not label:
+        raise InputError(f"a label must be text, got {format_value(label)}")
+    if isinstance(learner, type):
+        raise InputError(f"learner {label!r} is the class {learner.__name__}: make an instance of it")
+    if hasattr(learner, "feedback") and hasattr(learner, "init"):
+        raise InputError(f"{label} is a compiled learner: `simulate` and `compare` run it")
+    for method in ("select", "update"):
+        if not callable(getattr(learner, method, None)):
+            raise InputError(f"learner {label!r} needs select(t, obs) and update(t, obs, index, reward): no {method}")
+
+
+@own_settings()
+def _prepare(job: Job, seed: int, device: Any) -> HostRounds:
+    return HostRounds(job, seed, device)
+
+
+def _play_job(
+    learner: Any, job: Job, seed: int, identity: str | None, progress: bool, device: Any, hindsight: Hindsight
+) -> Trials:
+    begin = time.perf_counter()
+    with ProgressBar(job.n_trials * job.horizon, "rounds", "", progress, scale=True) as bar:
+        bar.begin_stage("compiling the environment, or reading it from the cache")
+        rounds = _prepare(job, seed, device)
+        bar.describe(job.label)
+        if hasattr(learner, "start"):
+            learner.start(n_trials=job.n_trials, n_arms=rounds.n_arms, dim=rounds.dim, seeds=job.seeds)
+        block_values = _play_rounds(learner, job, rounds, bar)
+    seconds = time.perf_counter() - begin
+    run_s = seconds - rounds.compile_s
+    timing = Timing(rounds.compile_s, run_s, job.n_trials * job.horizon, (run_s / (job.n_trials * job.horizon) * 1e9,))
+    return collect_trials(job, block_values, timing, hindsight, _spec(job, learner, seed, identity, rounds, device))
+
+
+def _play_rounds(learner: Any, job: Job, rounds: HostRounds, bar: ProgressBar) -> dict[Metric, np.ndarray]:
+    """Play all rounds; return block values `[trials, M, ...]`."""
+    environment = job.environment
+    delay = environment.feedback_delay if isinstance(environment, Delays) else 0
+    batch = environment.feedback_batch if isinstance(environment, Batches) else 1
+    late: collections.deque[_Round] = collections.deque()
+    block_values: dict[Metric, np.ndarray] = {}
+    record_points = job.record_points.tolist()
+    view, n_recorded, shown, last = _start(rounds), 0, 0, time.perf_counter()
+    for t in range(job.horizon):
+        learner_time = t if view.time is None else view.time
+        with _named_errors(learner, "select", t):
+            chosen = learner.select(learner_time, view.obs)
+        index, probability = _checked(chosen, t, job, rounds.n_arms)
+        played, next_view = _step(rounds, t, index, probability)
+        late.append(_Round(learner_time, view.obs, index, played))
+        for _ in range(_due(t, delay, batch)):
+            _update(learner, late.popleft(), t)
+        view = next_view
+        if t + 1 == record_points[n_recorded]:
+            for metric, values in _record(rounds).items():
+                if metric not in block_values:
+                    block_values[metric] = np.empty((job.n_trials, len(record_points), *values.shape[1:]), values.dtype)
+                block_values[metric][:, n_recorded] = values
+            n_recorded += 1
+        if (now := time.perf_counter()) - last > _BAR_SECONDS or t + 1 == job.horizon:
+            bar.update((t + 1 - shown) * job.n_trials)
+            shown, last = t + 1, now
+    return block_values
+
+
+# Only these calls run with the settings of this package's code; the learner runs with those of the user.
+_start = own_settings()(HostRounds.start)
+_step = own_settings()(HostRounds.step)
+_record = own_settings()(HostRounds.record)
+
+
+def _due(t: int, delay: int, batch: int) -> int:
+    """Return the number of rounds whose feedback arrives after round t, as in `engine.loop`."""
+    if batch == 1:
+        return int(t >= delay)
+    first = t - (delay + batch - 1)
+    return batch if first >= 0 and first % batch == 0 else 0
+
+
+def _update(learner: Any, past: _Round, t: int) -> None:
+    more = () if past.played.is_counted is None else (past.played.is_counted,)
+    with _named_errors(learner, "update", t):
+        learner.update(past.t, past.obs, past.index, past.played.reward, *more)
+
+
+@contextlib.contextmanager
+def _named_errors(learner: Any, method: str, t: int) -> Iterator[None]:
+    """Add the round to an error in the code of a learner."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {type(learner).__name__}.{method}, round {t}")
+        raise
+
+
+def _checked(chosen: Any, t: int, job: Job, n_arms: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the arms `[W]` and their probabilities, if the learner gave any.
+
+    Raises:
+      InputError: naming round and trial.
+    """
+    chosen, probability = chosen if isinstance(chosen, tuple) and len(chosen) == 2 else (chosen, None)
+    try:
+        index = np.asarray(chosen)
+    except ValueError:  # rows of several lengths
+        index = np.empty(0, object)
+    n = job.n_trials
+    if index.shape != (n,):
+        got = f"{type(chosen).__name__} of shape {index.shape}"
+        raise InputError(f"round {t}: select must return the arms of {n} trials, integers ({n},); got {got}")
+    if index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= n_arms:
+        wrong = next((i for i in range(n) if not _is_arm(index[i], n_arms)), None)
+        if wrong is None:  # whole numbers of another type
+            index = index.astype(np.int64)
+        else:
+            where = f"round {t}, trial {job.first_seed + wrong}"
+            raise InputError(f"{where}: select returned {format_value(_plain(index[wrong]))}, arms are 0 to {n_arms - 1}")
+    if probability is not None:
+        probability = np.asarray(probability, float)
+        is_good = (probability > 0.0) & (probability <= 1.0)
+        if probability.shape != (n,):
+            raise InputError(f"round {t}: select must return {n} probabilities, got shape {probability.shape}")
+        if not is_good.all():
+            where = f"round {t}, trial {job.first_seed + int(np.argmin(is_good))}"
+            raise InputError(f"{where}: probabilities must be in (0, 1], got {probability[np.argmin(is_good)]}")
+    return index, probability
+
+
+def _is_arm(value: Any, n_arms: int) -> bool:
+    return ranges.is_whole(value) and 0 <= value < n_arms
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _spec(
+    job: Job, learner: Any, seed: int, identity: str | None, rounds: HostRounds, device: Any
+) -> dict[str, Any]:
+    """Return the specification of a label; no digest covers the learner."""
+    described = {"learner": job.label, **describe(job), "base_seed": seed}
+    spec = {**described, "digest": digest(guard(described, job.width, [device]))}
+    spec["programs"] = {"{}": digest(dict(sorted(rounds.digests.items())))}
+    host_code = [f"{job.label} is code that runs in Python", *result_host_code(job)]
+    return spec | host_identity(host_code, identity)
