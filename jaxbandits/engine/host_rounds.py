@@ -14,7 +14,8 @@ change within a trial are copied to the host once.
 import dataclasses
 import functools
 import time
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +27,7 @@ from jaxbandits.base.memory import require
 from jaxbandits.base.pytree import map_traced
 from jaxbandits.engine import loop
 from jaxbandits.engine.loop import Streams
-from jaxbandits.engine.meters import STRETCH, Metric, Round, Totals
+from jaxbandits.engine.meters import STRETCH, Meter, Metric, Round, Totals
 from jaxbandits.engine.plan import Job
 from jaxbandits.engine.program import to_host, trace_anew
 from jaxbandits.engine.recording import check_metric_names, measure, take_snapshot
@@ -39,6 +40,8 @@ from jaxbandits.programs.gpu_graphs import target_of
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import AdviceObs, ArmDecision, ContextObs, CountsRounds, FixedArmObs, Reward, narrow
+
+T = TypeVar("T", "TracedStart", "TracedRound")
 
 
 class View(NamedTuple):
@@ -53,7 +56,7 @@ class HostCarry(NamedTuple):
 
     env_state: Any
     obs: Any
-    totals: Totals  # of the rounds since the last record point
+    totals: Any  # `Totals` of the rounds since the last record point
 
 
 class Played(NamedTuple):
@@ -64,47 +67,39 @@ class Played(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class TracedEnvironment:
-    """The functions of an environment in one trial, each traced once."""
+class TracedStart:
+    """The functions of an environment in one trial up to the first decision, each traced once."""
 
     init: TracedFunction  # (key, environment) -> state
     observe: TracedFunction  # (t, environment, streams, state) -> (obs, View)
-    step: TracedFunction  # (t, environment, streams, state, obs, index, probability) -> (state, metrics, Played)
-    snapshot: TracedFunction  # (environment, state) -> metrics at a record point
-    carry: HostCarry  # shapes
-    block_values: dict[Metric, Any]  # shapes of what is reported at a record point
-    is_foreign: bool = False  # it holds code of others than this package and JAX
 
     @property
     def functions(self) -> tuple[TracedFunction, ...]:
         """All traced functions."""
-        return self.init, self.observe, self.step, self.snapshot
+        return self.init, self.observe
 
 
-def trace_environment(job: Job, has_probability: bool, device: Device) -> TracedEnvironment:
-    """Trace the environment of a job for a learner in Python.
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class TracedRound:
+    """The functions of an environment in one trial after a decision, each traced once."""
 
-    Args:
-      job: whose algorithm is None.
-      has_probability: whether the learner says with which probability it drew an arm.
-      device: that will run it.
+    step: TracedFunction  # (t, environment, streams, state, obs, index[, probability]) -> (state, metrics, Played)
+    snapshot: TracedFunction  # (environment, state) -> metrics at a record point
+    totals: Totals  # shapes
+    block_values: dict[Metric, Any]  # shapes of what is reported at a record point
+
+    @property
+    def functions(self) -> tuple[TracedFunction, ...]:
+        """All traced functions."""
+        return self.step, self.snapshot
+
+
+def trace_start(environment: Any) -> TracedStart:
+    """Trace the start of a trial and its observations.
 
     Raises:
-      InputError: for an environment without arms or without rewards, and for metrics with wrong names or values.
+      InputError: for an environment that shows no arms.
     """
-    _, environment = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), job.at_point())
-
-    def trace() -> TracedEnvironment:
-        with target.trace_for(target_of(device)):
-            return _trace(job, environment, has_probability)
-
-    key = (job.meters, target_of(device), has_probability, exact_structure(environment), "host rounds")
-    trial, is_foreign = trace_anew(key, trace, lambda trial: trial.functions, job.environment, job.meters)
-    return dataclasses.replace(trial, is_foreign=is_foreign)
-
-
-def _trace(job: Job, environment: Any, has_probability: bool) -> TracedEnvironment:
-    key, t = jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0)))
 
     def observe(t: jax.Array, environment: Any, streams: Streams, state: Any) -> tuple[Any, View]:
         with own_code():
@@ -115,7 +110,26 @@ def _trace(job: Job, environment: Any, has_probability: bool) -> TracedEnvironme
             name = type(environment).__name__
             raise InputError(f"play needs an environment that shows arms and pays rewards; {name} shows no arms")
         learner_time = environment.learner_time(t, state) if isinstance(environment, CountsRounds) else None
-        return obs, View(without_fixed_arms(obs), learner_time)
+        return obs, View(_without_fixed_arms(obs), learner_time)
+
+    # `partial` makes new functions: what JAX's caches hold by function is freed with them.
+    key, t = _key_and_round()
+    init = TracedFunction.trace(functools.partial(loop.init_environment), key, environment)
+    return TracedStart(init=init, observe=TracedFunction.trace(observe, t, environment, _streams(key), init.out))
+
+
+def trace_round(meters: tuple[Meter, ...], environment: Any, start: TracedStart, has_probability: bool) -> TracedRound:
+    """Trace a round after the decision, and the snapshot of a record point.
+
+    Args:
+      meters: extra meters.
+      environment: shapes of its fields.
+      start: the trial up to its first decision.
+      has_probability: whether the learner says with which probability it drew an arm.
+
+    Raises:
+      InputError: for an environment without rewards, and for metrics with wrong names or values.
+    """
 
     def step(
         t: jax.Array, environment: Any, streams: Streams, state: Any, obs: Any, index: Any, probability: Any = None
@@ -132,71 +146,75 @@ def _trace(job: Job, environment: Any, has_probability: bool) -> TracedEnvironme
             t=t, algorithm=None, environment=environment, env_state=state, state=None, next_state=None, obs=obs,
             decision=decision, feedback=feedback, outcome=outcome,
         )  # fmt: skip
-        return next_state, measure(job.meters, played), Played(narrow(feedback, Reward).reward, is_counted)
+        return next_state, measure(meters, played), Played(narrow(feedback, Reward).reward, is_counted)
 
     def snapshot(environment: Any, state: Any) -> dict[Metric, Any]:
         return take_snapshot(environment, None, state, ())
 
-    # `partial` makes new functions: what JAX's caches hold by function is freed with them.
-    traced_init = TracedFunction.trace(functools.partial(loop.init_environment), key, environment)
-    state, streams = traced_init.out, Streams(key, key, key, key)
-    traced_observe = TracedFunction.trace(observe, t, environment, streams, state)
-    obs = traced_observe.out[0]
-    index = jax.ShapeDtypeStruct((), jnp.int32)
-    probability = jax.ShapeDtypeStruct((), jnp.result_type(float))
-    chosen = (index, *[probability] * has_probability)
-    traced_step = TracedFunction.trace(step, t, environment, streams, state, obs, *chosen)
+    key, t = _key_and_round()
+    state, (obs, _) = start.init.out, start.observe.out
+    traced_step = TracedFunction.trace(step, t, environment, _streams(key), state, obs, *_chosen(has_probability))
     traced_snapshot = TracedFunction.trace(snapshot, environment, state)
     metrics = traced_step.out[1]
     check_metric_names([*metrics, *traced_snapshot.out])
-    return TracedEnvironment(
-        init=traced_init,
-        observe=traced_observe,
+    return TracedRound(
         step=traced_step,
         snapshot=traced_snapshot,
-        carry=HostCarry(state, obs, jax.eval_shape(functools.partial(Totals.init, metrics))),
+        totals=jax.eval_shape(functools.partial(Totals.init, metrics)),
         block_values=metrics | traced_snapshot.out,
     )
 
 
-def without_fixed_arms(obs: Any) -> Any:
+def _key_and_round() -> tuple[Any, Any]:
+    return jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0)))
+
+
+def _streams(key: Any) -> Streams:
+    return Streams(observe=key, step=key, select=key, update=key)
+
+
+def _chosen(has_probability: bool) -> tuple[Any, ...]:
+    """Return the shapes of an arm, and of its probability if the learner says it."""
+    index, probability = jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((), jnp.result_type(float))
+    return (index, probability) if has_probability else (index,)
+
+
+def _without_fixed_arms(obs: Any) -> Any:
     """Drop the arms of an observation that never change within a trial: the learner has those of round 0."""
-    return obs._replace(arms=()) if has_fixed_arms(obs) else obs
+    return obs._replace(arms=()) if _has_fixed_arms(obs) else obs
 
 
-def has_fixed_arms(obs: Any) -> bool:
+def _has_fixed_arms(obs: Any) -> bool:
     """Return whether the arms of an observation, of one trial, never change within the trial."""
     return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)
 
 
-def _observe_first(trial: TracedEnvironment, width: int, env: Any, streams: Any, state: Any, t: Any) -> Any:
-    obs, view = loop.vmap_trials(trial.observe, width, (t,), env, streams, state)
+def _init(start: TracedStart, width: int, keys: Any, env: Any) -> Any:
+    return loop.vmap_trials(start.init, width, (), keys, env)
+
+
+def _observe_first(start: TracedStart, width: int, env: Any, streams: Any, state: Any, t: Any) -> tuple[Any, View]:
+    obs, view = loop.vmap_trials(start.observe, width, (t,), env, streams, state)
     return obs, _trials_first(view._replace(obs=obs))  # with all arms
 
 
 def _play(
-    trial: TracedEnvironment, width: int, env: Any, streams: Any, carry: HostCarry, t: Any, *chosen: Any
+    start: TracedStart, traced: TracedRound, width: int, env: Any, streams: Any, carry: HostCarry, t: Any, *chosen: Any
 ) -> tuple[HostCarry, Played, View]:
     """Step in round t, and observe round t + 1: one call a round."""
-    arguments = (env, streams, carry.env_state, carry.obs, *chosen)
-    state, metrics, played = loop.vmap_trials(trial.step, width, (t,), *arguments)
-    obs, view = loop.vmap_trials(trial.observe, width, (t + 1,), env, streams, state)
+    before = (env, streams, carry.env_state, carry.obs)
+    state, metrics, played = loop.vmap_trials(traced.step, width, (t,), *before, *chosen)
+    obs, view = loop.vmap_trials(start.observe, width, (t + 1,), env, streams, state)
     return HostCarry(state, obs, carry.totals.add(metrics)), _trials_first(played), _trials_first(view)
-
-
-def _init(init: TracedFunction, width: int, keys: Any, env: Any) -> Any:
-    return loop.vmap_trials(init, width, (), keys, env)
 
 
 def _fold(totals: Totals) -> Totals:
     return totals.fold()
 
 
-def _record(
-    trial: TracedEnvironment, width: int, env: Any, carry: HostCarry
-) -> tuple[HostCarry, dict[Metric, jax.Array]]:
-    values = carry.totals.fold().values() | loop.vmap_trials(trial.snapshot, width, (), env, carry.env_state)
-    return carry._replace(totals=Totals.init(carry.totals.recent)), values
+def _record(traced: TracedRound, width: int, env: Any, carry: HostCarry) -> tuple[Totals, dict[Metric, jax.Array]]:
+    values = carry.totals.fold().values() | loop.vmap_trials(traced.snapshot, width, (), env, carry.env_state)
+    return Totals.init(carry.totals.recent), values
 
 
 def _trials_first(tree: Any) -> Any:
@@ -210,6 +228,7 @@ class HostRounds:
       n_arms: K, number of arms.
       dim: d, length of the context, or of the features of an arm; 0 where there are none.
       compile_s: seconds of tracing and compilation.
+      digests: of the programs, by name.
     """
 
     def __init__(self, job: Job, base_seed: int, device: Device):
@@ -222,35 +241,46 @@ class HostRounds:
           device: that runs the environment.
 
         Raises:
-          InputError: for an environment without arms or without rewards, for metrics with wrong names or values, and
-            for more trials than there is memory for.
+          InputError: for an environment without arms, and for more trials than there is memory for.
         """
-        self._job, self._device, self.compile_s = job, device, 0.0
-        self._traces: dict[bool, TracedEnvironment] = {}
-        self._compiled: dict[tuple[str, bool], Any] = {}
-        self.digests: dict[str, str] = {}  # of the programs, by name
-        trial = self._trace(False)
-        obs = trial.carry.obs
+        begin = time.perf_counter()
+        self._job, self._device = job, device
+        self._target = target_of(device)
+        self._shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), job.at_point()[1])
+        self._key = (job.meters, self._target, exact_structure(self._shapes), "host rounds")
+        self._start, self._is_foreign = self._trace("start", lambda: trace_start(self._shapes))
+        obs, view = self._start.observe.out
         self.n_arms = obs.arms.shape[0]
         features = obs.context.shape if isinstance(obs, ContextObs) else obs.arms.shape[1:]
         self.dim = features[0] if features else 0
-        size = 3 * job.width * bytes_of((trial.carry, trial.observe.out[1]))  # before, after, and for the learner
+        size = 3 * job.width * bytes_of((self._start.init.out, obs, view))  # before, after, and for the learner
         require(size, f"{job.label}: {job.n_trials:,} trials side by side", "play fewer seeds at a time")
         points, seeds = job.slots(0, job.n_trials)
         keys = trial_keys(base_key(base_seed), seeds)
         self._environment, self._streams = jax.device_put((job.at_points(points)[1], keys.streams), device)
-        init = self._function("init_environment")
-        totals = jax.device_put(Totals.init(self._batch(trial.carry.totals.recent), np.full), device)
-        self._carry = HostCarry(init(keys.env_init, self._environment), None, totals)
+        self.digests: dict[str, str] = {}
+        key, self._t = self._one(_key_and_round())
+        environment = self._one(map_traced(self._batch, job.at_point()[1]))
+        self._round_args = (environment, _streams(self._batch(key)))
+        state = self._start.init.out
+        init = self._compile(
+            "init_environment", _init, (self._start,), (self._batch(key), environment), (self._start.init,), state
+        )
+        self._carry: Any = HostCarry(init(keys.env_init, self._environment), None, None)
+        traces, args = (self._start.observe,), (*self._round_args, self._batch(state), self._t)
+        out = (obs, view._replace(obs=obs))
+        self._observe_first = self._compile("observe_first", _observe_first, (self._start,), args, traces, out)
         self._fixed_arms: Any = None
+        self._play: Any = None  # compiled in the first round, when it is clear whether there are probabilities
+        self._has_probability = False
+        self.compile_s = time.perf_counter() - begin
 
     def start(self) -> View:
         """Return what the learner receives before its first decision."""
-        observe = self._function("observe_first")
-        obs, view = observe(self._environment, self._streams, self._carry.env_state, np.int32(0))
+        obs, view = self._observe_first(self._environment, self._streams, self._carry.env_state, np.int32(0))
         self._carry = self._carry._replace(obs=obs)
         view = self._to_host(view)
-        if has_fixed_arms(self._trace(False).carry.obs):
+        if _has_fixed_arms(self._start.observe.out[0]):
             self._fixed_arms = view.obs.arms
         return view
 
@@ -260,19 +290,30 @@ class HostRounds:
         Args:
           t: rounds finished before this one.
           index: `[W]` arms.
-          probability: `[W]` with which they were drawn; None: the learner does not say.
+          probability: `[W]` with which they were drawn, in every round or in none; None: the learner does not say.
 
         Returns:
           What the learner receives after its decision, and the observation of round t + 1.
+
+        Raises:
+          InputError: in the first round, for an environment without rewards, and for metrics with wrong names or
+            values; and for probabilities in some rounds only.
         """
+        has_probability = probability is not None
+        if self._play is None:
+            self._compile_rounds(has_probability)
+        elif has_probability != self._has_probability:
+            raise InputError(f"round {t}: select must return probabilities in every round or in none")
         chosen = [self._pad(index, np.int32)]
         if probability is not None:
             chosen.append(self._pad(probability, jnp.result_type(float)))
-        play = self._function("play_host_round", probability is not None)
+        played: Played
+        view: View
         arguments = (self._environment, self._streams, self._carry, np.int32(t), *chosen)
-        self._carry, played, view = play(*arguments)
+        play_round: Any = self._play
+        self._carry, played, view = play_round(*arguments)
         if (t + 1) % STRETCH == 0 and t + 1 not in self._record_points:
-            self._carry = self._carry._replace(totals=self._function("fold_totals")(self._carry.totals))
+            self._carry = self._carry._replace(totals=self._fold(self._carry.totals))
         view = self._to_host(view)
         if self._fixed_arms is not None:
             view = view._replace(obs=view.obs._replace(arms=self._fixed_arms))
@@ -280,7 +321,8 @@ class HostRounds:
 
     def record(self) -> dict[Metric, np.ndarray]:
         """Return the values `[W, ...]` of the block of rounds that ends here."""
-        self._carry, values = self._function("record_host")(self._environment, self._carry)
+        totals, values = self._record(self._environment, self._carry)
+        self._carry = self._carry._replace(totals=totals)
         return {metric: np.moveaxis(x, -1, 0)[: self._job.n_trials] for metric, x in to_host(values).items()}
 
     @functools.cached_property
@@ -297,69 +339,87 @@ class HostRounds:
     def _to_host(self, tree: Any) -> Any:
         return jax.tree.map(lambda x: np.asarray(x)[: self._job.n_trials], tree)
 
-    def _trace(self, has_probability: bool) -> TracedEnvironment:
-        if has_probability not in self._traces:
-            self._traces[has_probability] = trace_environment(self._job, has_probability, self._device)
-        return self._traces[has_probability]
+    def _one(self, tree: Any) -> Any:
+        """Return shapes on the device."""
+        sharding = jax.sharding.SingleDeviceSharding(self._device)
+        return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), tree)
 
     def _batch(self, tree: Any) -> Any:
-        """Return the shapes of a batch of trials, from those of one trial."""
-        sharding = jax.sharding.SingleDeviceSharding(self._device)
+        """Return the shapes of a batch of trials on the device, from those of one trial."""
         width = self._job.width
-        return jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape, width), x.dtype, sharding=sharding), tree)
+        return self._one(jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape, width), x.dtype), tree))
 
-    def _function(self, name: str, has_probability: bool = False) -> Any:
-        """Return a compiled function; the first call compiles it."""
-        if (name, has_probability) not in self._compiled:
-            begin = time.perf_counter()
-            function = get_function(self._unit(name, has_probability), self._device)
-            self._compiled[name, has_probability] = function.compile()
-            self.digests[name] = function.identity.digest
-            self.compile_s += time.perf_counter() - begin
-        return self._compiled[name, has_probability]
+    def _trace(self, name: str, trace: Callable[[], T]) -> tuple[T, bool]:
+        def trace_for_target() -> T:
+            with target.trace_for(self._target):
+                return trace()
 
-    def _unit(self, name: str, has_probability: bool) -> CompileUnit:
-        trial, width = self._trace(has_probability), self._job.width
-        sharding = jax.sharding.SingleDeviceSharding(self._device)
+        objects = (self._job.environment, self._job.meters)
+        return trace_anew((name, *self._key), trace_for_target, lambda traced: traced.functions, *objects)
 
-        def of_one(x: Any) -> Any:
-            return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
+    def _compile_rounds(self, has_probability: bool) -> None:
+        begin = time.perf_counter()
+        self._has_probability = has_probability
+        start, (obs, view) = self._start, self._start.observe.out
 
-        key, t = (of_one(x) for x in jax.eval_shape(lambda: (jax.random.key(0, impl="threefry2x32"), jnp.int32(0))))
-        real = jax.ShapeDtypeStruct((), jnp.result_type(float))
-        keys = self._batch(key)
-        environment = jax.tree.map(of_one, map_traced(self._batch, self._job.at_point()[1]))
-        streams, carry = Streams(keys, keys, keys, keys), self._batch(trial.carry)
-        index, probability = self._batch(jax.ShapeDtypeStruct((), jnp.int32)), self._batch(real)
-        played, view = trial.step.out[2], trial.observe.out[1]
-        functions: dict[str, tuple[Any, tuple[Any, ...], tuple[TracedFunction, ...], Any]] = {
-            "init_environment": (_init, (keys, environment), (trial.init,), trial.init.out),
-            "observe_first": (
-                _observe_first,
-                (environment, streams, carry.env_state, t),
-                (trial.observe,),
-                (trial.carry.obs, view._replace(obs=trial.carry.obs)),
-            ),
-            "play_host_round": (
-                _play,
-                (environment, streams, carry, t, index, *[probability] * has_probability),
-                (trial.step, trial.observe),
-                (trial.carry, played, view),
-            ),
-            "fold_totals": (_fold, (carry.totals,), (), trial.carry.totals),
-            "record_host": (_record, (environment, carry), (trial.snapshot,), (trial.carry, trial.block_values)),
-        }
-        function, args, traces, out = functions[name]
-        takes = {"init_environment": trial.init, "fold_totals": None}.get(name, trial)
-        return CompileUnit(
+        def trace() -> TracedRound:
+            return trace_round(self._job.meters, self._shapes, start, has_probability)
+
+        traced, is_foreign = self._trace(f"round {has_probability}", trace)
+        self._is_foreign |= is_foreign
+        carry = HostCarry(start.init.out, obs, traced.totals)
+        of_batch, played = self._batch(carry), traced.step.out[2]
+        environment, streams = self._round_args
+        chosen = self._batch(_chosen(has_probability))
+        metrics = tuple(traced.block_values)
+        self._play = self._compile(
+            "play_host_round",
+            _play,
+            (start, traced),
+            (environment, streams, of_batch, self._t, *chosen),
+            (traced.step, start.observe),
+            (carry, played, view),
+            FAST_CODE,
+            metrics,
+        )
+        self._fold = self._compile("fold_totals", _fold, (), (of_batch.totals,), (), traced.totals, metrics=metrics)
+        self._record = self._compile(
+            "record_host_rounds",
+            _record,
+            (traced,),
+            (environment, of_batch),
+            (traced.snapshot,),
+            (traced.totals, traced.block_values),
+            metrics=metrics,
+        )
+        totals = Totals.init(of_batch.totals.recent, np.full)
+        self._carry = self._carry._replace(totals=jax.device_put(totals, self._device))
+        self.compile_s += time.perf_counter() - begin
+
+    def _compile(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        static_args: tuple[Any, ...],
+        args: tuple[Any, ...],
+        traces: tuple[TracedFunction, ...],
+        out: Any,
+        cpu_options: Any = FAST_COMPILE,
+        metrics: tuple[Metric, ...] = (),
+    ) -> Any:
+        """Return a compiled function; static arguments are followed by the width, if there are any."""
+        unit = CompileUnit(
             name=name,
             function=function,
-            static_args=() if takes is None else (takes, width),
+            static_args=(*static_args, self._job.width) if static_args else (),
             args=args,
-            cpu_options=FAST_CODE if name == "play_host_round" else FAST_COMPILE,
+            cpu_options=cpu_options,
             traces=traces,
-            width=width,
-            is_foreign=trial.is_foreign,
-            metrics=tuple(trial.block_values) if name in ("play_host_round", "record_host", "fold_totals") else (),
+            width=self._job.width,
+            is_foreign=self._is_foreign,
+            metrics=metrics,
             out=out,
         )
+        made = get_function(unit, self._device)
+        self.digests[name] = made.identity.digest
+        return made.compile()

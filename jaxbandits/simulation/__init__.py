@@ -12,6 +12,6 @@ from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.simulation.timing import RoundTimes, time_rounds
 
 __all__ = [
-    "Grid", "HostLearner", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "StoppingRule", "Trials", "compare", "each", "play", "product",
-    "race", "simulate", "sweep", "time_rounds", "zip_fields",
+    "Grid", "HostLearner", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "StoppingRule", "Trials",
+    "compare", "each", "play", "product", "race", "simulate", "sweep", "time_rounds", "zip_fields",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.versions import versions
 from jaxbandits.engine.collect import Hindsight, collect_trials
 from jaxbandits.engine.driver import Timing
-from jaxbandits.engine.host_rounds import HostRounds, Played, View
+from jaxbandits.engine.host_rounds import HostRounds, Played
 from jaxbandits.engine.identity import describe, guard, host_identity, result_host_code
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.meters import Meter, Metric
@@ -203,8 +203,8 @@ class Each:
         """Choose an arm in every trial, one after the other."""
         times = t if isinstance(t, np.ndarray) else [t] * len(self.learners)
         chosen = [
-            learner.select(time, one)
-            for learner, time, one in zip(self.learners, times, split_trials(obs), strict=True)
+            learner.select(own_t, one)
+            for learner, own_t, one in zip(self.learners, times, split_trials(obs), strict=True)
         ]
         if isinstance(chosen[0], tuple):
             return [index for index, _ in chosen], np.array([probability for _, probability in chosen], float)
@@ -216,9 +216,9 @@ class Each:
         times = t if isinstance(t, np.ndarray) else [t] * n
         counts = [True] * n if is_counted is None else is_counted
         rows = zip(self.learners, times, split_trials(obs), index.tolist(), reward.tolist(), counts, strict=True)
-        for learner, time, one, i, r, counted in rows:
+        for learner, own_t, one, i, r, counted in rows:
             if counted:
-                learner.update(time, one, i, r)
+                learner.update(own_t, one, i, r)
 
 
 def split_trials(obs: Any) -> Iterator[Any]:
@@ -354,7 +354,9 @@ def _checked(chosen: Any, t: int, job: Job, n_arms: int) -> tuple[np.ndarray, np
             index = index.astype(np.int64)
         else:
             where = f"round {t}, trial {job.first_seed + wrong}"
-            raise InputError(f"{where}: select returned {format_value(_plain(index[wrong]))}, arms are 0 to {n_arms - 1}")
+            raise InputError(
+                f"{where}: select returned {format_value(_plain(index[wrong]))}, arms are 0 to {n_arms - 1}"
+            )
     if probability is not None:
         probability = np.asarray(probability, float)
         is_good = (probability > 0.0) & (probability <= 1.0)
@@ -374,9 +376,7 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _spec(
-    job: Job, learner: Any, seed: int, identity: str | None, rounds: HostRounds, device: Any
-) -> dict[str, Any]:
+def _spec(job: Job, learner: Any, seed: int, identity: str | None, rounds: HostRounds, device: Any) -> dict[str, Any]:
     """Return the specification of a label; no digest covers the learner."""
     described = {"learner": job.label, **describe(job), "base_seed": seed}
     spec = {**described, "digest": digest(guard(described, job.width, [device]))}
