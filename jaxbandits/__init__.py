@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from jaxbandits.simulation import product as product
     from jaxbandits.simulation import race as race
     from jaxbandits.simulation import simulate as simulate
+    from jaxbandits.simulation import step_through as step_through
     from jaxbandits.simulation import sweep as sweep
     from jaxbandits.simulation import time_rounds as time_rounds
     from jaxbandits.simulation import zip_fields as zip_fields

@@ -60,7 +60,7 @@ MODULES = {  # page: its title, and modules whose members it lists
     "domains": ("Domains", ["jaxbandits.domains"]),
     "noise": ("Noise laws and links", ["jaxbandits.environments.linear.noise", "jaxbandits.estimation.links"]),
     "numerics": ("Random numbers and inverses", ["jaxbandits.numerics.rng", "jaxbandits.numerics.inverse_factors"]),
-    "meters": ("Meters", [f"jaxbandits.diagnostics.{name}" for name in ("linear", "glm", "oco", "coco")]),
+    "meters": ("Meters", [f"jaxbandits.diagnostics.{name}" for name in ("linear", "glm", "oco", "coco", "history")]),
     "theory": ("Bounds of the theorems", [f"jaxbandits.theory.{name}" for name in PAPERS]),
     "experiments": ("Experiments", ["jaxbandits.reproduction"]),
 }

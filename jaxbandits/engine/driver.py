@@ -18,6 +18,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
@@ -30,7 +31,7 @@ from jaxbandits.engine.plan import Batch, Job, Plan
 from jaxbandits.engine.program import PreparedProgram, Program, TraceCache, to_host
 from jaxbandits.engine.progress import ProgressBar
 from jaxbandits.engine.trial_keys import base_key
-from jaxbandits.programs.compilation import Device
+from jaxbandits.programs.compilation import Device, is_key
 from jaxbandits.tracing import target
 from jaxbandits.tracing.settings import own_settings, settings_for_threads
 
@@ -433,6 +434,31 @@ def play_call(
             block_values[metric] = np.empty((len(job.record_points), *values.shape[1:]), values.dtype)
         block_values[metric][n_done : n_done + len(values)] = values
     return carry, end
+
+
+@own_settings()
+def carry_after(job: Job, base_seed: int, rounds: int, device: Device) -> Any:
+    """Return the carry of the first trial of a job after some rounds of its compiled program, of width 1.
+
+    Args:
+      job: of width 1, with a horizon of at least `rounds`.
+      base_seed: of the run.
+      rounds: number of rounds, at least 1.
+      device: that runs them.
+    """
+    program = compile_job(job, device)
+    algorithm, environment, seed_index = job.batch(0, 1)
+    algorithm, environment = jax.device_put((algorithm, environment), device)
+    carry = program.start(algorithm, environment, base_key(base_seed), seed_index)
+    t, block_values = 0, {}
+    while t < rounds:
+        carry, t = play_call(program, job, algorithm, environment, carry, t, rounds - t, block_values)
+
+    def restore(like: Any, x: Any) -> jax.Array:
+        """Return an array of a compiled program, which passes random keys as their words."""
+        return jax.random.wrap_key_data(jnp.asarray(x), impl="threefry2x32") if is_key(like) else jnp.asarray(x)
+
+    return jax.tree.map(restore, program.carry_shape, carry)
 
 
 def _with_room(values: np.ndarray, n: int) -> np.ndarray:

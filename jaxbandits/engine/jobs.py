@@ -197,7 +197,9 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
     _check_horizon(job.environment, job.horizon)
     if width is None:
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
-        width = default_width(bytes_of_round(trace_job(first_point, device, traces)), device)
+        trial = trace_job(first_point, device, traces)
+        # Code that prints does so in every slot of a batch, also in those that pad it.
+        width = 1 if trial.has_effects else default_width(bytes_of_round(trial), device)
         job = dataclasses.replace(job, width=width)
     job.at_point()  # checks the values of all points
     return job

@@ -277,6 +277,11 @@ class TracedTrial:
         """All traced functions."""
         return self.init_environment, self.init_algorithm, self.play_round, self.snapshot
 
+    @property
+    def has_effects(self) -> bool:
+        """True for code that does more than compute, such as `jax.debug.print`."""
+        return any(function.jaxpr.effects for function in self.functions)
+
 
 def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, key: Any, t: Any) -> TracedTrial:
     """Trace the functions of one trial for the shapes of these arguments: a key and a round besides the players.

@@ -28,7 +28,8 @@ class Options:
       seed: base seed, 0 to 2^32 - 1, from which all random numbers of the run follow.
       first_seed: index of the first seed, to extend or shard a run.
       width: trials in a batch, side by side in one program: 1 or a multiple of 16; by default from the bytes of a round
-        of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond). On CPUs only 1 gives other last bits than the rest.
+        of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and 1 for code that prints (`jax.debug.print`). On CPUs
+        only 1 gives other last bits than the rest.
       compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. They
         run at 1/8 to 1/48 of the speed, which suits fewer than about a million rounds. Last bits differ.
       devices: JAX devices; all of the default backend by default.

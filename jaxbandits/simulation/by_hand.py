@@ -1,0 +1,138 @@
+"""One trial, stepped in Python round by round: for reading, printing and breakpoints inside a learner."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import as_arrays
+from jaxbandits.engine import loop
+from jaxbandits.engine.driver import carry_after
+from jaxbandits.engine.jobs import make_jobs
+from jaxbandits.engine.options import make_options
+from jaxbandits.engine.plan import Job
+from jaxbandits.types import BoundsHorizon, narrow
+
+
+def step_through(algorithm: Any, environment: Any, *, trial: int = 0, seed: int = 0, skip: int = 0) -> "SteppedTrial":
+    """Return one trial of `simulate(algorithm, environment, ...)`, to be stepped in Python.
+
+    Nothing is compiled as a whole: methods of learner and environment run as they are written, on arrays with values,
+    so that `print`, `breakpoint` and `if` work in them (under `jax.disable_jit()` also in the bodies of loops). The
+    numbers are those of the compiled run up to rounding, and a round takes some ten milliseconds.
+
+    Args:
+      algorithm: as for `simulate`.
+      environment: as for `simulate`.
+      trial: which trial: its global seed index, as in `result[label].seeds`.
+      seed: base seed of the run, as for `simulate`.
+      skip: rounds that a compiled program plays before the first one that is stepped.
+
+    Raises:
+      InputError: as for `simulate`.
+
+    Example:
+      >>> from jaxbandits import armed, step_through
+      >>> trial = step_through(armed.UCB1(n_arms=2), armed.BernoulliArms.from_means([1.0, 0.0]), trial=3)
+      >>> print(trial.step(2))
+      UCB1 on BernoulliArms, trial 3: 2 rounds played
+        obs       IndexObs(arms=array([0, 1], dtype=int32), mask=None)
+        decision  ArmDecision(index=1, x=1, probability=None)
+        feedback  Reward(reward=0.0)
+        outcome   RegretOutcome(regret=1.0)
+        state     Pulls(count=array([1., 1.]), total=array([1., 0.]))
+    """
+    ranges.integer("skip", skip, "[0, 2147483646]")
+    options = make_options(seed=seed, first_seed=trial, width=1, progress=False)
+    label = type(algorithm).__name__
+    device = jax.local_devices()[0]
+    (label_jobs,) = make_jobs({label: algorithm}, environment, max(skip, 1), 1, 1, options, device)
+    if len(label_jobs.jobs) > 1 or len(label_jobs.whole.points) > 1:
+        raise InputError("step_through takes one algorithm, no Grid")
+    return SteppedTrial(label_jobs.whole, options.seed, skip)
+
+
+class SteppedTrial:
+    """One trial between two rounds; made by `step_through`.
+
+    Attributes:
+      t: number of rounds played.
+      carry: complete state of the trial, as arrays of JAX.
+      round: the last round as meters receive it (`Round`), as arrays of JAX; None before the first one.
+    """
+
+    def __init__(self, job: Job, seed: int, skip: int):
+        self._job = job
+        self._algorithm, self._environment = as_arrays(job.at_point())
+        self.t, self.round = skip, None
+        self.carry: Any = carry_after(job, seed, skip, jax.local_devices()[0]) if skip else self._start(seed)
+
+    def _start(self, seed: int) -> Any:
+        key = jax.random.key(seed, impl="threefry2x32")
+        return loop.init_trial(key, self._algorithm, self._environment, jnp.int32(self._job.first_seed))
+
+    def step(self, rounds: int = 1) -> "SteppedTrial":
+        """Play some rounds; the attributes show the last one.
+
+        Raises:
+          InputError: beyond the data of the environment.
+        """
+        ranges.integer("rounds", rounds)
+        longest = self._environment.max_horizon if isinstance(self._environment, BoundsHorizon) else None
+        for _ in range(rounds):
+            if longest is not None and self.t >= longest:
+                raise InputError(f"the environment has {longest} rounds, and all of them are played")
+            self.carry, self.round = loop.play_round(self._algorithm, self._environment, jnp.int32(self.t), self.carry)
+            self.t += 1
+        return self
+
+    @property
+    def obs(self) -> Any:
+        """Observation of the last round."""
+        return None if self.round is None else plain(self.round.obs)
+
+    @property
+    def decision(self) -> Any:
+        """Decision of the last round."""
+        return None if self.round is None else plain(self.round.decision)
+
+    @property
+    def feedback(self) -> Any:
+        """Feedback of the last round, narrowed to the fields that the learner receives (late under a delay)."""
+        return None if self.round is None else plain(narrow(self.round.feedback, self._algorithm.feedback))
+
+    @property
+    def outcome(self) -> Any:
+        """Outcome of the last round, which only meters receive."""
+        return None if self.round is None else plain(self.round.outcome)
+
+    @property
+    def state(self) -> Any:
+        """State of the learner after the last round."""
+        return plain(self.carry.alg_state)
+
+    @property
+    def env_state(self) -> Any:
+        """State of the environment after the last round: the instance."""
+        return plain(self.carry.env_state)
+
+    def __repr__(self) -> str:
+        """Return the last round, a line for each part."""
+        pair = f"{type(self._job.algorithm).__name__} on {type(self._job.environment).__name__}"
+        lines = [f"{pair}, trial {self._job.first_seed}: {self.t:,} round{'s' * (self.t != 1)} played"]
+        names = ("obs", "decision", "feedback", "outcome", "state") if self.round is not None else ("state",)
+        return "\n".join([*lines, *(f"  {name:<9} {' '.join(repr(getattr(self, name)).split())}" for name in names)])
+
+
+def plain(tree: Any) -> Any:
+    """Return a tree with NumPy arrays for arrays, and numbers for arrays `[]`; random keys as their words."""
+
+    def convert(leaf: Any) -> Any:
+        is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        array = np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+        return array.item() if array.ndim == 0 else array
+
+    return jax.tree.map(convert, tree)
