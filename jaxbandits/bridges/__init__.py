@@ -1,0 +1,20 @@
+"""Bridges to other packages: their learners play our environments, their clusters run our sweeps, their tools show us.
+
+Nothing here is imported by `import jaxbandits`, and no package is needed but the one whose objects are passed.
+"""
+
+from jaxbandits.bridges.learners import (
+    BayesianBanditsLearner,
+    CobaLearner,
+    ContextualBanditsLearner,
+    MABWiserLearner,
+    ObpLearner,
+    RiverLearner,
+    SklearnLearner,
+    TorchLearner,
+)
+
+__all__ = [
+    "BayesianBanditsLearner", "CobaLearner", "ContextualBanditsLearner", "MABWiserLearner", "ObpLearner",
+    "RiverLearner", "SklearnLearner", "TorchLearner",
+]  # fmt: skip
