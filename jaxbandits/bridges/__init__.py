@@ -3,6 +3,7 @@
 Nothing here is imported by `import jaxbandits`, and no package is needed but the one whose objects are passed.
 """
 
+from jaxbandits.bridges.executors import JoblibExecutor, RayExecutor
 from jaxbandits.bridges.learners import (
     BayesianBanditsLearner,
     CobaLearner,
@@ -15,6 +16,6 @@ from jaxbandits.bridges.learners import (
 )
 
 __all__ = [
-    "BayesianBanditsLearner", "CobaLearner", "ContextualBanditsLearner", "MABWiserLearner", "ObpLearner",
-    "RiverLearner", "SklearnLearner", "TorchLearner",
+    "BayesianBanditsLearner", "CobaLearner", "ContextualBanditsLearner", "JoblibExecutor", "MABWiserLearner",
+    "ObpLearner", "RayExecutor", "RiverLearner", "SklearnLearner", "TorchLearner",
 ]  # fmt: skip

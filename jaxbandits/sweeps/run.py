@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from jaxbandits.analysis.info import RunInfo, TimingInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
@@ -29,6 +31,7 @@ from jaxbandits.engine.progress import is_interactive
 from jaxbandits.results.result import Result
 from jaxbandits.sweeps.checkpoints import PartStore
 from jaxbandits.sweeps.directory import Directory, PartState
+from jaxbandits.sweeps.executors import MAX_JOBS, ShardTask, check_executor, run_shards, without_jax_arrays
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import Part, Sweep, SweepPlan, plan_sweep
@@ -48,6 +51,8 @@ def run_sweep(
     workers: int | None = None,
     save_every: float = 10.0,
     progress: bool = True,
+    executor: Any = None,
+    jobs: int | None = None,
 ) -> SweepResult:
     """Compute the parts of a sweep that its directory lacks.
 
@@ -61,15 +66,21 @@ def run_sweep(
       fail_fast: return after the first part that fails.
       retry_failed: compute parts again that failed in an earlier call.
       devices: as for `Options`, and so are the next three.
-      workers: threads.
+      workers: threads; 1 for each job of an executor by default.
       save_every: seconds between checkpoints.
       progress: show a progress bar on standard error.
+      executor: runs the sweep as jobs, each of which is a shard: any executor of `concurrent.futures`, such as a
+        `ProcessPoolExecutor` that spawns, or of Dask, mpi4py, submitit; anything with `submit(function, *args)`. All
+        processes see the directory; classes of algorithms and environments are importable in them. By default this
+        process computes.
+      jobs: number of shards for the executor; by default one for each part, at most 64.
 
     Returns:
       The results of all finished parts, read on request.
 
     Raises:
-      InputError: bad input, a directory that holds another sweep (naming what differs) or cannot be written.
+      InputError: bad input, a directory that holds another sweep (naming what differs) or cannot be written, an
+        executor that forks, a job that was lost.
 
     Example:
       >>> from jaxbandits import Grid, HeavyTailed, OFUL, Sweep
@@ -90,7 +101,58 @@ def run_sweep(
         sweep, out = file_lib.make_sweep(document), document.out if out is None else out
     if out is None:
         raise InputError("out must be the directory of the sweep")
-    return run_plan(plan_sweep(sweep, devices), Directory(out), shard, fail_fast, retry_failed, options)
+    if executor is None:
+        if jobs is not None:
+            raise InputError("jobs is the number of shards for an executor; give one")
+        return run_plan(plan_sweep(sweep, devices), Directory(out), shard, fail_fast, retry_failed, options)
+    check_executor(executor)
+    if shard != (1, 1) or devices is not None:
+        raise InputError("with an executor neither shard nor devices is given: it runs all shards, each on its devices")
+    n = None if jobs is None else ranges.integer("jobs", jobs, COUNT)
+    return _run_with(executor, n, without_jax_arrays(sweep), Directory(out), fail_fast, retry_failed, options)
+
+
+def _run_with(
+    executor: Any,
+    jobs: int | None,
+    sweep: Sweep,
+    directory: Directory,
+    fail_fast: bool,
+    retry_failed: bool,
+    options: Options,
+) -> SweepResult:
+    plan = plan_sweep(sweep)
+    directory.begin(make_manifest(plan), lambda saved, new: _check_same(directory, plan, saved, new))
+    n = min(len(plan.parts), MAX_JOBS if jobs is None else jobs)
+    tasks = [
+        ShardTask(
+            sweep=sweep,
+            out=str(directory.path.resolve()),
+            shard=(i, n),
+            fail_fast=fail_fast,
+            retry_failed=retry_failed,
+            workers=1 if options.workers is None else options.workers,
+            save_every=options.save_every,
+            x64=jax.config.jax_enable_x64,
+        )
+        for i in range(1, n + 1)
+    ]
+    run_shards(executor, run_shard, tasks, options.progress)
+    return load_sweep(directory.path)
+
+
+def run_shard(task: ShardTask) -> None:
+    """Compute a shard in a process of an executor.
+
+    Raises:
+      InputError: as for `run_sweep`.
+    """
+    if jax.config.jax_enable_x64 != task.x64:
+        jax.config.update("jax_enable_x64", task.x64)
+    run_sweep(
+        task.sweep, task.out, shard=task.shard, fail_fast=task.fail_fast, retry_failed=task.retry_failed,
+        workers=task.workers, save_every=task.save_every, progress=False,
+    )  # fmt: skip
 
 
 def run_plan(

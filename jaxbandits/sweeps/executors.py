@@ -1,0 +1,99 @@
+"""Shards of a sweep on an executor of `concurrent.futures`, or of a cluster with the same method `submit`.
+
+The results of a shard are files in the directory of the sweep. A shard computes the parts that the directory lacks,
+under the lock of each part, so an executor may run a shard again, or twice at once.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.engine.grid import Grid
+from jaxbandits.engine.progress import ProgressBar
+from jaxbandits.sweeps.sweep import Sweep
+
+MAX_JOBS = 64  # by default: each starts JAX and compiles its programs, or reads them from the cache
+
+
+class ShardTask(NamedTuple):
+    """Arguments of a shard, without arrays of JAX: they are read in a process that has not set its precision yet."""
+
+    sweep: Sweep
+    out: str
+    shard: tuple[int, int]
+    fail_fast: bool
+    retry_failed: bool
+    workers: int
+    save_every: float
+    x64: bool
+
+
+def check_executor(executor: Any) -> None:
+    """Check that an executor can run JAX.
+
+    Raises:
+      InputError: for an object without `submit`, and for processes that are started by fork.
+    """
+    if not callable(getattr(executor, "submit", None)) or isinstance(executor, type):
+        raise InputError(
+            f"executor needs a method submit(function, *args), as of concurrent.futures; got {format_value(executor)}"
+        )
+    context = getattr(executor, "_mp_context", None)  # of a ProcessPoolExecutor
+    if context is not None and context.get_start_method() == "fork":
+        raise InputError(
+            "executor starts its processes by fork, which deadlocks once JAX has threads: "
+            "ProcessPoolExecutor(mp_context=multiprocessing.get_context('spawn'))"
+        )
+
+
+def without_jax_arrays(sweep: Sweep) -> Sweep:
+    """Return a sweep with NumPy arrays in place of those of JAX, which other processes can read before they begin."""
+    return dataclasses.replace(sweep, algorithms=_on_host(sweep.algorithms), environment=_on_host(sweep.environment))
+
+
+def _on_host(value: Any) -> Any:
+    if isinstance(value, Grid):
+        return dataclasses.replace(value, algorithm=_on_host(value.algorithm))
+    if isinstance(value, Mapping):
+        return {key: _on_host(entry) for key, entry in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_on_host, value))
+    return jax.tree.map(lambda x: np.asarray(x) if isinstance(x, jax.Array) else x, value)
+
+
+def run_shards(
+    executor: Any, run_shard: Callable[[ShardTask], None], tasks: Sequence[ShardTask], progress: bool
+) -> None:
+    """Run shards, and wait for all of them.
+
+    Args:
+      executor: with `submit(function, *args)`, whose results have a method `result()`.
+      run_shard: the function.
+      tasks: its arguments.
+      progress: show a progress bar on standard error.
+
+    Raises:
+      InputError: naming a shard that did not end; the others have.
+    """
+    with ProgressBar(len(tasks), "shards", "", progress) as bar:
+        futures = [executor.submit(run_shard, task) for task in tasks]
+        errors = []
+        for task, future in zip(tasks, futures, strict=True):
+            try:
+                future.result()
+            except Exception as error:  # whatever the executor raises where a process was lost
+                errors.append((task, error))
+            bar.update(1)
+    for task, error in errors:
+        i, n = task.shard
+        message = " ".join(str(error).split())[:300]
+        if isinstance(error, InputError):
+            raise error
+        more = f", as did {len(errors) - 1} others" if len(errors) > 1 else ""
+        raise InputError(
+            f"shard {i}/{n} ended with {type(error).__name__}: {message}{more}; the same call runs what is missing"
+        ) from error

@@ -1,0 +1,169 @@
+"""A sweep on an executor: the bytes of one process, retries, precision, and executors that cannot run JAX."""
+
+import concurrent.futures
+import dataclasses
+import multiprocessing
+import pickle
+import sys
+import types
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.bridges import JoblibExecutor, RayExecutor
+from jaxbandits.simulation import Meter
+from jaxbandits.sweeps import executors
+from jaxbandits.sweeps.run import run_sweep
+from tests.sweeps.made import changed
+from tests.sweeps.test_run import contents
+from tests.toys import Noisy
+
+SMALL = changed(seeds=8, part_trials=8, width=16)  # seven parts
+
+
+class Here:
+    """An executor that runs tasks at once, as they arrive after pickling; a cluster in one process."""
+
+    def __init__(self, lose=()):
+        self.tasks, self.lose = [], list(lose)
+
+    def submit(self, function, *args):
+        self.tasks.append(args[0])
+        future = concurrent.futures.Future()
+        if len(self.tasks) - 1 in self.lose:
+            future.set_exception(concurrent.futures.BrokenExecutor("a process was lost"))
+            return future
+        try:
+            future.set_result(pickle.loads(pickle.dumps(function))(*pickle.loads(pickle.dumps(args))))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def run(directory, sweep=SMALL, **settings):
+    return run_sweep(sweep, directory, progress=False, **settings)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("finished") / "sweep"
+    run(directory)
+    return contents(directory)
+
+
+@pytest.mark.parametrize(("jobs", "count"), [(None, 7), (2, 2), (100, 7)])
+def test_jobs_are_shards_with_the_bytes_of_one_process(jobs, count, finished, tmp_path):
+    executor = Here()
+    found = run(tmp_path / "out", executor=executor, jobs=jobs)
+    assert [task.shard for task in executor.tasks] == [(i, count) for i in range(1, count + 1)]
+    assert contents(tmp_path / "out") == finished and not found.failures
+
+
+@pytest.mark.system
+def test_processes_that_spawn(finished, tmp_path):
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        run(tmp_path / "out", executor=pool, jobs=2)
+    assert contents(tmp_path / "out") == finished  # in 64 bits, which the processes do not have by default
+
+
+def test_a_lost_job_is_named_and_the_same_call_runs_it(finished, tmp_path):
+    with pytest.raises(
+        InputError, match="shard 3/7 ended with BrokenExecutor: a process was lost, as did 1 others; the"
+    ):
+        run(tmp_path / "out", executor=Here(lose=[2, 4]))
+    assert len(contents(tmp_path / "out")) == 5
+    run(tmp_path / "out", executor=Here())
+    assert contents(tmp_path / "out") == finished
+
+
+def test_a_job_may_run_twice(finished, tmp_path):
+    class Twice(Here):
+        def submit(self, function, *args):
+            super().submit(function, *args)
+            return super().submit(function, *args)
+
+    run(tmp_path / "out", executor=Twice(), jobs=2)
+    assert contents(tmp_path / "out") == finished
+
+
+def test_processes_that_fork_are_refused(tmp_path):
+    pool = concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork"))
+    with pool, pytest.raises(InputError, match=r"by fork.*get_context\('spawn'\)"):
+        run(tmp_path / "out", executor=pool)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"executor": 3}, r"executor needs a method submit\(function, \*args\)"),
+        ({"executor": Here}, r"executor needs a method submit\(function, \*args\)"),
+        ({"executor": Here(), "shard": (1, 2)}, "neither shard nor devices"),
+        ({"executor": Here(), "devices": jax.devices()}, "neither shard nor devices"),
+        ({"executor": Here(), "jobs": 0}, "jobs must be"),
+        ({"jobs": 2}, "jobs is the number of shards for an executor"),
+    ],
+)
+def test_wrong_arguments(settings, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        run(tmp_path / "out", **settings)
+
+
+def test_errors_of_input_are_raised_as_they_are(tmp_path):
+    run(tmp_path / "out", executor=Here(), jobs=1)
+    with pytest.raises(InputError, match="holds another sweep"):
+        run(tmp_path / "out", dataclasses.replace(SMALL, horizon=21), executor=Here())
+
+
+def test_code_that_cannot_be_sent_is_named(tmp_path):
+    sweep = dataclasses.replace(SMALL, meters=[Meter("one", lambda r: 1.0)])
+    with pytest.raises(InputError, match=r"shard 1/1 ended with \w+: .*lambda"):
+        run(tmp_path / "out", sweep, executor=Here(), jobs=1)
+
+
+def test_tasks_hold_no_arrays_of_jax():
+    """They would be read in 32 bits before the process has set its precision."""
+    sweep = changed(environment={"swept": Noisy(scale=jnp.float64(0.1)), "fixed": Noisy(scale=0.1)})
+    clean = executors.without_jax_arrays(sweep)
+    assert not any(isinstance(x, jax.Array) for x in jax.tree.leaves((clean.environment, clean.algorithms["fixed"])))
+    assert float(clean.environment["swept"].scale) == 0.1
+
+
+def test_joblib(finished, tmp_path):
+    joblib = pytest.importorskip("joblib")
+    run(tmp_path / "out", executor=JoblibExecutor(joblib.Parallel(n_jobs=1)), jobs=2)
+    assert contents(tmp_path / "out") == finished
+
+
+def test_ray_by_its_calls(finished, tmp_path):
+    ray = types.ModuleType("ray")
+    asked = []
+
+    class Remote:
+        def __init__(self, function):
+            self.function = function
+
+        def remote(self, *args):
+            return lambda: self.function(*args)
+
+    def remote(function=None, **options):
+        asked.append(options)
+        return Remote(function) if function is not None else Remote
+
+    ray.remote, ray.get = remote, lambda reference: reference()
+    run(tmp_path / "out", executor=RayExecutor(ray, num_cpus=2), jobs=2)
+    assert contents(tmp_path / "out") == finished and asked == [{"num_cpus": 2}] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.system
+@pytest.mark.skipif(sys.platform == "win32", reason="submitit needs signals of POSIX")
+def test_submitit(finished, tmp_path):
+    submitit = pytest.importorskip("submitit")
+    executor = submitit.AutoExecutor(tmp_path / "jobs", cluster="local")
+    executor.update_parameters(timeout_min=5)
+    run(tmp_path / "out", executor=executor, jobs=2)
+    assert contents(tmp_path / "out") == finished
