@@ -22,7 +22,7 @@ class RayExecutor:
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Start a task; the result of the returned object is that of the function."""
         remote = self._ray.remote(**self._options)(function) if self._options else self._ray.remote(function)
-        return _Later(self._ray.get, remote.remote(*args))
+        return _LazyResult(self._ray.get, remote.remote(*args))
 
 
 class JoblibExecutor:
@@ -41,7 +41,7 @@ class JoblibExecutor:
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Note a task."""
         self._tasks.append((function, args, {}))  # the form of `joblib.delayed`
-        return _Later(self._result_of, len(self._tasks) - 1)
+        return _LazyResult(self._result_of, len(self._tasks) - 1)
 
     def _result_of(self, i: int) -> Any:
         results = self._results if self._results is not None else list(self._parallel(self._tasks))
@@ -49,7 +49,7 @@ class JoblibExecutor:
         return results[i]
 
 
-class _Later:
+class _LazyResult:
     """A result that is there later."""
 
     def __init__(self, get: Callable[[Any], Any], argument: Any):

@@ -59,7 +59,7 @@ class HostCarry(NamedTuple):
     totals: Any  # `Totals` of the rounds since the last record point
 
 
-class Played(NamedTuple):
+class Receipt(NamedTuple):
     """The part of a round that the learner receives after its decision, leaves `[W]`."""
 
     reward: Any
@@ -83,7 +83,7 @@ class TracedStart:
 class TracedRound:
     """The functions of an environment in one trial after a decision, each traced once."""
 
-    step: TracedFunction  # (t, environment, streams, state, obs, index[, probability]) -> (state, metrics, Played)
+    step: TracedFunction  # (t, environment, streams, state, obs, index[, probability]) -> (state, metrics, Receipt)
     snapshot: TracedFunction  # (environment, state) -> metrics at a record point
     totals: Totals  # shapes
     block_values: dict[Metric, Any]  # shapes of what is reported at a record point
@@ -133,7 +133,7 @@ def trace_round(meters: tuple[Meter, ...], environment: Any, start: TracedStart,
 
     def step(
         t: jax.Array, environment: Any, streams: Streams, state: Any, obs: Any, index: Any, probability: Any = None
-    ) -> tuple[Any, dict[Metric, Any], Played]:
+    ) -> tuple[Any, dict[Metric, Any], Receipt]:
         decision = ArmDecision(index, obs.arms[index], probability)
         with own_code():
             key = rng.fold_in(streams.step, t)
@@ -146,14 +146,16 @@ def trace_round(meters: tuple[Meter, ...], environment: Any, start: TracedStart,
             t=t, algorithm=None, environment=environment, env_state=state, state=None, next_state=None, obs=obs,
             decision=decision, feedback=feedback, outcome=outcome,
         )  # fmt: skip
-        return next_state, measure(meters, played), Played(narrow(feedback, Reward).reward, is_counted)
+        return next_state, measure(meters, played), Receipt(narrow(feedback, Reward).reward, is_counted)
 
     def snapshot(environment: Any, state: Any) -> dict[Metric, Any]:
         return take_snapshot(environment, None, state, ())
 
     key, t = _key_and_round()
     state, (obs, _) = start.init.out, start.observe.out
-    traced_step = TracedFunction.trace(step, t, environment, _streams(key), state, obs, *_chosen(has_probability))
+    traced_step = TracedFunction.trace(
+        step, t, environment, _streams(key), state, obs, *_choice_shapes(has_probability)
+    )
     traced_snapshot = TracedFunction.trace(snapshot, environment, state)
     metrics = traced_step.out[1]
     check_metric_names([*metrics, *traced_snapshot.out])
@@ -173,7 +175,7 @@ def _streams(key: Any) -> Streams:
     return Streams(observe=key, step=key, select=key, update=key)
 
 
-def _chosen(has_probability: bool) -> tuple[Any, ...]:
+def _choice_shapes(has_probability: bool) -> tuple[Any, ...]:
     """Return the shapes of an arm, and of its probability if the learner says it."""
     index, probability = jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((), jnp.result_type(float))
     return (index, probability) if has_probability else (index,)
@@ -200,7 +202,7 @@ def _observe_first(start: TracedStart, width: int, env: Any, streams: Any, state
 
 def _play(
     start: TracedStart, traced: TracedRound, width: int, env: Any, streams: Any, carry: HostCarry, t: Any, *chosen: Any
-) -> tuple[HostCarry, Played, View]:
+) -> tuple[HostCarry, Receipt, View]:
     """Step in round t, and observe round t + 1: one call a round."""
     before = (env, streams, carry.env_state, carry.obs)
     state, metrics, played = loop.vmap_trials(traced.step, width, (t,), *before, *chosen)
@@ -284,7 +286,7 @@ class HostRounds:
             self._fixed_arms = view.obs.arms
         return view
 
-    def step(self, t: int, index: np.ndarray, probability: np.ndarray | None = None) -> tuple[Played, View]:
+    def step(self, t: int, index: np.ndarray, probability: np.ndarray | None = None) -> tuple[Receipt, View]:
         """Play round t and observe the next one.
 
         Args:
@@ -307,7 +309,7 @@ class HostRounds:
         chosen = [self._pad(index, np.int32)]
         if probability is not None:
             chosen.append(self._pad(probability, jnp.result_type(float)))
-        played: Played
+        played: Receipt
         view: View
         arguments = (self._environment, self._streams, self._carry, np.int32(t), *chosen)
         play_round: Any = self._play
@@ -370,7 +372,7 @@ class HostRounds:
         carry = HostCarry(start.init.out, obs, traced.totals)
         of_batch, played = self._batch(carry), traced.step.out[2]
         environment, streams = self._round_args
-        chosen = self._batch(_chosen(has_probability))
+        chosen = self._batch(_choice_shapes(has_probability))
         metrics = tuple(traced.block_values)
         self._play = self._compile(
             "play_host_round",

@@ -22,7 +22,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.versions import versions
 from jaxbandits.engine.collect import Hindsight, collect_trials
 from jaxbandits.engine.driver import Timing
-from jaxbandits.engine.host_rounds import HostRounds, Played
+from jaxbandits.engine.host_rounds import HostRounds, Receipt
 from jaxbandits.engine.identity import describe, guard, host_identity, result_host_code
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.meters import Meter, Metric
@@ -235,7 +235,7 @@ class _Round(NamedTuple):
     t: Any
     obs: Any
     index: np.ndarray
-    played: Played
+    played: Receipt
 
 
 def _check_learner(label: Any, learner: Any) -> None:
@@ -285,7 +285,7 @@ def _play_rounds(learner: Any, job: Job, rounds: HostRounds, bar: ProgressBar) -
         learner_time = t if view.time is None else view.time
         with _named_errors(learner, "select", t):
             chosen = learner.select(learner_time, view.obs)
-        index, probability = _checked(chosen, t, job, rounds.n_arms)
+        index, probability = _check_choice(chosen, t, job, rounds.n_arms)
         played, next_view = _step(rounds, t, index, probability)
         late.append(_Round(learner_time, view.obs, index, played))
         for _ in range(_due(t, delay, batch)):
@@ -333,7 +333,7 @@ def _named_errors(learner: Any, method: str, t: int) -> Iterator[None]:
         raise
 
 
-def _checked(chosen: Any, t: int, job: Job, n_arms: int) -> tuple[np.ndarray, np.ndarray | None]:
+def _check_choice(chosen: Any, t: int, job: Job, n_arms: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the arms `[W]` and their probabilities, if the learner gave any.
 
     Raises:

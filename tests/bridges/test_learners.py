@@ -48,7 +48,7 @@ def assert_learns(result, environment, share=0.8):
     assert result.final("regret").mean() < share * uniform(environment)
 
 
-def replayed(result, choose, update, trial=2):
+def assert_replays(result, choose, update, trial=2):
     """Play a trial again without `play`: the package's own calls, given the rewards that it received."""
     (trials,) = result.values()
     for arm, reward in zip(trials["arm"][0, trial], trials["received"][0, trial], strict=True):
@@ -60,7 +60,7 @@ def test_river():
     bandit = pytest.importorskip("river.bandit")
     result = run(lambda seed: RiverLearner(bandit.EpsilonGreedy(epsilon=0.2, seed=seed)), COINS)
     policy = bandit.EpsilonGreedy(epsilon=0.2, seed=2)
-    replayed(result, lambda: policy.pull(list(range(K))), policy.update)
+    assert_replays(result, lambda: policy.pull(list(range(K))), policy.update)
     assert_learns(run(lambda seed: RiverLearner(bandit.UCB(delta=1, seed=seed)), COINS), COINS)
     learner = lambda seed: RiverLearner(bandit.LinUCBDisjoint(alpha=1.0, beta=100.0, seed=seed))  # noqa: E731
     assert_learns(run(learner, CONTEXTS), CONTEXTS)
@@ -96,7 +96,7 @@ def test_bayesianbandits():
 
     result = run(lambda seed: BayesianBanditsLearner(agent(seed)), COINS)
     own = agent(2)
-    replayed(result, lambda: own.pull()[0], lambda arm, reward: own.update(np.array([reward])))
+    assert_replays(result, lambda: own.pull()[0], lambda arm, reward: own.update(np.array([reward])))
     late = run(lambda seed: BayesianBanditsLearner(agent(seed)), operators.with_delay(COINS, 3))
     assert np.isfinite(late.get("regret")).all()
 
@@ -111,7 +111,7 @@ def test_coba():
     cb = pytest.importorskip("coba")
     result = run(lambda seed: CobaLearner(cb.BanditEpsilonLearner(0.2, seed=seed + 1)), COINS)
     own = cb.BanditEpsilonLearner(0.2, seed=3)
-    replayed(
+    assert_replays(
         result,
         lambda: own.predict(None, list(range(K)))[0],
         lambda arm, reward: own.learn(None, arm, reward, 1.0),

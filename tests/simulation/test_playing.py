@@ -67,7 +67,7 @@ class LinUCB:
         self.moment[self.trials, index] += reward[:, None] * obs.context
 
 
-class Fixed:
+class Script:
     """A learner that returns what it is told to, and notes what it receives."""
 
     def __init__(self, choose):
@@ -115,7 +115,7 @@ def test_late_feedback_arrives_as_in_the_compiled_loop(rounds):
     for operator in (operators.with_delay, operators.with_batches):
         assert_same(*run_both(UCB1(), armed.UCB1(n_arms=K), operator(coins(), rounds), 40))
     both = operators.with_delay(operators.with_batches(coins(), 3), 2)
-    learner = Fixed(lambda t, obs: np.full(W, t % K))
+    learner = Script(lambda t, obs: np.full(W, t % K))
     play(learner, both, 12, W, **QUIET)
     assert [t for t, *_ in learner.updates] == list(range(9))
     assert all((index == t % K).all() for t, _, index, _ in learner.updates)
@@ -141,25 +141,25 @@ def test_sums_over_many_rounds_are_those_of_the_compiled_loop():
 def test_arms_that_never_change_are_those_of_the_instance():
     environment = linear.HeavyTailed(dim=D, n_arms=K)
     shown = []
-    play(Fixed(lambda t, obs: shown.append(obs.arms) or np.zeros(W, int)), environment, 3, W, **QUIET)
+    play(Script(lambda t, obs: shown.append(obs.arms) or np.zeros(W, int)), environment, 3, W, **QUIET)
     assert shown[0].shape == (W, K, D) and shown[0] is shown[2]
     assert not shown[0].flags.writeable
     arms = Meter("x", lambda r: r.decision.x, "last")
-    result = play(Fixed(lambda t, obs: np.arange(W) % K), environment, 1, W, meters=[arms], **QUIET)
+    result = play(Script(lambda t, obs: np.arange(W) % K), environment, 1, W, meters=[arms], **QUIET)
     np.testing.assert_array_equal(result.final("x")[0], shown[0][np.arange(W), np.arange(W) % K])
 
 
 def test_probabilities_reach_the_decision():
     meter = Meter("probability", lambda r: r.decision.probability, "last")
     result = play(
-        Fixed(lambda t, obs: (np.zeros(W, int), np.linspace(0.1, 1.0, W))), coins(), 2, W, meters=[meter], **QUIET
+        Script(lambda t, obs: (np.zeros(W, int), np.linspace(0.1, 1.0, W))), coins(), 2, W, meters=[meter], **QUIET
     )
     np.testing.assert_allclose(result.final("probability")[0], np.linspace(0.1, 1.0, W))
 
 
 @pytest.mark.filterwarnings("ignore:7 seeds")
 def test_a_played_result_is_compared_with_a_simulated_one_in_pairs():
-    played = play({"numpy": UCB1(), "first": Fixed(lambda t, obs: np.zeros(W, int))}, coins(), 50, W, **QUIET)
+    played = play({"numpy": UCB1(), "first": Script(lambda t, obs: np.zeros(W, int))}, coins(), 50, W, **QUIET)
     simulated = simulate(armed.UCB1(n_arms=K), coins(), 50, W, **QUIET)
     both = merge([played, simulated])
     assert both.labels == ("numpy", "first", "UCB1")
@@ -217,7 +217,7 @@ def choose(value, at=2, trial=4):
 )
 def test_a_wrong_choice_is_named_by_round_and_trial(rule, message):
     with pytest.raises(InputError, match=message) as error:
-        play(Fixed(rule), coins(), 4, W, first_seed=100, **QUIET)
+        play(Script(rule), coins(), 4, W, first_seed=100, **QUIET)
     assert "\n" not in str(error.value)
 
 
@@ -226,8 +226,8 @@ def test_an_error_in_the_code_of_a_learner_names_the_round():
         return np.zeros(W, int) if t < 3 else 1 / 0
 
     with pytest.raises(ZeroDivisionError) as error:
-        play(Fixed(rule), coins(), 5, W, **QUIET)
-    assert error.value.__notes__ == ["in Fixed.select, round 3"]
+        play(Script(rule), coins(), 5, W, **QUIET)
+    assert error.value.__notes__ == ["in Script.select, round 3"]
 
 
 @pytest.mark.parametrize(
@@ -253,5 +253,5 @@ def test_the_horizon_of_data_is_kept():
     with pytest.raises(InputError, match="horizon must be at most 6"):
         play(UCB1(), environment, 7, 3, **QUIET)
     shown = []
-    play(Fixed(lambda t, obs: shown.append(obs.arms) or np.zeros(3, int)), environment, 6, 3, **QUIET)
+    play(Script(lambda t, obs: shown.append(obs.arms) or np.zeros(3, int)), environment, 6, 3, **QUIET)
     np.testing.assert_array_equal(shown, np.tile(table[:, None], (1, 3, 1, 1)))

@@ -16,14 +16,14 @@ from jaxbandits.bridges import JoblibExecutor, RayExecutor
 from jaxbandits.simulation import Meter
 from jaxbandits.sweeps import executors
 from jaxbandits.sweeps.run import run_sweep
-from tests.sweeps.made import changed
 from tests.sweeps.test_run import contents
-from tests.toys import Noisy
+from tests.sweeps.toy_sweeps import change_sweep
+from tests.toy_problems import Noisy
 
-SMALL = changed(seeds=8, part_trials=8, width=16)  # seven parts
+SMALL = change_sweep(seeds=8, part_trials=8, width=16)  # seven parts
 
 
-class Here:
+class LocalExecutor:
     """An executor that runs tasks at once, as they arrive after pickling; a cluster in one process."""
 
     def __init__(self, lose=()):
@@ -47,46 +47,46 @@ def run(directory, sweep=SMALL, **settings):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("finished") / "sweep"
+def reference_bytes(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("reference") / "sweep"
     run(directory)
     return contents(directory)
 
 
 @pytest.mark.parametrize(("jobs", "count"), [(None, 7), (2, 2), (100, 7)])
-def test_jobs_are_shards_with_the_bytes_of_one_process(jobs, count, finished, tmp_path):
-    executor = Here()
+def test_jobs_are_shards_with_the_bytes_of_one_process(jobs, count, reference_bytes, tmp_path):
+    executor = LocalExecutor()
     found = run(tmp_path / "out", executor=executor, jobs=jobs)
     assert [task.shard for task in executor.tasks] == [(i, count) for i in range(1, count + 1)]
-    assert contents(tmp_path / "out") == finished and not found.failures
+    assert contents(tmp_path / "out") == reference_bytes and not found.failures
 
 
 @pytest.mark.system
-def test_processes_that_spawn(finished, tmp_path):
+def test_processes_that_spawn(reference_bytes, tmp_path):
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
         run(tmp_path / "out", executor=pool, jobs=2)
-    assert contents(tmp_path / "out") == finished  # in 64 bits, which the processes do not have by default
+    assert contents(tmp_path / "out") == reference_bytes  # in 64 bits, which the processes do not have by default
 
 
-def test_a_lost_job_is_named_and_the_same_call_runs_it(finished, tmp_path):
+def test_a_lost_job_is_named_and_the_same_call_runs_it(reference_bytes, tmp_path):
     with pytest.raises(
         InputError, match="shard 3/7 ended with BrokenExecutor: a process was lost, as did 1 others; the"
     ):
-        run(tmp_path / "out", executor=Here(lose=[2, 4]))
+        run(tmp_path / "out", executor=LocalExecutor(lose=[2, 4]))
     assert len(contents(tmp_path / "out")) == 5
-    run(tmp_path / "out", executor=Here())
-    assert contents(tmp_path / "out") == finished
+    run(tmp_path / "out", executor=LocalExecutor())
+    assert contents(tmp_path / "out") == reference_bytes
 
 
-def test_a_job_may_run_twice(finished, tmp_path):
-    class Twice(Here):
+def test_a_job_may_run_twice(reference_bytes, tmp_path):
+    class RepeatingExecutor(LocalExecutor):
         def submit(self, function, *args):
             super().submit(function, *args)
             return super().submit(function, *args)
 
-    run(tmp_path / "out", executor=Twice(), jobs=2)
-    assert contents(tmp_path / "out") == finished
+    run(tmp_path / "out", executor=RepeatingExecutor(), jobs=2)
+    assert contents(tmp_path / "out") == reference_bytes
 
 
 def test_processes_that_fork_are_refused(tmp_path):
@@ -100,10 +100,10 @@ def test_processes_that_fork_are_refused(tmp_path):
     ("settings", "message"),
     [
         ({"executor": 3}, r"executor needs a method submit\(function, \*args\)"),
-        ({"executor": Here}, r"executor needs a method submit\(function, \*args\)"),
-        ({"executor": Here(), "shard": (1, 2)}, "neither shard nor devices"),
-        ({"executor": Here(), "devices": jax.devices()}, "neither shard nor devices"),
-        ({"executor": Here(), "jobs": 0}, "jobs must be"),
+        ({"executor": LocalExecutor}, r"executor needs a method submit\(function, \*args\)"),
+        ({"executor": LocalExecutor(), "shard": (1, 2)}, "neither shard nor devices"),
+        ({"executor": LocalExecutor(), "devices": jax.devices()}, "neither shard nor devices"),
+        ({"executor": LocalExecutor(), "jobs": 0}, "jobs must be"),
         ({"jobs": 2}, "jobs is the number of shards for an executor"),
     ],
 )
@@ -113,32 +113,32 @@ def test_wrong_arguments(settings, message, tmp_path):
 
 
 def test_errors_of_input_are_raised_as_they_are(tmp_path):
-    run(tmp_path / "out", executor=Here(), jobs=1)
+    run(tmp_path / "out", executor=LocalExecutor(), jobs=1)
     with pytest.raises(InputError, match="holds another sweep"):
-        run(tmp_path / "out", dataclasses.replace(SMALL, horizon=21), executor=Here())
+        run(tmp_path / "out", dataclasses.replace(SMALL, horizon=21), executor=LocalExecutor())
 
 
 def test_code_that_cannot_be_sent_is_named(tmp_path):
     sweep = dataclasses.replace(SMALL, meters=[Meter("one", lambda r: 1.0)])
     with pytest.raises(InputError, match=r"shard 1/1 ended with \w+: .*lambda"):
-        run(tmp_path / "out", sweep, executor=Here(), jobs=1)
+        run(tmp_path / "out", sweep, executor=LocalExecutor(), jobs=1)
 
 
 def test_tasks_hold_no_arrays_of_jax():
     """They would be read in 32 bits before the process has set its precision."""
-    sweep = changed(environment={"swept": Noisy(scale=jnp.float64(0.1)), "fixed": Noisy(scale=0.1)})
+    sweep = change_sweep(environment={"swept": Noisy(scale=jnp.float64(0.1)), "fixed": Noisy(scale=0.1)})
     clean = executors.without_jax_arrays(sweep)
     assert not any(isinstance(x, jax.Array) for x in jax.tree.leaves((clean.environment, clean.algorithms["fixed"])))
     assert float(clean.environment["swept"].scale) == 0.1
 
 
-def test_joblib(finished, tmp_path):
+def test_joblib(reference_bytes, tmp_path):
     joblib = pytest.importorskip("joblib")
     run(tmp_path / "out", executor=JoblibExecutor(joblib.Parallel(n_jobs=1)), jobs=2)
-    assert contents(tmp_path / "out") == finished
+    assert contents(tmp_path / "out") == reference_bytes
 
 
-def test_ray_by_its_calls(finished, tmp_path):
+def test_ray_by_its_calls(reference_bytes, tmp_path):
     ray = types.ModuleType("ray")
     asked = []
 
@@ -155,15 +155,15 @@ def test_ray_by_its_calls(finished, tmp_path):
 
     ray.remote, ray.get = remote, lambda reference: reference()
     run(tmp_path / "out", executor=RayExecutor(ray, num_cpus=2), jobs=2)
-    assert contents(tmp_path / "out") == finished and asked == [{"num_cpus": 2}] * 2
+    assert contents(tmp_path / "out") == reference_bytes and asked == [{"num_cpus": 2}] * 2
 
 
 @pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.skipif(sys.platform == "win32", reason="submitit needs signals of POSIX")
-def test_submitit(finished, tmp_path):
+def test_submitit(reference_bytes, tmp_path):
     submitit = pytest.importorskip("submitit")
     executor = submitit.AutoExecutor(tmp_path / "jobs", cluster="local")
     executor.update_parameters(timeout_min=5)
     run(tmp_path / "out", executor=executor, jobs=2)
-    assert contents(tmp_path / "out") == finished
+    assert contents(tmp_path / "out") == reference_bytes
