@@ -14,8 +14,9 @@ from jaxbandits.bridges.learners import (
     SklearnLearner,
     TorchLearner,
 )
+from jaxbandits.bridges.tracking import log_to
 
 __all__ = [
     "BayesianBanditsLearner", "CobaLearner", "ContextualBanditsLearner", "JoblibExecutor", "MABWiserLearner",
-    "ObpLearner", "RayExecutor", "RiverLearner", "SklearnLearner", "TorchLearner",
+    "ObpLearner", "RayExecutor", "RiverLearner", "SklearnLearner", "TorchLearner", "log_to",
 ]  # fmt: skip
