@@ -3,6 +3,7 @@
 Nothing here is imported by `import jaxbandits`, and no package is needed but the one whose objects are passed.
 """
 
+from jaxbandits.bridges.environments import to_gymnasium
 from jaxbandits.bridges.executors import JoblibExecutor, RayExecutor
 from jaxbandits.bridges.learners import (
     BayesianBanditsLearner,
@@ -19,4 +20,5 @@ from jaxbandits.bridges.tracking import log_to
 __all__ = [
     "BayesianBanditsLearner", "CobaLearner", "ContextualBanditsLearner", "JoblibExecutor", "MABWiserLearner",
     "ObpLearner", "RayExecutor", "RiverLearner", "SklearnLearner", "TorchLearner", "log_to",
+    "to_gymnasium",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from jaxbandits.base.pytree import map_traced
 from jaxbandits.engine import loop
 from jaxbandits.engine.loop import Streams
 from jaxbandits.engine.meters import STRETCH, Meter, Metric, Round, Totals
+from jaxbandits.engine.options import WIDTH_UNIT
 from jaxbandits.engine.plan import Job
 from jaxbandits.engine.program import to_host, trace_anew
 from jaxbandits.engine.recording import check_metric_names, measure, take_snapshot
@@ -223,6 +224,30 @@ def _trials_first(tree: Any) -> Any:
     return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), tree)
 
 
+def host_job(
+    label: str,
+    environment: Any,
+    horizon: int,
+    record_points: np.ndarray,
+    n_seeds: int,
+    first_seed: int = 0,
+    meters: tuple[Meter, ...] = (),
+) -> Job:
+    """Return the job of a learner in Python, all of whose trials are one batch; arguments as for `Job`."""
+    return Job(
+        label=label,
+        algorithm=None,
+        environment=environment,
+        points=({},),
+        horizon=horizon,
+        record_points=record_points,
+        n_seeds=n_seeds,
+        first_seed=first_seed,
+        meters=meters,
+        width=-(-n_seeds // WIDTH_UNIT) * WIDTH_UNIT,
+    )
+
+
 class HostRounds:
     """Trials of one environment that a learner in Python plays, side by side.
 
@@ -234,7 +259,7 @@ class HostRounds:
     """
 
     def __init__(self, job: Job, base_seed: int, device: Device):
-        """Draw the instances.
+        """Compile the start of the trials.
 
         Args:
           job: what is run; its algorithm is None, it has one point, and its width is a multiple of 16 of at least its
@@ -257,30 +282,39 @@ class HostRounds:
         self.dim = features[0] if features else 0
         size = 3 * job.width * bytes_of((self._start.init.out, obs, view))  # before, after, and for the learner
         require(size, f"{job.label}: {job.n_trials:,} trials side by side", "play fewer seeds at a time")
-        points, seeds = job.slots(0, job.n_trials)
-        keys = trial_keys(base_key(base_seed), seeds)
-        self._environment, self._streams = jax.device_put((job.at_points(points)[1], keys.streams), device)
+        self._base_key = base_key(base_seed)
+        self._environment = jax.device_put(job.at_points(job.slots(0, job.n_trials)[0])[1], device)
         self.digests: dict[str, str] = {}
         key, self._t = self._one(_key_and_round())
         environment = self._one(map_traced(self._batch, job.at_point()[1]))
         self._round_args = (environment, _streams(self._batch(key)))
         state = self._start.init.out
-        init = self._compile(
-            "init_environment", _init, (self._start,), (self._batch(key), environment), (self._start.init,), state
-        )
-        self._carry: Any = HostCarry(init(keys.env_init, self._environment), None, None)
+        traces, args = (self._start.init,), (self._batch(key), environment)
+        self._init = self._compile("init_environment", _init, (self._start,), args, traces, state)
         traces, args = (self._start.observe,), (*self._round_args, self._batch(state), self._t)
         out = (obs, view._replace(obs=obs))
         self._observe_first = self._compile("observe_first", _observe_first, (self._start,), args, traces, out)
+        self._carry: Any = None
+        self._streams: Any = None
         self._fixed_arms: Any = None
         self._play: Any = None  # compiled in the first round, when it is clear whether there are probabilities
+        self._no_totals: Any = None
         self._has_probability = False
         self.compile_s = time.perf_counter() - begin
 
-    def start(self) -> View:
-        """Return what the learner receives before its first decision."""
-        obs, view = self._observe_first(self._environment, self._streams, self._carry.env_state, np.int32(0))
-        self._carry = self._carry._replace(obs=obs)
+    def start(self, first_seed: int | None = None) -> View:
+        """Draw the instances, and return what the learner receives before its first decision.
+
+        Args:
+          first_seed: global index of the first trial; None: that of the job.
+        """
+        _, seeds = self._job.slots(0, self._job.n_trials)
+        shift = 0 if first_seed is None else first_seed - self._job.first_seed
+        keys = trial_keys(self._base_key, seeds + np.int32(shift))
+        self._streams = jax.device_put(keys.streams, self._device)
+        state = self._init(keys.env_init, self._environment)
+        obs, view = self._observe_first(self._environment, self._streams, state, np.int32(0))
+        self._carry = HostCarry(state, obs, self._no_totals)
         view = self._to_host(view)
         if _has_fixed_arms(self._start.observe.out[0]):
             self._fixed_arms = view.obs.arms
@@ -394,8 +428,8 @@ class HostRounds:
             (traced.totals, traced.block_values),
             metrics=metrics,
         )
-        totals = Totals.init(of_batch.totals.recent, np.full)
-        self._carry = self._carry._replace(totals=jax.device_put(totals, self._device))
+        self._no_totals = jax.device_put(Totals.init(of_batch.totals.recent, np.full), self._device)
+        self._carry = self._carry._replace(totals=self._no_totals)
         self.compile_s += time.perf_counter() - begin
 
     def _compile(

@@ -22,11 +22,11 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.versions import versions
 from jaxbandits.engine.collect import Hindsight, collect_trials
 from jaxbandits.engine.driver import Timing
-from jaxbandits.engine.host_rounds import HostRounds, Receipt
+from jaxbandits.engine.host_rounds import HostRounds, Receipt, host_job
 from jaxbandits.engine.identity import describe, guard, host_identity, result_host_code
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.meters import Meter, Metric
-from jaxbandits.engine.options import COUNT, MAX_SEED, WIDTH_UNIT, make_options
+from jaxbandits.engine.options import COUNT, MAX_SEED, make_options
 from jaxbandits.engine.plan import Job, resolve_record_points
 from jaxbandits.engine.progress import ProgressBar
 from jaxbandits.results.result import Result
@@ -136,18 +136,8 @@ def play(
     device = jax.local_devices()[0]
     trials = {}
     for label, one in learners.items():
-        job = Job(
-            label=label,
-            algorithm=None,
-            environment=environment,
-            points=({},),
-            horizon=rounds,
-            record_points=resolve_record_points(record_points, rounds),
-            n_seeds=n_seeds,
-            first_seed=options.first_seed,
-            meters=tuple(options.meters),
-            width=-(-n_seeds // WIDTH_UNIT) * WIDTH_UNIT,
-        )
+        points = resolve_record_points(record_points, rounds)
+        job = host_job(label, environment, rounds, points, n_seeds, options.first_seed, tuple(options.meters))
         trials[label] = _play_job(one, job, options.seed, options.identity, options.progress, device, hindsight)
     info = RunInfo(
         versions=versions(),

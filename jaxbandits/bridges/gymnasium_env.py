@@ -1,0 +1,62 @@
+"""Environments of this package as `gymnasium.Env`, for learners that are written for Gymnasium."""
+
+from typing import Any, ClassVar
+
+import gymnasium  # pyright: ignore[reportMissingImports]
+import jax
+import numpy as np
+from gymnasium import spaces  # pyright: ignore[reportMissingImports]
+
+from jaxbandits.base import ranges
+from jaxbandits.engine.host_rounds import HostRounds, host_job
+from jaxbandits.engine.jobs import check_environment
+from jaxbandits.engine.options import COUNT
+from jaxbandits.tracing.settings import own_settings
+from jaxbandits.types import ContextObs
+
+
+class BanditEnv(gymnasium.Env):
+    """One trial of a bandit environment; see `to_gymnasium`."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    @own_settings()
+    def __init__(self, environment: Any, horizon: int, seed: int = 0):
+        name = type(environment).__name__
+        self._horizon = ranges.integer("horizon", horizon, COUNT)
+        check_environment(name, environment, self._horizon)
+        job = host_job(name, environment, self._horizon, np.array([self._horizon]), 1)
+        self._rounds = HostRounds(job, ranges.integer("seed", seed, "[0, 4294967295]"), jax.local_devices()[0])
+        self._t = 0
+        shape = self._observation(self._rounds.start().obs).shape
+        self.action_space = spaces.Discrete(self._rounds.n_arms)
+        bound = np.inf if self._rounds.dim else 1.0  # without features a zero is shown
+        self.observation_space = spaces.Box(-bound, bound, shape, np.float64)
+
+    @own_settings()
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start the trial of seed index `seed`; without a seed that of an index which Gymnasium's generator draws."""
+        super().reset(seed=seed)
+        trial = int(self.np_random.integers(2**31)) if seed is None else seed % 2**31
+        view = self._rounds.start(trial)
+        self._t = 0
+        return self._observation(view.obs), {"trial": trial, **self._mask(view.obs)}
+
+    @own_settings()
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Play an arm; `info` has the outcome of the round, such as `regret`."""
+        index = np.array([ranges.integer("action", action, f"[0, {self._rounds.n_arms - 1}]")])
+        receipt, view = self._rounds.step(self._t, index)
+        outcome = {metric.name: x[0] for metric, x in self._rounds.record().items() if metric.reduction == "sum"}
+        self._t += 1
+        info = {name: float(x) if np.ndim(x) == 0 else x for name, x in outcome.items()} | self._mask(view.obs)
+        return self._observation(view.obs), float(receipt.reward[0]), False, self._t >= self._horizon, info
+
+    def _observation(self, obs: Any) -> np.ndarray:
+        """Return the context `[p]`, the features of the arms `[K, d]`, or a zero where there are neither."""
+        if isinstance(obs, ContextObs):
+            return np.array(obs.context[0], np.float64)
+        return np.array(obs.arms[0], np.float64) if obs.arms.ndim == 3 else np.zeros(1)
+
+    def _mask(self, obs: Any) -> dict[str, Any]:
+        return {} if obs.mask is None else {"action_mask": np.array(obs.mask[0], np.int8)}
