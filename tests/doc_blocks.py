@@ -3,6 +3,7 @@
 python -m tests.doc_blocks PAGE [--slow]    run the blocks of a page in the working directory
 """
 
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # these compile a dozen programs, or one for each operator and kind of data, which have tests of their own
 SLOW = re.compile(r"check_algorithm\((?!.*quick=True)|operators\.|TableBandit|RecordedTrace")
+# Packages of the extras `bridges`, `cluster` and `track`: a block that imports one is skipped where it is missing.
+OPTIONAL = re.compile(r"^(?:import|from) (gymnasium|mlflow|optuna|river|wandb)\b", re.MULTILINE)
 FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # how a block begins that the reader saves under that name
 
 
@@ -32,6 +35,11 @@ def is_cut(page: Path) -> bool:
     return SLOW.search(text) is not None or any(long in text for long, _ in FEWER)
 
 
+def is_missing(code: str) -> bool:
+    """Return whether a block imports an optional package that is not installed."""
+    return any(importlib.util.find_spec(name) is None for name in OPTIONAL.findall(code))
+
+
 def execute(page: Path, slow: bool) -> None:
     """Run the blocks of a page from top to bottom; a traceback shows the line of the page.
 
@@ -45,7 +53,7 @@ def execute(page: Path, slow: bool) -> None:
     for line, code in blocks(page, "python"):
         if page.name == "README.md":
             namespace = {"__name__": "__main__"}
-        if (slow or not SLOW.search(code)) and not FILE.match(code):
+        if (slow or not SLOW.search(code)) and not FILE.match(code) and not is_missing(code):
             for long, short in () if slow else FEWER:
                 code = code.replace(long, short)
             exec(compile("\n" * line + code, str(page), "exec"), namespace)

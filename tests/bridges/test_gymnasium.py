@@ -13,16 +13,16 @@ K, P, T = 4, 3, 10
 
 
 @pytree
-class Masked(contextual.LinearContexts):
+class FirstArmMasked(contextual.LinearContexts):
     def observe(self, key, t, state):
-        return super().observe(key, t, state)._replace(mask=np.arange(self.n_arms) != 1)
+        return super().observe(key, t, state)._replace(mask=np.arange(self.n_arms) != 0)
 
 
 ENVIRONMENTS = {
     "coins": (armed.BernoulliArms.from_means([0.9, 0.6, 0.3, 0.2]), (1,)),
     "contexts": (contextual.LinearContexts(n_arms=K, dim=P), (P,)),
     "features": (linear.HeavyTailed(dim=P, n_arms=K), (K, P)),
-    "masked": (Masked(n_arms=K, dim=P), (P,)),
+    "masked": (FirstArmMasked(n_arms=K, dim=P), (P,)),
 }
 
 
@@ -75,8 +75,8 @@ def test_seeds_are_drawn_where_none_is_given():
 def test_masks_are_info():
     pytest.importorskip("gymnasium")
     env = to_gymnasium(ENVIRONMENTS["masked"][0], T)
-    assert env.reset(seed=0)[1]["action_mask"].tolist() == [1, 0, 1, 1]
-    assert env.step(0)[4]["action_mask"].tolist() == [1, 0, 1, 1]
+    assert env.reset(seed=0)[1]["action_mask"].tolist() == [0, 1, 1, 1]
+    assert env.step(1)[4]["action_mask"].tolist() == [0, 1, 1, 1]
 
 
 def test_what_cannot_be_converted_is_refused():

@@ -131,6 +131,7 @@ def test_contextualbandits():
     assert result.final("regret").mean() < 0.8 * 150 / T * uniform(CONTEXTS)
 
 
+@pytest.mark.slow
 def test_scikit_learn():
     sklearn = pytest.importorskip("sklearn.linear_model")
 

@@ -66,7 +66,7 @@ def result():
     return compare(learners, coins, 9, W, record_points=points, meters=[counts], progress=False)
 
 
-def expected(result):
+def compute_rows(result):
     rows = {}
     for label, trials in result.items():
         for h, point in enumerate(trials.points):
@@ -87,7 +87,7 @@ def expected(result):
 def test_curves_and_facts(kind, result):
     run = kind()
     log_to(result, run)
-    assert run.rows == expected(result)
+    assert run.rows == compute_rows(result)
     assert [t for t, _ in run.rows] == [2, 3, 5, 9]
     facts = getattr(run, "config", None) or getattr(run, "params", None) or run.text
     assert "greedy__10___/algorithm" in facts and "swept/environment" in facts

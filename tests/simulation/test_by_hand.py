@@ -10,13 +10,14 @@ from jaxbandits.simulation import Grid, Meter
 
 COINS = armed.BernoulliArms.from_means([0.9, 0.6, 0.3])
 PAIRS = {
+    "late": (armed.UCB1(n_arms=3), operators.with_delay(COINS, 4)),
     "arms": (armed.ThompsonBeta(n_arms=3), COINS),
     "linear": (linear.OFUL(dim=2), linear.HeavyTailed(dim=2, n_arms=5)),
-    "late": (armed.UCB1(n_arms=3), operators.with_delay(COINS, 4)),
     "points": (coco.OFWTVC(dim=3, horizon=100), coco.LinearConstraints(dim=3)),
 }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_stepped_trial_is_that_of_the_compiled_run(name):
     algorithm, environment = PAIRS[name]
@@ -30,6 +31,7 @@ def test_a_stepped_trial_is_that_of_the_compiled_run(name):
     assert trial.t == 9
 
 
+@pytest.mark.slow
 def test_rounds_that_are_skipped_are_played_by_the_compiled_program():
     algorithm, environment = PAIRS["linear"]
     skipped = step_through(algorithm, environment, trial=2, skip=20).step()

@@ -110,6 +110,7 @@ def test_lin_ucb_in_numpy_equals_the_compiled_one_round_by_round():
     assert_same(*run_both(LinUCB(), contextual.DisjointLinUCB(n_arms=K, dim=D), environment, 60))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("rounds", [3, 4])
 def test_late_feedback_arrives_as_in_the_compiled_loop(rounds):
     for operator in (operators.with_delay, operators.with_batches):

@@ -53,6 +53,7 @@ def reference_bytes(tmp_path_factory):
     return contents(directory)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("jobs", "count"), [(None, 7), (2, 2), (100, 7)])
 def test_jobs_are_shards_with_the_bytes_of_one_process(jobs, count, reference_bytes, tmp_path):
     executor = LocalExecutor()
@@ -61,6 +62,7 @@ def test_jobs_are_shards_with_the_bytes_of_one_process(jobs, count, reference_by
     assert contents(tmp_path / "out") == reference_bytes and not found.failures
 
 
+@pytest.mark.slow
 @pytest.mark.system
 def test_processes_that_spawn(reference_bytes, tmp_path):
     context = multiprocessing.get_context("spawn")
