@@ -13,7 +13,7 @@ K, P, T = 4, 3, 10
 
 
 @pytree
-class FirstArmMasked(contextual.LinearContexts):
+class MaskedContexts(contextual.LinearContexts):
     def observe(self, key, t, state):
         return super().observe(key, t, state)._replace(mask=np.arange(self.n_arms) != 0)
 
@@ -22,7 +22,7 @@ ENVIRONMENTS = {
     "coins": (armed.BernoulliArms.from_means([0.9, 0.6, 0.3, 0.2]), (1,)),
     "contexts": (contextual.LinearContexts(n_arms=K, dim=P), (P,)),
     "features": (linear.HeavyTailed(dim=P, n_arms=K), (K, P)),
-    "masked": (FirstArmMasked(n_arms=K, dim=P), (P,)),
+    "masked": (MaskedContexts(n_arms=K, dim=P), (P,)),
 }
 
 

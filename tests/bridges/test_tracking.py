@@ -10,6 +10,7 @@ from jaxbandits.analysis import intervals
 from jaxbandits.base.errors import InputError
 from jaxbandits.bridges import log_to
 from jaxbandits.simulation import Grid, Meter
+from tests.polling import wait_until
 
 W = 20
 
@@ -134,7 +135,7 @@ def test_wandb(result, tmp_path):
         log_to(result, run, metrics=["regret"])
         assert run.config["swept/seeds"] == W
     (file,) = tmp_path.rglob("*.wandb")
-    assert b"swept_zeta-0.1/regret/high" in file.read_bytes()
+    wait_until(lambda: b"swept_zeta-0.1/regret/high" in file.read_bytes())  # a process of its own writes
 
 
 def test_tensorboard(result, tmp_path):
