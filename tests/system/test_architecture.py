@@ -36,7 +36,7 @@ ALLOWED = {
     "programs": {"base", "tracing", "programs"},
     "engine": _NUMERIC | {"types", "analysis", "catalogue", "programs", "engine"},
     "simulation": _NUMERIC | {"types", "analysis", "results", "engine", "simulation"},
-    "bridges": _NUMERIC | {"types", "analysis", "results", "engine", "simulation", "bridges"},
+    "bridges": _NUMERIC | {"types", "environments", "analysis", "results", "engine", "simulation", "bridges"},
     "sweeps": {"base", "algorithms", "environments", "catalogue", "analysis", "results"}
     | {"programs", "engine", "simulation", "sweeps"},
     "theory": _NUMERIC | {"algorithms", "theory"},

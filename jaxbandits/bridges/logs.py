@@ -1,0 +1,233 @@
+"""Logs in the formats of the Open Bandit Pipeline (obp) and of Vowpal Wabbit.
+
+Logs of obp are dictionaries of arrays (obp 0.5, `obp.dataset`). Vowpal Wabbit's text has a line per event
+
+    action:cost:probability | name:value name:value ...
+
+with actions from 1 on and costs in place of rewards (cost = -reward). Features of actions (`--cb_adf`) have a line per
+action, after a line `shared | ...` for the context if there is one, and an empty line follows each event.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxbandits.base import files, ranges
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.environments.data.logs import Log
+
+_MOST_FEATURES = 10_000  # names of features in a file: others are hashed text, which no dense context holds
+_NOT_IN_NAMES = str.maketrans({" ": "_", ":": "_", "|": "_", "\t": "_", "\n": "_"})
+
+
+def log_from_obp(feedback: Mapping[str, Any], *, position: int | None = None) -> Log:
+    """Return the log of a `bandit_feedback` of obp.
+
+    Args:
+      feedback: with `action` and `reward` `[n]`, `n_actions`, and if known `pscore` `[n]`, `context` `[n, p]` and
+        `position` `[n]`; other entries are not used.
+      position: the position whose events are taken. A log of several positions is one of as many bandits: the reward
+        depends on the position.
+
+    Raises:
+      InputError: for missing entries, shapes that do not fit, and several positions without a choice.
+    """
+    if not isinstance(feedback, Mapping):
+        raise InputError(f"feedback must be a dictionary as of obp, got {format_value(feedback)}")
+    for name in ("action", "reward", "n_actions"):
+        if feedback.get(name) is None:
+            raise InputError(f"feedback lacks {name!r}")
+    columns = {name: feedback.get(name) for name in ("action", "reward", "pscore", "context")}
+    positions = feedback.get("position")
+    if positions is not None:
+        found = np.unique(positions).tolist()
+        if position is None and len(found) > 1:
+            raise InputError(
+                f"feedback has the positions {', '.join(map(str, found))}: choose one, position={found[0]}"
+            )
+        if position is not None:
+            if position not in found:
+                raise InputError(f"position must be one of {', '.join(map(str, found))}, got {format_value(position)}")
+            rows = np.asarray(positions) == position
+            columns = {name: None if x is None else np.asarray(x)[rows] for name, x in columns.items()}
+    return Log.from_arrays(
+        columns["action"], columns["reward"], columns["pscore"], columns["context"], actions=int(feedback["n_actions"])
+    )
+
+
+def log_to_obp(log: Log) -> dict[str, Any]:
+    """Return the `bandit_feedback` of obp with the events of a log.
+
+    A log without a context gets the context 1, which obp needs; without propensities `pscore` is None.
+
+    Raises:
+      InputError: for a log with features of actions in every event, which obp has no place for.
+    """
+    if log.context is not None and log.context.ndim == 3:
+        raise InputError("obp has no place for features of actions that change from event to event: context [n, K, d]")
+    n = len(log)
+    return {
+        "n_rounds": n,
+        "n_actions": log.n_actions,
+        "action": log.action.astype(np.int64),
+        "position": None,
+        "reward": log.reward,
+        "pscore": log.propensity,
+        "context": np.ones((n, 1)) if log.context is None else log.context,
+        "action_context": np.eye(log.n_actions),
+        "expected_reward": None,
+    }
+
+
+def write_vw(log: Log, path: str | os.PathLike[str]) -> None:
+    """Write a log as text for Vowpal Wabbit: for `--cb K`, or for `--cb_adf` if actions have features.
+
+    Raises:
+      InputError: for a log without propensities, or a path that cannot be written.
+    """
+    if log.propensity is None:
+        raise InputError("Vowpal Wabbit needs the propensities of a log")
+    names = [name.translate(_NOT_IN_NAMES) for name in log.columns]
+    lines = []
+    for i, (action, reward, propensity) in enumerate(zip(log.action, log.reward, log.propensity, strict=True)):
+        cost = f"{-float(reward) + 0.0!r}:{float(propensity)!r}"  # + 0.0: no negative zero
+        if log.context is None or log.context.ndim == 2:
+            features = "one:1" if log.context is None else _features(log.context[i], names)
+            lines.append(f"{action + 1}:{cost} | {features}")
+        else:
+            for k, row in enumerate(log.context[i]):
+                lines.append(f"{f'0:{cost} ' if k == action else ''}| {_features(row, names)}")
+            lines.append("")
+    files.write_atomically(files.path_of(path), ("\n".join(lines) + "\n").encode())
+
+
+def _features(row: np.ndarray, names: list[str]) -> str:
+    return " ".join(f"{names[j] if names else f'x{j}'}:{float(value)!r}" for j, value in enumerate(row))
+
+
+def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Log:
+    """Read a log from text for Vowpal Wabbit's contextual bandits.
+
+    A feature is a column of the context, 0 where an event lacks it; its name includes that of its namespace, as
+    `user^age`. A feature without a value is 1. The features of a line `shared` are columns of every action. Action k of
+    the file is action k - 1 of the log.
+
+    Args:
+      path: of the file.
+      n_actions: K; None: the largest number of an action (or the number of lines of an event).
+
+    Raises:
+      InputError: naming the line: a label that is none, several costs in an event, events with different numbers of
+        actions, weights of namespaces, or more than 10,000 features.
+    """
+    text = files.path_of(path).read_text(encoding="utf-8") if os.path.exists(path) else None
+    if text is None:
+        raise InputError(f"{path} does not exist")
+    events, columns = [], {}
+    is_adf = any(line.startswith(("shared", "|")) or line.startswith("0:") for line in text.splitlines())
+    for number, lines in _blocks(text, is_adf):
+        events.append(_read_event(number, lines, columns, is_adf))
+    if not events:
+        raise InputError(f"{path} has no events")
+    counts = {event.n_actions for event in events}
+    if is_adf and len(counts) > 1:
+        raise InputError(f"{path}: events have {min(counts)} to {max(counts)} actions; a log has the same in all")
+    k = counts.pop() if is_adf else 1 + max(event.action for event in events)
+    if n_actions is not None:
+        k = ranges.integer("n_actions", n_actions, f"[{k}, {k}]" if is_adf else f"[{k}, inf)")
+    names = tuple(columns)
+    rows = [_row(event.features[j], columns) for event in events for j in range(len(event.features))]
+    shape = (len(events), k, len(names)) if is_adf else (len(events), len(names))
+    context = np.array(rows).reshape(shape) if names else None
+    return Log(
+        action=np.array([event.action for event in events], np.int32),
+        reward=np.array([event.reward for event in events]),
+        propensity=np.array([event.propensity for event in events]),
+        context=context,
+        actions=tuple(map(str, range(k))),
+        columns=names,
+    )
+
+
+class _Event(NamedTuple):
+    action: int
+    reward: float
+    propensity: float
+    features: list[dict[str, float]]  # of the event, or of each action
+    n_actions: int
+
+
+def _blocks(text: str, is_adf: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line, and the lines, of each event."""
+    block: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        if line.strip():
+            block.append(line)
+            if is_adf:
+                continue
+        if block:
+            yield number - len(block) + (line.strip() != ""), block
+            block = []
+
+
+def _read_event(number: int, lines: list[str], columns: dict[str, int], is_adf: bool) -> _Event:
+    shared: dict[str, float] = {}
+    features, labels = [], []
+    for shift, line in enumerate(lines):
+        where = f"line {number + shift}"
+        label, bar, rest = line.partition("|")
+        if not bar:
+            raise InputError(f"{where} has no features: action:cost:probability | name:value ...")
+        found = _read_features(where, rest, columns)
+        if is_adf and label.split()[:1] == ["shared"]:
+            shared = found
+            continue
+        costs = [entry for entry in label.split() if ":" in entry]
+        if costs:
+            labels += [(where, len(features), entry) for entry in costs]
+        features.append(found)
+    if len(labels) != 1:
+        raise InputError(f"line {number}: an event needs one action:cost:probability, got {len(labels)}")
+    where, position, entry = labels[0]
+    parts = entry.split(":")
+    try:
+        action, cost, propensity = int(parts[0]), float(parts[1]), float(parts[2])
+    except (ValueError, IndexError):
+        raise InputError(f"{where}: {entry!r} is not action:cost:probability") from None
+    if is_adf:
+        features = [shared | one for one in features]
+        return _Event(position, -cost + 0.0, propensity, features, len(features))
+    if action < 1:
+        raise InputError(f"{where}: actions are numbered from 1, got {action}")
+    return _Event(action - 1, -cost + 0.0, propensity, features, 0)
+
+
+def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, float]:
+    """Return the features after the first bar by name; new names become further columns."""
+    found: dict[str, float] = {}
+    for part in text.split("|"):
+        words = part.split()
+        namespace = ""
+        if words and not part[0].isspace():
+            namespace = words.pop(0) + "^"
+            if ":" in namespace:
+                raise InputError(f"{where}: weights of namespaces are not read, got {namespace[:-1]!r}")
+        for word in words:
+            name, colon, value = word.partition(":")
+            try:
+                found[namespace + name] = float(value) if colon else 1.0
+            except ValueError:
+                raise InputError(f"{where}: feature {word!r} is not name:number") from None
+            columns.setdefault(namespace + name, len(columns))
+    if len(columns) > _MOST_FEATURES:
+        raise InputError(f"{where}: more than {_MOST_FEATURES:,} features; text that is hashed cannot be a context")
+    return found
+
+
+def _row(features: Mapping[str, float], columns: Mapping[str, int]) -> np.ndarray:
+    row = np.zeros(len(columns))
+    for name, value in features.items():
+        row[columns[name]] = value
+    return row
