@@ -61,6 +61,10 @@ MODULES = {  # page: its title, and modules whose members it lists
     "noise": ("Noise laws and links", ["jaxbandits.environments.linear.noise", "jaxbandits.estimation.links"]),
     "numerics": ("Random numbers and inverses", ["jaxbandits.numerics.rng", "jaxbandits.numerics.inverse_factors"]),
     "meters": ("Meters", [f"jaxbandits.diagnostics.{name}" for name in ("linear", "glm", "oco", "coco", "history")]),
+    "bridges": (
+        "Bridges to other packages",
+        [f"jaxbandits.bridges.{name}" for name in ("learners", "environments", "logs", "executors", "tracking")],
+    ),
     "theory": ("Bounds of the theorems", [f"jaxbandits.theory.{name}" for name in PAPERS]),
     "experiments": ("Experiments", ["jaxbandits.reproduction"]),
 }
