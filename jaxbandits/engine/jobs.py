@@ -155,7 +155,9 @@ def _check_role(role: str, owner: str, obj: Any) -> None:
     if isinstance(obj, type) or not is_complete or not dataclasses.is_dataclass(obj):
         got = f"the class {obj.__name__}: make an instance of it" if isinstance(obj, type) else type(obj).__name__
         needed = f"a frozen pytree (see jaxbandits.pytree) with {', '.join(methods)}"
-        raise InputError(f"{role}{owner} must be {needed}; got {got}")
+        is_host_learner = not isinstance(obj, type) and hasattr(obj, "select") and not hasattr(obj, "init")
+        hint = " (`play` runs learners that are written in Python)" if is_host_learner else ""
+        raise InputError(f"{role}{owner} must be {needed}; got {got}{hint}")
 
 
 def check_environment(label: str, environment: Any, horizon: int) -> None:

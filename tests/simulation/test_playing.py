@@ -248,6 +248,11 @@ def test_what_cannot_be_played_is_refused(learner, environment, message):
         play(learner, environment, 5, W, **QUIET)
 
 
+def test_simulate_points_to_play():
+    with pytest.raises(InputError, match=r"got UCB1 \(`play` runs learners that are written in Python\)"):
+        simulate(UCB1(), coins(), 5, W, **QUIET)
+
+
 def test_the_horizon_of_data_is_kept():
     table = np.linspace(-0.5, 0.5, 6 * K * D).reshape(6, K, D)
     environment = glm.GeneralizedLinear(dim=D, n_arms=K, fresh_arms=True, table=table)
