@@ -235,7 +235,9 @@ def _runs_own_code() -> bool:
     return all(is_own_module(sys.modules[name]) for name in rooms)
 
 
-_PROGRAM_MODULES = frozenset(f"jaxbandits.engine.{name}" for name in ("loop", "meters", "recording", "program"))
+_PROGRAM_MODULES = frozenset(
+    f"jaxbandits.engine.{name}" for name in ("loop", "meters", "recording", "program", "host_rounds")
+)
 
 
 def _place(device: Device) -> tuple[Any, ...]:

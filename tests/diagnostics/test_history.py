@@ -10,7 +10,7 @@ from jaxbandits.oco import OGD, QuadraticLosses
 
 
 def test_history_of_a_bandit():
-    pair = armed.UCB1(n_arms=3), armed.NoisyArms(n_arms=3)
+    pair = armed.UCB1(n_arms=3), armed.BernoulliArms.from_means([0.9, 0.6, 0.3])
     result = simulate(*pair, 12, 5, record_points=12, meters=history(), progress=False)
     trial = step_through(*pair, trial=4)
     for t in range(12):
