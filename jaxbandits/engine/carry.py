@@ -1,4 +1,4 @@
-"""What a trial carries from round to round."""
+"""State of a trial that passes from round to round."""
 
 from typing import Any, NamedTuple
 

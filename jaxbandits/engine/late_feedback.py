@@ -81,14 +81,14 @@ class InBatches(NamedTuple):
         buffer = _write(carry.delay_buffer, interaction, lax.rem(t, rounds))
         first = t - (self.rounds - 1)  # of the batch that would end `delay` rounds ago
 
-        def update_once(i: jax.Array, state: Any) -> Any:
+        def apply_row(i: jax.Array, state: Any) -> Any:
             past = first + i.astype(t.dtype)
             row = _with_fixed_arms(_row(buffer, lax.rem(past, rounds)), interaction)
             return algorithm.update(rng.fold_in(carry.streams.update, past), past, state, *row)
 
         state = batching.cond(  # a real branch, since t is the same for all trials
             (first >= 0) & (lax.rem(first, jnp.asarray(self.batch, t.dtype)) == 0),
-            lambda: batching.fori_loop(0, self.batch, update_once, state),
+            lambda: batching.fori_loop(0, self.batch, apply_row, state),
             lambda: state,
         )
         return state, buffer

@@ -170,8 +170,8 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
     schedule = update_schedule(algorithm, environment)
     alg_state, delay_buffer = schedule.update(algorithm, carry, interaction, t, learner_time)
     old, new = (carry.env_state, carry.alg_state), (env_state, alg_state)
-    for hold in (_hold_uncounted, _hold_stopped):
-        new = hold(algorithm, environment, t, interaction, old, new)
+    for keep in (_keep_learner, _keep_both):
+        new = keep(algorithm, environment, t, interaction, old, new)
     env_state, alg_state = new
     played = Round(
         t=t,
@@ -193,7 +193,7 @@ def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> 
 _States = tuple[Any, Any]  # of the environment, and of the learner
 
 
-def _hold_uncounted(
+def _keep_learner(
     algorithm: Any, environment: Any, t: jax.Array, interaction: Interaction, old: _States, new: _States
 ) -> _States:
     """Keep the state of the learner in a round that its environment does not count."""
@@ -203,7 +203,7 @@ def _hold_uncounted(
     return new[0], trees.where(is_counted, new[1], old[1])
 
 
-def _hold_stopped(
+def _keep_both(
     algorithm: Any, environment: Any, t: jax.Array, interaction: Interaction, old: _States, new: _States
 ) -> _States:
     """Keep both states once the learner has stopped."""
