@@ -12,13 +12,13 @@ from jaxbandits.base.errors import InputError
 def load(path: str | os.PathLike[str]) -> None:
     """Run a Python file as a module named after it; the same file is run once.
 
-    Modules beside the file can be imported from it.
+    The file can import modules from its directory.
 
     Args:
       path: of a file that calls `register_algorithm`, `register_environment`, `register_part` or `register_experiment`.
 
     Raises:
-      InputError: one line, when there is no such file, its name is that of another module, or it raises.
+      InputError: if the file does not exist, has the name of another module, or raises an exception.
     """
     file = files.path_of(path, "a plugin must be the path of a Python file").resolve()
     if file.suffix != ".py" or not os.path.isfile(file):

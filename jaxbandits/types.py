@@ -390,7 +390,7 @@ class Admits(Protocol):
 
 @runtime_checkable
 class Delays(Protocol):
-    """Optional: an environment whose feedback reaches the learner so many rounds late.
+    """Optional: an environment whose feedback reaches the learner after a delay of a fixed number of rounds.
 
     `update` receives `t`, `obs` and `decision` of the round that the feedback belongs to. The learner keeps its first
     state until the first feedback arrives; feedback that is due after the horizon never arrives. A learner that needs
@@ -406,7 +406,7 @@ class Delays(Protocol):
 
 @runtime_checkable
 class Batches(Protocol):
-    """Optional: an environment whose feedback arrives in batches of so many rounds, at the end of the last one.
+    """Optional: an environment whose feedback arrives at the end of each batch of a fixed number of rounds.
 
     `update` is called for one round after the other, in their order. A batch that is not complete at the horizon never
     arrives; with a `feedback_delay` D a batch arrives D rounds after its end.
@@ -420,7 +420,7 @@ class Batches(Protocol):
 
 @runtime_checkable
 class BoundsHorizon(Protocol):
-    """Optional: an environment with data for so many rounds only; a longer horizon is refused."""
+    """Optional: an environment with data for a limited number of rounds; a longer horizon is an error."""
 
     @property
     def max_horizon(self) -> int | None:

@@ -46,7 +46,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer see
 #
 # $$\Pr(|\eta| > z) \sim z^{-\nu_0} .$$
 #
-# In a log-log plot this is a straight line. In a run of 2000 rounds, one reward outweighs all others.
+# In a log-log plot this is a straight line. In a run of 2000 rounds, the largest noise is tens of times the typical
+# one.
 
 # %%
 import matplotlib.pyplot as plt
@@ -90,7 +91,7 @@ ax.set(xlabel="residual z", ylabel="loss")
 _ = ax.legend(frameon=False)
 
 # %% [markdown]
-# ## Five learners, two noises
+# ## Five learners, two noise distributions
 #
 # All learners receive the same bound on the moment of the noise. CRTM truncates rewards, and CRMM uses a median of
 # means over eleven pulls of the same arm. `Uniform` does not learn and serves as the reference. The constants are those
@@ -124,7 +125,7 @@ for ax, (name, result) in zip(axes, results.items(), strict=True):
 # %%
 for name, result in results.items():
     print(name, result.table("regret"), sep="\n")
-    print("Hvt-UCB less OFUL, seed by seed:", result.paired_difference("Hvt-UCB", "OFUL"), end="\n\n")
+    print("Hvt-UCB minus OFUL, seed by seed:", result.paired_difference("Hvt-UCB", "OFUL"), end="\n\n")
 
 # %% [markdown]
 # With heavy tails, robustness reduces the regret. With Gaussian noise it can increase it: see the sign of the last
@@ -147,8 +148,8 @@ _ = ax.legend(frameon=False)
 # %% [markdown]
 # ## From heavy to light
 #
-# The degrees of freedom are a field of the environment, and fields can be swept. All five noises share one compiled
-# program for each learner.
+# The degrees of freedom are a field of the environment, and fields can be swept. All five noise distributions share one
+# compiled program for each learner.
 
 # %%
 from jaxbandits import Grid
@@ -161,7 +162,7 @@ difference = swept.paired_difference("Hvt-UCB", "OFUL", "regret")
 figure, ax = plt.subplots(figsize=(5.5, 3.4), layout="constrained")
 ax.errorbar(degrees, difference.mean, difference.half_width, marker="o", capsize=3)
 ax.axhline(0.0, color="black", linewidth=0.8)
-_ = ax.set(xlabel="degrees of freedom", ylabel="regret of Hvt-UCB less OFUL's")
+_ = ax.set(xlabel="degrees of freedom", ylabel="regret of Hvt-UCB minus OFUL's")
 
 # %% [markdown]
 # Below zero, Hvt-UCB is better. The constants of both learners were tuned at 2.1 degrees of freedom, so the figure

@@ -82,7 +82,7 @@ for size in (3.0, 5.0, 7.0, 9.0):
 # $$\theta_{t+1} = \arg\min_{\|\theta\| \le S} \;
 #   \langle \nabla \ell_t(\theta_t), \theta \rangle + \tfrac{1}{2 \eta} \|\theta - \theta_t\|^2_{\tilde H_t} ,$$
 #
-# with a Hessian $\tilde H_t$ that looks one step ahead, and does not store the reward.
+# with a Hessian $\tilde H_t$ that looks one step ahead. It does not store past rewards.
 #
 # ## Logistic bandits
 #
@@ -124,7 +124,7 @@ for ax, (size, result) in zip(axes, results.items(), strict=True):
 # %%
 for size, result in results.items():
     print(f"S = {size:g}", result.table("regret"), sep="\n")
-    print("GLB-OMD less OFUGLB, seed by seed:", result.paired_difference("GLB-OMD", "OFUGLB"), end="\n\n")
+    print("GLB-OMD minus OFUGLB, seed by seed:", result.paired_difference("GLB-OMD", "OFUGLB"), end="\n\n")
 
 # %% [markdown]
 # Two columns matter. The *regret* of GLOC depends on $\kappa$, which is visible at $S = 7$; GLB-OMD lies between GLOC
@@ -133,8 +133,8 @@ for size, result in results.items():
 #
 # ## The confidence set
 #
-# All of them are based on a confidence set that contains $\theta_*$ in all rounds with probability $1 - \delta$. The
-# metric `estimation_error` is $\|\theta_t - \theta_*\|$. `jaxbandits reproduce glm/regions` draws the sets, and
+# All these learners are based on a confidence set that contains $\theta_*$ in all rounds with probability $1 - \delta$.
+# The metric `estimation_error` is $\|\theta_t - \theta_*\|$. `jaxbandits reproduce glm/regions` draws the sets, and
 # `jaxbandits reproduce glm/coverage` measures how often they contain $\theta_*$.
 
 # %%
@@ -165,8 +165,9 @@ _ = ax.set_title("Poisson, S = 3")
 
 # %%
 print(poisson.table("regret"))
-print("data radius less theorem's, seed by seed:", poisson.paired_difference("GLB-OMD, data radius", "GLB-OMD"))
+print("data radius minus theorem's, seed by seed:", poisson.paired_difference("GLB-OMD, data radius", "GLB-OMD"))
 
 # %% [markdown]
-# The *data radius* follows from the observed losses instead of the worst case, which the theorem allows. The command
-# `jaxbandits reproduce glm/fig1` reruns Figure 1 of the paper, and `glm/fig2` Figure 2.
+# The *data radius* is computed from the observed losses, while the radius of the theorem assumes the worst case. The
+# command `jaxbandits reproduce glm/fig1` reruns Figure 1 of the paper, and `jaxbandits reproduce glm/fig2` reruns
+# Figure 2.

@@ -81,8 +81,8 @@ for name, oracle in oracles.items():
 # ## The data
 #
 # MovieLens-100k has 100,000 ratings of 1,682 films by 943 people. Its licence forbids redistribution: download `u.data`
-# from GroupLens, and set `JAXBANDITS_DATA` to the folder above `movielens-100k/`. Without it a small stand-in of rank 3
-# is used, and the titles of the figures name it.
+# from GroupLens, and set `JAXBANDITS_DATA` to the folder that contains `movielens-100k/`. Without it a small stand-in
+# of rank 3 is used, and the titles of the figures name it.
 
 # %%
 from pathlib import Path
@@ -97,7 +97,7 @@ if data.exists() and not FAST:
 else:
     env = MatrixCompletion.stand_in(constraint="budget")
     title, SEEDS, T = "stand-in for MovieLens", 50, (100 if FAST else 800)
-print(f"{title}: {env.dim[0]} x {env.dim[1]}, {len(env.observed):,} ratings, {env.batch} a round")
+print(f"{title}: {env.dim[0]} x {env.dim[1]}, {len(env.observed):,} ratings, {env.batch} per round")
 
 # %% [markdown]
 # ## The learners
@@ -169,5 +169,5 @@ _ = ax.set(xlabel="violation", ylabel="loss", title="OFW-TVC over the weight of 
 # some are better than others in both loss and violation.
 #
 # In the paper's experiment the constraints are drawn with mean 0. They cannot be learned, and only a smaller $X$
-# violates them less (`constraint="figure"`). `jaxbandits reproduce coco/fig1` runs it with the two other learners of
-# Figure 1, tuned over the paper's grid; `--data u.data` uses the real data.
+# reduces the violation (`constraint="figure"`). `jaxbandits reproduce coco/fig1` runs this experiment with the two
+# other learners of Figure 1 and tunes all of them over the paper's grid; `--data u.data` uses the real data.

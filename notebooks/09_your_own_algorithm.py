@@ -150,7 +150,7 @@ _ = result.plot("regret", ax=ax)
 
 # %%
 print(result.table("regret"))
-print("Thompson less OFUL (theory):", result.paired_difference("Thompson", "OFUL"))
+print("Thompson minus OFUL (theory):", result.paired_difference("Thompson", "OFUL"))
 
 # %% [markdown]
 # In the theorem, the scale of the draws is $v \approx \sigma \sqrt{9 d \log (t / \delta)}$. All values of a sweep over

@@ -30,7 +30,7 @@ class HittingTime(NamedTuple):
 
     label: str
     point: dict[str, Any]
-    rounds: np.ndarray  # [S] infinity where a trial never had; failed trials are left out
+    rounds: np.ndarray  # [S] inf if a trial never reached it; failed trials are omitted
     share: Estimate  # of trials that had
     median: Estimate  # of the rounds, its interval by order statistics; infinity where fewer than half had
 

@@ -1,4 +1,4 @@
-"""Facts about a run that a result file holds as JSON beside its numbers: dictionaries, with the type of each."""
+"""Metadata of a run, which a result file stores as JSON: dictionaries and their types."""
 
 from typing import TypedDict
 

@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     n: int
-    failed: int = 0  # trials that are not finite, left out
+    failed: int = 0  # number of trials that are not finite, which are omitted
     interval_at: Intervals | None = None  # the interval at any other level, where there is one
     companions: tuple[tuple[str, float], ...] = ()  # what a reader of a mean should see as well: the median, a share
     deterministic: bool = False  # every seed gave the same number: there is nothing to estimate
@@ -299,7 +299,7 @@ def checked_level(level: Any) -> float:
     """Return a coverage level as a float.
 
     Raises:
-      InputError: unless it lies in (0, 1): 0.95, not 95.
+      InputError: if the level is not in (0, 1); write 0.95, not 95.
     """
     ranges.check_concrete("level", level)
     if not ranges.is_real(level) or np.ndim(level) or not 0.0 < float(level) < 1.0:

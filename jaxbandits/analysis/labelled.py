@@ -68,7 +68,7 @@ class LabelledTrials:
         return in_order(name for trials in self.trials.values() for name in trials.metrics)
 
     def one(self, label: str | None) -> Trials:
-        """Return the trials of a label, which may be left out where there is only one.
+        """Return the trials of a label, which may be omitted if there is only one.
 
         Raises:
           InputError: for an unknown label, or none among several.
@@ -82,7 +82,7 @@ class LabelledTrials:
         )
 
     def get(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """Return `[H, S, M, ...]` of a metric (default: the first) of a label (may be left out if there is one).
+        """Return `[H, S, M, ...]` of a metric (default: the first) of a label (optional if there is only one).
 
         Raises:
           InputError: for unknown names, or no label among several.

@@ -29,7 +29,7 @@ class Row(NamedTuple):
     q75: float
     q90: float
     trials: int
-    failed: int  # trials with a NaN or an infinity in this metric, left out of the numbers beside it
+    failed: int  # trials with a NaN or an infinity in this metric, which the other numbers omit
     ns_per_round: float  # wall time of a worker for a round of a trial, without compilation: median over batches
 
 

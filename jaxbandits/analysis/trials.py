@@ -27,10 +27,10 @@ class Trials:
       points: `[H]` hyperparameter points, field to value; one empty point when nothing was swept.
       seeds: `[S]` global seed indices, increasing.
       record_points: `[M]` rounds finished at each record point, increasing; the last is the horizon.
-      healthy: `[H, S]` False where a trial's state held a NaN at some record point, whatever its metrics say.
+      healthy: `[H, S]` False if the state of a trial held a NaN at some record point, even if its metrics are finite.
       inadmissible: `[H, S]` number of rounds whose decision was inadmissible: an arm or group index out of range, a
         point outside the domain.
-      axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be left out.
+      axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be omitted.
       units: per metric its unit, "" where it has none.
       timing: cost of the trials.
       may_be_missing: metrics in which a NaN stands for no value, such as a mean of which nothing has counted, and not

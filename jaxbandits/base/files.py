@@ -115,7 +115,7 @@ def make_directory(directory: Path) -> None:
     """Create a directory and check that it can be written.
 
     Raises:
-      InputError: naming the path and the reason.
+      InputError: if that is not possible; the message names the path and the reason.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
       mode: its permissions, less the umask of the process.
 
     Raises:
-      InputError: naming the path when it cannot be written (full disk, read-only directory).
+      InputError: if the path cannot be written (full disk, read-only directory); the message names it.
     """
     with open_atomically(path, mode) as file:
         file.write(data)
@@ -151,7 +151,7 @@ def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     """Open a file for writing that gets its name when the block ends without an error, as in `write_atomically`.
 
     Raises:
-      InputError: naming the path when it cannot be written.
+      InputError: if the path cannot be written; the message names it.
     """
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
 
@@ -209,7 +209,7 @@ class NpzFile:
         return all(info.compress_type == zipfile.ZIP_STORED for info in self._archive.infolist())
 
     def read(self, name: str) -> np.ndarray:
-        """Read an array; one that is compressed much is checked first, piece by piece: it may be no array of ours."""
+        """Read an array; check one with a large compression ratio in chunks first, since files may be untrusted."""
         member = name + ".npy"
         if self._is_dense(member):
             with self._archive.open(member) as file:

@@ -1,6 +1,6 @@
 """Forms of JSON values: what a file must hold before anything reads it.
 
-A form is a type (a bool is no number), `[form]` for a list, `{"name": form}` for an object with at least these names
+A form is a type (a bool is not a number), `[form]` for a list, `{"name": form}` for an object with at least these names
 (`"name?"`: that may be missing), `{str: form}` for an object with any names, `(form, None)` for one that may be null.
 """
 

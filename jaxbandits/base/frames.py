@@ -76,7 +76,7 @@ class Columns:
         """Return a column of names or whole numbers as `Labels`.
 
         Raises:
-          InputError: for an unknown column, entries that are no names, missing ones, and names out of `names`.
+          InputError: if the column is unknown, or an entry is missing, is not a name, or is not in `names`.
         """
         title, column = f"{role} (column {name!r})", self.column(role, name)
         if not self._is_text(name):

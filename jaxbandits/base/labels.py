@@ -44,7 +44,7 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, na
 
     Args:
       name: of the argument, for errors.
-      values: `[n]` text, whole numbers, flags or categories, in whatever holds them (see `ranges.floats`).
+      values: `[n]` text, whole numbers, flags or categories, in any container (see `ranges.floats`).
       names: all names in their order; None: the categories of a categorical column, or the entries in order.
       names_argument: what errors call `names`.
 

@@ -1,6 +1,6 @@
 """Lazy names of a package: imported on first access, and listed once.
 
-The list is the `if TYPE_CHECKING:` block that type checkers read, one line a name:
+The list is the `if TYPE_CHECKING:` block that type checkers read, one line per name:
 
     if TYPE_CHECKING:
         from jaxbandits.algorithms.linear.oful import OFUL as OFUL

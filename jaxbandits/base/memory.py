@@ -17,7 +17,7 @@ def require(n_bytes: int, what: str, remedy: str, available: int | None = None) 
       available: bytes; None: what this process can have on this machine.
 
     Raises:
-      InputError: naming both sizes.
+      InputError: if the memory does not suffice; the message names both sizes.
     """
     available = available_bytes() if available is None else available
     if available is not None and n_bytes > available:

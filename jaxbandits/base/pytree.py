@@ -94,7 +94,7 @@ def pytree(cls: type[T]) -> type[T]:
     """Make a class a frozen, keyword-only dataclass, registered with JAX as a pytree.
 
     Raises:
-      InputError: for anything but a class, and for a field whose range is no interval.
+      InputError: for anything but a class, and for a field whose range is not an interval.
     """
     if not isinstance(cls, type):
         raise InputError(f"@pytree stands above a class, got {format_value(cls)}")
@@ -210,7 +210,7 @@ def validate(obj: Any, label: str = "") -> None:
     Ranges are checked in the precision that the field will have: in float32, 1e308 is infinite and 1e-50 is zero.
 
     Raises:
-      InputError: one line naming the class, the field, the offending value and what is allowed.
+      InputError: if a field is invalid; the message names the class, the field, its value and the allowed range.
     """
     label = label or type(obj).__name__
     for field in dataclasses.fields(obj):
@@ -293,7 +293,7 @@ def replace(obj: T, path: str, value: Any) -> T:
     """Replace a traced field, along a dotted path.
 
     Raises:
-      InputError: naming the field, if there is none or it is not a traced one.
+      InputError: if the field does not exist or is not traced; the message names it.
     """
     kind = field_kind(obj, path)
     if kind == "static":
@@ -317,7 +317,7 @@ def field_kind(obj: Any, path: str) -> Kind:
     """Return the kind of a field, along a dotted path.
 
     Raises:
-      InputError: naming the fields there are, for one that is not among them.
+      InputError: if a field does not exist; the message names the existing ones.
     """
     head, _, rest = path.partition(".")
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}

@@ -61,7 +61,7 @@ def numbers(name: str, value: Any, allowed: str) -> Any:
 
 
 def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
-    """Return finite numbers as a new float64 array, whatever holds them: NumPy, JAX, pandas, polars, pyarrow, lists.
+    """Return finite numbers from NumPy, JAX, pandas, polars, pyarrow or lists as a new float64 array.
 
     Text, dates and complex numbers are refused, also where NumPy would convert them without a word, and so are missing
     entries: None, NaN, those of a nullable type, and the masked entries of a masked array.

@@ -15,8 +15,8 @@ Checkpoints, manifests, sweep files and reports name what runs by its specificat
     any other                       {"code": "module:name"}: cannot be read back
 
 Names come from the registries (`jaxbandits.catalogue`); a class that is in none appears as `module:QualName`. What the
-code of a class or function computes is no part of a specification: the digests of programs identify it. Reading imports
-no module and runs no code but the constructors of registered classes.
+code of a class or function computes is not part of a specification; digests of the programs identify it. Reading
+imports no module and runs no code but the constructors of registered classes.
 """
 
 import dataclasses
@@ -70,7 +70,8 @@ def from_spec(value: Any, names: Names, data: Mapping[str, np.ndarray] | None = 
       where: the place that errors name, such as `"algorithms.OFUL"`.
 
     Raises:
-      InputError: one line that names the place, for unknown or ill-typed entries, values out of range, missing arrays.
+      InputError: if an entry is unknown or has the wrong type, a value is out of range, or an array is missing; the
+        message names the place.
     """
     obj = _read(value, names, data or {}, where, 0)
     _validate(obj, where)

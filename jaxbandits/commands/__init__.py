@@ -1,1 +1,1 @@
-"""The commands of the command line, by subject: each file adds their parsers beside the functions that serve them."""
+"""Commands of the command line by subject: each module has the parsers and the functions of its commands."""

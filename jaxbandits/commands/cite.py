@@ -76,7 +76,7 @@ def full_names(name: str, known: Any) -> list[str]:
       known: full name to registry entry or experiment.
 
     Raises:
-      InputError: when it is none of them, with the closest ones; or several.
+      InputError: if the name is unknown (the message suggests the closest names) or ambiguous.
     """
     from jaxbandits.base.errors import InputError, unknown_name
 

@@ -51,7 +51,7 @@ def write(
       rejudge: whether stored results are judged anew.
 
     Raises:
-      InputError: where there is no run, or for a path that cannot be written.
+      InputError: if there is no run, or if a path cannot be written.
     """
     from jaxbandits.base.errors import InputError
     from jaxbandits.reproduction import EXPERIMENTS
@@ -86,7 +86,7 @@ def write_all(directory: Path) -> None:
 
 
 def _write_pages(parts: Any, directory: Path, experiments: Mapping[str, "Experiment"]) -> list[Path]:
-    """Write the overview and the pages of the papers; figures of the runs are copied beside them."""
+    """Write the overview and the pages of the papers, and copy the figures of the runs into their directory."""
     from jaxbandits.base.files import write_atomically
     from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger import pages

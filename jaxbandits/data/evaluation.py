@@ -74,7 +74,7 @@ def evaluate(
       largest: M of clipped IPS and switch-DR; None: sqrt(n).
       reward_range: least and largest possible reward, for "bernstein"; None: those of the log.
       max_weight: bound on the weights, for "bernstein"; None: of every action its largest probability under the policy
-        over its least propensity in the log, which is no bound if a smaller propensity is possible.
+        over its least propensity in the log, which is not a bound if a smaller propensity is possible.
       seeds: trials of a learner.
 
     Returns:
@@ -228,7 +228,7 @@ def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np
 
 
 def _check_index(name: str, value: Any, n_events: int) -> None:
-    """Refuse rows for events that pandas has in another order than 0, 1, 2, ...: they are read as they stand."""
+    """Refuse a pandas object whose index is not 0, 1, 2, ..., since rows are matched to events by position."""
     for part in value.values() if isinstance(value, Mapping) else [value]:
         if hasattr(part, "iloc") and len(part) == n_events > 1 and not _has_default_index(part):
             raise InputError(

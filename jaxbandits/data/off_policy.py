@@ -41,7 +41,7 @@ class PolicyValue(NamedTuple):
       low: lower end of its interval; of a replay, an interval for the path that the learner took on this log.
       high: upper end of its interval.
       ess: effective sample size, (sum w)^2 / sum w^2: events of equal weight whose mean would be as accurate. Of a
-        replay, the mean number of rounds that counted, which the table leaves out.
+        replay, the mean number of rounds that counted, which the table omits.
       largest_weight: max w; NaN of a replay.
       support: share of the plays of the policy that are of actions the log has at least once.
     """

@@ -11,7 +11,7 @@ from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import inverse_factors
 
 
-@functools.cache  # one object a name: programs are looked up by their meters
+@functools.cache  # one object per name: programs are looked up by their meters
 def coverage(name: str = "error_ratio") -> Meter:
     """Return the largest `||theta_t - theta*|| / radius_t` so far: above 1 as soon as theta* leaves a confidence set.
 
@@ -26,7 +26,7 @@ def coverage(name: str = "error_ratio") -> Meter:
 
 @functools.cache
 def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_slack") -> Meter:
-    """Right minus left side of (11) in arXiv:2507.11847 for GLB-OMD: never negative, whatever the rewards.
+    """Right minus left side of (11) in arXiv:2507.11847 for GLB-OMD: never negative, for any rewards.
 
         ||theta_t+1 - theta*||^2_{H_t+1} <= 4 lambda S^2 + 2 eta sum_s [l_s(theta*) - l_s(theta_s+1)]
             + (2 eta R S C_mu / g) sum_s ||theta_s - theta_s+1||^2 - sum_s ||theta_s - theta_s+1||^2_{H_s}

@@ -23,7 +23,7 @@ def error_ratio(r: Round) -> Any:
     return length / r.algorithm.radius(r.t + 1, r.next_state)
 
 
-@functools.cache  # one object a name: programs are looked up by their meters
+@functools.cache  # one object per name: programs are looked up by their meters
 def coverage(name: str = "error_ratio") -> Meter:
     """Return the largest `error_ratio` so far: above 1 as soon as theta* leaves a confidence set."""
     return Meter(name, error_ratio, "max")

@@ -146,7 +146,7 @@ def check(x: Point, shape: Shape, name: str) -> None:
     """Check that a point given by the user has the right form; its arrays may have a further leading axis, of a sweep.
 
     Raises:
-      InputError: naming the point and both shapes.
+      InputError: if the shapes differ; the message names the point and both shapes.
     """
     wanted = zeros(shape)
     same = jax.tree.structure(x) == jax.tree.structure(wanted)

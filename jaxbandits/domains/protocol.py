@@ -1,8 +1,8 @@
 """Protocol of convex sets: each domain implements the methods that it can, each learner checks those that it needs.
 
-A learner with projections never calls `lmo`, a projection-free one never `project`: a domain leaves out what it cannot.
-A learner's `check` calls `check(domain, name, *members)`, so that asking a set for what it cannot do is an error of one
-line before anything runs; `offers(domain)` lists what there is.
+A learner with projections never calls `lmo`, a projection-free one never `project`: a domain omits the methods that it
+does not support. A learner's `check` calls `check(domain, name, *members)`, so that asking a set for what it cannot do
+is an error of one line before anything runs; `offers(domain)` lists what there is.
 """
 
 from typing import Any, Protocol
@@ -73,7 +73,8 @@ def check(domain: Any, name: str, *members: str) -> None:
     """Say what a domain lacks.
 
     Raises:
-      InputError: naming the field, the class of the domain, the missing member and those that it has.
+      InputError: if a member is missing; the message names the field, the class of the domain, the missing member and
+        the existing ones.
     """
     for member in members:
         if not hasattr(domain, member):

@@ -24,7 +24,7 @@ class Shrunk:
     shrunk this way. Learners start from the image of where they would start in `base`.
     """
 
-    base: Any = param(factory=L2Ball, doc="K; needs center, inner_radius, and whatever is asked of this one")
+    base: Any = param(factory=L2Ball, doc="K; needs center, inner_radius, and every method called on this domain")
     shrink: ArrayLike = param(0.0, "[0, 1)", "how much: 0 is K, towards 1 only c is left; delta / r for estimators")
 
     def check(self) -> None:

@@ -53,7 +53,7 @@ def make_jobs(
       traces: of this run.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: if an argument is invalid.
     """
     labelled = label_algorithms(algorithms)
     environments = per_label("environment", environment, labelled)
@@ -96,7 +96,7 @@ def label_algorithms(algorithms: Any) -> dict[str, Any]:
     """Return label to algorithm or `Grid`; those of a list are labelled by class names.
 
     Raises:
-      InputError: for anything else, two algorithms of one class in a list, or labels that are no text.
+      InputError: for anything else, for two algorithms of one class in a list, and for labels that are not text.
     """
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)
@@ -122,7 +122,7 @@ def per_label(name: str, value: Any, labels: Mapping[str, Any]) -> dict[str, Any
     """Return label to value, from one value or a mapping that has exactly these labels.
 
     Raises:
-      InputError: naming the label that is missing or unknown.
+      InputError: if a label is missing or unknown; the message names it.
     """
     if not isinstance(value, Mapping):
         return dict.fromkeys(labels, value)

@@ -12,7 +12,7 @@ def check_plan(plan: Plan) -> None:
     """Check that there is memory for the results of a run if each trial has one metric, in float64.
 
     Raises:
-      InputError: naming sizes and what to change.
+      InputError: if the memory does not suffice; the message names the sizes and says what to change.
     """
     trials = sum(job.n_trials for job in plan.jobs)
     values = sum(job.n_trials * len(job.record_points) for job in plan.jobs)
@@ -29,7 +29,7 @@ def check_job(job: Job, trial: TracedTrial, device: Device, workers: int) -> Non
       workers: batches that run at a time.
 
     Raises:
-      InputError: naming the label, sizes and what to change.
+      InputError: if the memory does not suffice; the message names the label and the sizes and says what to change.
     """
     at_once = min(workers, -(-job.n_trials // job.width)) * job.width
     state, kept = bytes_of(trial.carry), bytes_of(trial.carry.delay_buffer)

@@ -24,7 +24,7 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]
     In rounds after a learner has stopped, the sums are 0.
 
     Raises:
-      InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
+      InputError: at trace time, for values that are not real numbers or arrays, and for two metrics with the same name.
     """
     if not hasattr(played.outcome, "_asdict"):
         raise InputError(f"an outcome must be a NamedTuple of numbers or arrays, got {type(played.outcome).__name__}")
@@ -48,7 +48,7 @@ def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: A
     """Return the metrics of a record point: `at_record` of the environment, absence of NaN, `stopped`.
 
     Raises:
-      InputError: at trace time, for values that are no real numbers or arrays, and for metrics of one name.
+      InputError: at trace time, for values that are not real numbers or arrays, and for two metrics with the same name.
     """
     floats = [x for x in jax.tree.leaves((env_state, alg_state)) if jnp.issubdtype(x.dtype, jnp.floating)]
     is_healthy = jnp.ones((), bool)
@@ -71,7 +71,7 @@ def check_metric_names(metrics: Iterable[Metric]) -> None:
     """Check that all metrics of a trial have different names.
 
     Raises:
-      InputError: naming the one that occurs twice.
+      InputError: if a name occurs twice; the message names it.
     """
     _check_names([metric.name for metric in metrics if metric not in (INADMISSIBLE, HEALTHY)])
 

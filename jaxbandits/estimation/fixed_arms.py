@@ -5,7 +5,7 @@ A round changes V^{-1} by one outer product. With p_k = x_k'u
     V^{-1} <- V^{-1} - c u u'       hence   x_k'V^{-1} x_k  <-  x_k'V^{-1} x_k - c p_k^2
     theta  <- theta + s u           hence   x_k'theta       <-  x_k'theta + s p_k
 
-which is O(K d) a round where it would be O(K d^2). Every `REFRESH` rounds both are computed from theta and V^{-1}; also
+which costs O(K d) per round instead of O(K d^2). Every `REFRESH` rounds both are computed from theta and V^{-1}; also
 after 1, 2, 4, ... rounds, since V^{-1} may shrink to rounding errors of its start within the first of them.
 
 What is carried differs from what would be computed by rounding alone, by no more than two refreshes allow: eps the

@@ -23,7 +23,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import fori_loop, trials_last
 
-BLOCK = 128  # rows a step: long enough to hide the cost of a loop step, short beside any history that matters
+BLOCK = 128  # rows per step: long enough to hide the cost of a loop step, short beside any history that matters
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], blo
       count: `[]` rows written so far (t + 1 after `append(history, t, row)`); the same for all trials under `vmap`.
       f: from rows (leaves `[block, ...]`) and `valid` (`[block]`) to a pytree of arrays. Rows that are not valid are
         finite but arbitrary, and must not contribute.
-      block: static; rows a step, at most `capacity`.
+      block: static; rows per step, at most `capacity`.
     """
     capacity = jax.tree.leaves(history)[0].shape[0]
     block = min(block, capacity)

@@ -16,7 +16,7 @@ With a new sample (Bierman, Factorization Methods for Discrete Sequential Estima
 
 in which no pivot ever falls, and V^{-1} x is p_i,d+1. Both are sums over rounds, which are compensated
 (`numerics.compensated`), and both must be: a width is right to 1e-6 after 10^6 rounds of one arm, off by 0.3 to 3 %
-with plain sums in either (the same test). O(d^2) a sample: 5 d^2 operations; widths cost the same as with V^{-1}
+with plain sums in either (the same test). O(d^2) per sample: 5 d^2 operations; widths cost the same as with V^{-1}
 itself.
 
     image = inverse_factors.image(inverse, x)          image.u is V^{-1} x, image.width_sq is x'V^{-1} x

@@ -14,7 +14,7 @@ _ZETA_HALF = -1.4603545088095868
 def power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
     """Return `t^exponent`, with t = 0 read as 1, so that it is finite where it is not used.
 
-    All trials share the logarithm of the round: under `vmap` it costs one exponential a trial.
+    All trials share the logarithm of the round: under `vmap` it costs one exponential per trial.
 
     Args:
       t: integer, >= 0.

@@ -158,5 +158,5 @@ def _scalar(trials: Trials, metric: str) -> None:
 
 def _number(field: str, value: Any) -> float:
     if isinstance(value, (bool, str)):
-        raise InputError(f"{field} has values that are no numbers, such as {format_value(value)}: no axis for them")
+        raise InputError(f"{field} has values that are not numbers, such as {format_value(value)}: no axis for them")
     return float(value)

@@ -176,7 +176,7 @@ def optional(package: str) -> Any:
     """Import a package that is not a dependency.
 
     Raises:
-      InputError: saying how to install it.
+      InputError: if the package is missing; the message says how to install it.
     """
     try:
         return importlib.import_module(package)

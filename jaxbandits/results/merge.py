@@ -49,7 +49,7 @@ def join(results: Sequence[Result]) -> Result:
     """Join results of one run, as `merge` does; their host code is that of one process.
 
     Raises:
-      InputError: as for `merge`, but for code that no digest identifies.
+      InputError: as `merge`, but for code that no digest identifies.
     """
     info = results[0].info
     for other in results[1:]:
@@ -131,7 +131,7 @@ def _short(value: Any) -> str:
 
 
 def _timing(parts: Sequence[TimingInfo]) -> TimingInfo:
-    """Add up the costs of parts, and join what is said of their batches; what a part does not say is left out."""
+    """Add up the costs of parts and join the records of their batches; missing entries are omitted."""
     if not any(parts):
         return TimingInfo()
     return TimingInfo(

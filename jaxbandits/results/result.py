@@ -79,7 +79,7 @@ class Result(LabelledTrials):
         has a method `to_latex`.
 
         Raises:
-          InputError: as for `summary`.
+          InputError: as `summary`.
         """
         level = intervals.checked_level(level)
         metric, of = self.labels_with_metric(metric)
@@ -278,15 +278,15 @@ class Result(LabelledTrials):
         minimise: bool = True,
         **at: int,
     ) -> "Axes":
-        """Draw the mean at the horizon over two swept fields, failed trials left out.
+        """Draw the mean at the horizon over two swept fields; failed trials are omitted.
 
         The best cell is framed, and up to 100 cells have their value printed in them.
 
         Args:
           metric: which; None for the first.
-          first: the field across; may be left out, with `second`, where two fields are swept.
+          first: the field on the x-axis; may be omitted, with `second`, if exactly two fields are swept.
           second: the field upwards.
-          label: whose; may be left out where there is only one.
+          label: label to draw; may be omitted if there is only one.
           points: which points, as for `plot`: needed where more than two fields are swept.
           ax: where; a new figure by default.
           scale: of the colours: `"linear"`, `"log"`, or `"auto"`: logarithmic where the largest mean is at least 100
@@ -375,7 +375,7 @@ class Result(LabelledTrials):
         """Read what `save` wrote (`.npz` may be left out); never executes code.
 
         Raises:
-          InputError: one line that names the file when it is missing, damaged or of another kind.
+          InputError: if the file is missing, damaged or of another kind; the message names it.
         """
         return cls(*store.load(path))
 
@@ -403,7 +403,7 @@ class Result(LabelledTrials):
         """Return `summary` as a `polars.DataFrame`: a row per label, point and entry. Needs the extra `frames`.
 
         Raises:
-          InputError: as for `summary`.
+          InputError: as `summary`.
         """
         return export.summary(self.summary(metric, level, **at))
 

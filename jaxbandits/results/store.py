@@ -47,7 +47,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
     """Read trials by label and the info from a file that `save` wrote (`.npz` may be left out).
 
     Raises:
-      InputError: one line that names the file when it is missing, damaged or of another kind.
+      InputError: if the file is missing, damaged or of another kind; the message names it.
     """
     path = files.path_of(path)
     path = path if os.path.exists(path) or path.suffix == ".npz" else path.with_name(path.name + ".npz")

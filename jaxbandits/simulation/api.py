@@ -34,7 +34,7 @@ def simulate(
       A `Result` with one label, the name of the class.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: if an argument is invalid.
 
     Example:
       >>> from jaxbandits import HeavyTailed, OFUL, simulate
@@ -80,7 +80,7 @@ def compare(
       A `Result` with one set of trials per label.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: if an argument is invalid.
     """
     rule = None if until is None else check_rule(until)
     options = make_options(**settings)
@@ -117,7 +117,7 @@ def sweep(
       A `Result` with one label, the name of the class, or those given; and one point per grid point.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: if an argument is invalid.
     """
     labelled = algorithm if isinstance(algorithm, Mapping) else {type(algorithm).__name__: algorithm}
     grids = {label: a if isinstance(a, Grid) else Grid(a, grid) for label, a in labelled.items()}

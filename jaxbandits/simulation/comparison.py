@@ -24,7 +24,7 @@ def run_comparison(
     """Run every label once; arguments as for `compare`.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: if an argument is invalid.
     """
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
     traces = TraceCache()

@@ -171,7 +171,7 @@ def race(
       A `Race`. If every point had a failed trial, its winner is the first point, with an infinite mean.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: if an argument is invalid.
 
     Example:
       >>> from jaxbandits import Grid, HeavyTailed, OFUL, race

@@ -68,7 +68,7 @@ def time_rounds(
       title: text of the bar in front of the present label.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: if an argument is invalid.
     """
     horizon = ranges.integer("horizon", horizon, COUNT)
     repeats, patience = ranges.integer("repeats", repeats, COUNT), ranges.real("patience", patience, "(0, inf]")

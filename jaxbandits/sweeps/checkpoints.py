@@ -1,6 +1,7 @@
 """Checkpoints of a part: finished batches are written together, every `save_every` seconds.
 
-A part of quick trials finishes hundreds of batches a second; writing a file for each would take longer than the trials.
+A part with fast trials finishes hundreds of batches per second; writing a file for each would take longer than the
+trials.
 """
 
 import os

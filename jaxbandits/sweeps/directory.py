@@ -84,7 +84,7 @@ class Directory:
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
             raise InputError(f"{self.manifest} is not of this version of jaxbandits; choose another directory")
         if (wrong := misfit(found, _MANIFEST)) is not None:
-            raise InputError(f"{self.manifest} is no manifest of a sweep ({wrong}); choose another directory")
+            raise InputError(f"{self.manifest} is not the manifest of a sweep ({wrong}); choose another directory")
         return found
 
     def begin(self, manifest: dict[str, Any], check_same: Any) -> None:

@@ -43,7 +43,7 @@ def split(table: dict[str, Any], where: str) -> tuple[dict[str, Any], list[Swept
     """Return a table with every swept field at its first value, and the swept fields.
 
     Raises:
-      InputError: naming file, table and key.
+      InputError: if an entry is invalid; the message names the file, the table and the key.
     """
     found: list[SweptField] = []
     return _split(table, where, "", found), found

@@ -74,7 +74,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
         `"algorithms.oful.ridge=0.1"`; several values, separated by commas, are swept. A zipped field stays zipped.
 
     Raises:
-      InputError: one line that names the file and the place in it.
+      InputError: if the file is invalid; the message names the file and the place in it.
     """
     path = files.path_of(path, "a sweep file is named by text or a path")
     try:
@@ -116,7 +116,7 @@ def make_sweep(document: Document) -> Sweep:
     """Return the sweep that a file describes. The process must have the precision of the file.
 
     Raises:
-      InputError: one line that names the file, the table and the key.
+      InputError: if an entry is invalid; the message names the file, the table and the key.
     """
     source, content = document
     objects = {
@@ -194,7 +194,7 @@ def _override(content: dict[str, Any], override: str) -> None:
         for name in tables:
             table = table.setdefault(name, {})
             if not isinstance(table, dict):
-                raise InputError(f"{where}: {name} is no table")
+                raise InputError(f"{where}: {name} is not a table")
         new, old = copy.deepcopy(value), table.get(last)
         is_field = path[0] in _SHORT or path[0] in _TABLES
         if isinstance(new, _ValueList):

@@ -104,7 +104,7 @@ class SweepResult:
         The result has one record point; `table`, `best`, `heatmap` and `paired_difference` work on it.
 
         Raises:
-          InputError: as for `load`, and for an unknown metric.
+          InputError: as `load`, and for an unknown metric.
         """
 
         def keep_final(trials: Trials) -> Trials:
@@ -183,7 +183,7 @@ class SweepResult:
         The table is built in memory: a row per trial if `final`, else one per trial and record point.
 
         Raises:
-          InputError: as for `to_csv`.
+          InputError: as `to_csv`.
         """
         if all(record is None for record in self._records.values()):
             raise InputError(f"{self.path}: no part is done yet")
@@ -194,7 +194,7 @@ class SweepResult:
         """Write `load()` as one NetCDF file, a group per label (`Result.to_netcdf`). Needs the extra `xarray`.
 
         Raises:
-          InputError: as for `load`, or if the path cannot be written.
+          InputError: as `load`, or if the path cannot be written.
         """
         return self._join(None, Trials.at_horizon if final else lambda trials: trials).to_netcdf(path)
 

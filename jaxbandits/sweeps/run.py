@@ -79,8 +79,8 @@ def run_sweep(
       The results of all finished parts, read on request.
 
     Raises:
-      InputError: bad input, a directory that holds another sweep (naming what differs) or cannot be written, an
-        executor that forks, a job that was lost.
+      InputError: if an argument is invalid, the directory holds another sweep (the message names the difference), or it
+        cannot be written; if the executor forks, or loses a job.
 
     Example:
       >>> from jaxbandits import Grid, HeavyTailed, OFUL, Sweep

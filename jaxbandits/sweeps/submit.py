@@ -73,7 +73,7 @@ def submit(
       The jobs, as objects of submitit.
 
     Raises:
-      InputError: an unknown cluster, numbers out of range, submitit or the cluster missing.
+      InputError: if the cluster is unknown or missing, a number is out of range, or submitit is not installed.
     """
     if cluster not in CLUSTERS:
         raise unknown_name("cluster", cluster, CLUSTERS)

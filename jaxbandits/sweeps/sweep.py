@@ -105,7 +105,7 @@ def plan_sweep(sweep: Sweep, devices: Sequence[Any] | None = None) -> SweepPlan:
     """Check a sweep and divide it into parts.
 
     Raises:
-      InputError: bad input, in one line that names the file it is in.
+      InputError: if an entry is invalid; the message names the file.
     """
     if not isinstance(sweep, Sweep):
         raise InputError(f"a sweep must be a Sweep or the path of a sweep file, got {format_value(sweep)}")

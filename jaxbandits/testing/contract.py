@@ -113,7 +113,7 @@ def is_a_pytree_with_ranges(obj: Any) -> None:
             number = isinstance(value, (bool, int, float, np.ndarray, np.generic, jax.Array))
             forgotten = number and not attribute.startswith("_") and attribute not in fields | annotated.keys()
             assert not forgotten, (
-                f"{name}.{attribute} has no annotation, so it is no field and nobody can set or sweep it: write "
+                f"{name}.{attribute} has no annotation, so it is not a field and cannot be set or swept: write "
                 f'`{attribute}: Any = param({format_value(value)}, "(0, inf)", "what it means")`, '
                 "or `ClassVar` for a constant"
             )
@@ -259,7 +259,7 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
     few = _run(algorithm, environment, seeds=3)
     for name, other in (
         ("more seeds", _run(algorithm, environment, seeds=11)),
-        ("one round a call", _run(algorithm, environment, seeds=3, seconds_per_call=1e-9)),
+        ("one round per call", _run(algorithm, environment, seeds=3, seconds_per_call=1e-9)),
         ("a later first seed", _run(algorithm, environment, seeds=2, first_seed=1)),
     ):
         start = 0 if name == "a later first seed" else 1

@@ -1,1 +1,1 @@
-"""Theorems of the papers as functions: explicit bounds with all their constants, one file a paper."""
+"""Theorems of the papers as functions: explicit bounds with all their constants, one file per paper."""

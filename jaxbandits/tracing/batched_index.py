@@ -1,7 +1,7 @@
 """Gathers, scatters and dynamic slices whose index differs between trials, with the batch axis last.
 
-A gather costs some nanoseconds a trial on a CPU, and ends vector code. Along a short axis every entry is read instead,
-and a select keeps the one at the index: one pass over contiguous trials.
+A gather costs a few nanoseconds per trial on a CPU and prevents vector code. Along a short axis every entry is read
+instead, and a select keeps the one at the index: one pass over contiguous trials.
 """
 
 from typing import Any

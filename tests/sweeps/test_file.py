@@ -66,7 +66,7 @@ def test_overrides(write):
         ("horizn=3", "unknown key 'horizn'; did you mean 'horizon'"),
         ("env=3", "names no field of the environments"),
         ("algorithms.ofl.ridge=3", "did you mean 'algorithms.oful.FIELD'"),
-        ("env.n_arms.x=3", "n_arms is no table"),
+        ("env.n_arms.x=3", "n_arms is not a table"),
     ],
 )
 def test_mistakes_in_overrides(write, override, message):

@@ -298,7 +298,7 @@ TRACED = [
     ),
     (
         WithoutAnnotation,
-        r"WithoutAnnotation.ridge has no annotation, so it is no field .*write `ridge: Any = param\(1.0, ",
+        r"WithoutAnnotation.ridge has no annotation, so it is not a field .*write `ridge: Any = param\(1.0, ",
     ),
     (AnnotationOnly, r"field ridge has no meaning \(doc\): write `ridge: Any = param\("),
     (WithoutDoc, "field more has no meaning"),

@@ -6,7 +6,7 @@
     play     argmax_i  m_i + 2 sqrt(v l_t / T_i),   before these every arm with T_i < 4 l_t
 
 in round $t = 1$, 2, ... Notation: v variance_bound, B bins. After more than B rewards of an arm, $X_s$ are means of N
-of them each (`estimation.bins`), with the variance v / N. $O(B K)$ a round, memory $O(B K)$.
+of them each (`estimation.bins`), with the variance v / N. $O(B K)$ per round, memory $O(B K)$.
 """
 
 import math
@@ -70,7 +70,7 @@ class CatoniUCB(IndexPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, variance_bound: ArrayLike, **changes: Any) -> "CatoniUCB":
-        """Use the width of Lemma 3, and as many bins as so many rounds need."""
+        """Use the width of Lemma 3, and the number of bins that the horizon needs."""
         plays = math.ceil(8.0 * math.log(ranges.integer("horizon", horizon, "[1, 2147483647]")))
         return cls(**{"n_arms": n_arms, "variance_bound": variance_bound, "n_bins": 2 * max(1, plays)} | changes)
 

@@ -2,7 +2,7 @@
 
     play   argmax_i  m_i + sqrt(2 m_i L / T_i) + 2 L / T_i,   L = log(1 / delta_t),   every arm once before
 
-after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; $delta_t = t^{-a}$, a power. $O(K)$ a round.
+after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; $delta_t = t^{-a}$, a power. $O(K)$ per round.
 """
 
 from typing import ClassVar

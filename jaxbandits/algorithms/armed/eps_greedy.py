@@ -3,7 +3,7 @@
     eps_t = min(1, c K / (d^2 t))   in round t = 1, 2, ...
     play    an arm uniformly at random with probability eps_t, else argmax_i m_i
 
-with the mean rewards $m_i$. Notation: c rate, d gap. $O(K)$ a round.
+with the mean rewards $m_i$. Notation: c rate, d gap. $O(K)$ per round.
 """
 
 from typing import ClassVar

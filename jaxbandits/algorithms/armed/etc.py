@@ -2,7 +2,7 @@
 
     play   every arm m times in turn, then argmax_i m_i forever
 
-with the means $m_i$ of the first m K rounds. Notation: m exploration. $O(K)$ a round.
+with the means $m_i$ of the first m K rounds. Notation: m exploration. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ class ETC(IndexPolicy):
 
     Deviations:
       * [ours] An arm that is not available when its turn comes is explored later; then the first arm wins ties.
-      * [ours] A m that is no whole number is rounded up.
+      * [ours] An m that is not a whole number is rounded up.
 
     References:
       Herbert Robbins. Some Aspects of the Sequential Design of Experiments. Bulletin of the AMS 58, 1952.

@@ -4,7 +4,7 @@
     L_i    <- L_i + (1 - reward) / p_i   for the arm i played
 
 as Lattimore & Szepesvari (2020), Algorithm 9, state it: losses, without mixing in the uniform law. Notation: eta
-learning_rate. $O(K)$ a round.
+learning_rate. $O(K)$ per round.
 """
 
 import math

@@ -4,7 +4,7 @@
     L_m    <- L_m + e_{m,i} (1 - reward) / (p_i + gamma)   for the arm i played
 
 as Lattimore & Szepesvari (2020), Algorithm 11, state it: $e_{m,i}$ is the probability with which expert m recommends
-arm i in this round, and the uniform law is not mixed in. Notation: eta learning_rate. $O(M K)$ a round.
+arm i in this round, and the uniform law is not mixed in. Notation: eta learning_rate. $O(M K)$ per round.
 """
 
 import math

@@ -2,7 +2,7 @@
 
     play   argmax_i  max{q in [0, 1] : T_i kl(m_i, q) <= log t + c log log t},   every arm once before
 
-after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; kl is that of Bernoulli laws. $O(K)$ a round.
+after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; kl is that of Bernoulli laws. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar

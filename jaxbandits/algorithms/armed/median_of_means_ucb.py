@@ -5,8 +5,8 @@
                N the largest power of two with N k <= T_i
     play     argmax_i  m_i + (12 v)^{1/(1+eps)} (16 log(e^{1/8} t^2) / T_i)^{eps/(1+eps)},   every arm once before
 
-in round $t = 1$, 2, ... Notation: v moment_bound, $E |X - E X|^{1+eps} <= v$; B bins. $O(B K)$ a round, with 32 passes
-over the bins of one arm, or 64 in float64; memory $O(B K)$.
+in round $t = 1$, 2, ... Notation: v moment_bound, $E |X - E X|^{1+eps} <= v$; B bins. Cost per round $O(B K)$, with 32
+passes over the bins of one arm, or 64 in float64; memory $O(B K)$.
 """
 
 import math
@@ -68,7 +68,7 @@ class MedianOfMeansUCB(IndexPolicy):
     def theory(
         cls, *, n_arms: int, horizon: int, moment_bound: ArrayLike, eps: ArrayLike = 1.0, **changes: Any
     ) -> "MedianOfMeansUCB":
-        """Use the width of Lemma 2, and as many bins as so many rounds need."""
+        """Use the width of Lemma 2, and the number of bins that the horizon needs."""
         blocks = math.floor(1.0 + 16.0 * math.log(ranges.integer("horizon", horizon, "[1, 2147483647]")))
         fields = {"n_arms": n_arms, "moment_bound": moment_bound, "eps": eps, "n_bins": 2 << (blocks - 1).bit_length()}
         return cls(**fields | changes)
@@ -78,7 +78,7 @@ class MedianOfMeansUCB(IndexPolicy):
         return cls(n_arms=5, moment_bound=2.0, eps=0.9, scale=0.2, n_bins=32)
 
     def check(self) -> None:
-        """Raise InputError for a number of bins that is no power of two."""
+        """Raise InputError for a number of bins that is not a power of two."""
         if self.n_bins & (self.n_bins - 1):
             raise InputError(f"MedianOfMeansUCB.n_bins must be a power of two, got {self.n_bins}")
 

@@ -3,7 +3,7 @@
     play   argmax_i  m_i + R sqrt(4 / T_i log^+(n / (K T_i))),   log^+ x = max(log x, 0),   every arm once before
 
 with $T_i$ plays and mean reward $m_i$ of arm i, as Lattimore & Szepesvari (2020), Algorithm 7, state it. Notation: n
-horizon, R noise_scale. $O(K)$ a round.
+horizon, R noise_scale. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar

@@ -3,7 +3,7 @@
     T_i, S_i   plays and rewards of the item behind arm i, 0 for an item of which no reward arrived
     play       as the policy does with these
 
-Feedback of an item that is gone is dropped, however late it is. $O(K)$ a round beside the policy.
+Delayed feedback of an item that has been replaced is dropped. Cost per round: $O(K)$ in addition to the policy.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -76,7 +76,7 @@ class PerItem:
 
 
 def _items(obs: ArmObs) -> jax.Array:
-    """Return the numbers `[K]` of the items that an observation shows; those of arms that are none never change."""
+    """Return the item numbers `[K]` of an observation; arms without items have constant numbers."""
     if isinstance(obs, ItemObs):
         return obs.arms.astype(jnp.int32)
     return jnp.arange(obs.arms.shape[0], dtype=jnp.int32)

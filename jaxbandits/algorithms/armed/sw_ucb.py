@@ -3,7 +3,7 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms that are not in the window before
 
-after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ a round on average, memory $O(K + tau)$.
+after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ per round on average, memory $O(K + tau)$.
 
 No reward is subtracted, as what a huge one has rounded away would stay missing. The rounds are cut into blocks of tau,
 and the window is the end of a block and the beginning of the next one. The sums of the beginning grow by addition. When

@@ -3,7 +3,7 @@
     play   i with probability w_i = 4 (eta_t (L_i - x))^{-2},   x such that sum_i w_i = 1,   eta_t = 2 / sqrt(t)
     L_i    <- L_i + (1 - reward) / w_i   for the arm i played
 
-in round $t = 1$, 2, ...: mirror descent with the Tsallis entropy of power 1/2. $O(K)$ a round.
+in round $t = 1$, 2, ...: mirror descent with the Tsallis entropy of power 1/2. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ class TsallisINF(SampledPolicy):
     """Logarithmic regret against stochastic rewards and $sqrt(K T)$ against any, without knowing which and without T.
 
     Guarantee:
-      Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ whatever the rewards, and
+      Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ for any rewards, and
       $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial regime with a unique
       best arm and gaps $D_i$ (Theorem 1).
 

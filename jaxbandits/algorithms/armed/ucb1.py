@@ -2,7 +2,7 @@
 
     play   argmax_i  m_i + sqrt(c log t / T_i),   every arm once before
 
-after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; $c = 2$. Notation: c exploration. $O(K)$ a round.
+after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; $c = 2$. Notation: c exploration. $O(K)$ per round.
 """
 
 from typing import ClassVar

@@ -2,7 +2,7 @@
 
     play   argmax_i  m_i + R sqrt(2 log(1 / delta) / T_i),   every arm once before
 
-after rounds of which $T_i$ played arm i, with mean reward $m_i$. Notation: R noise_scale. $O(K)$ a round.
+after rounds of which $T_i$ played arm i, with mean reward $m_i$. Notation: R noise_scale. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar

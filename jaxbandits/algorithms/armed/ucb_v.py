@@ -3,7 +3,7 @@
     play   argmax_i  m_i + sqrt(2 V_i E_t / T_i) + 3 c b E_t / T_i,   E_t = zeta log t,   every arm once before
 
 in round $t = 1$, 2, ...; $T_i$ plays, mean reward $m_i$ and empirical variance $V_i$ of arm i before it. b is the field
-reward_range. $O(K)$ a round.
+reward_range. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -71,11 +71,11 @@ class BFWTVC(BanditLearner):
       * `weight_before` [ours]: the paper weighs round t with $Q_t$ [printed], which depends on $u_t$ and biases the
         estimate by a factor exp(s g) (1 + s g), s = lam beta, where $g > 0$ is linear. True: $Q_{t-1}$, unbiased.
       * Line 8's guard "for all rounds of the block" is evaluated in the last round of the block: $Q_t$ does not
-        decrease. $k = b_1 = 1$ initially, which the paper leaves out. [reconstructed]
-      * `most_steps` [ours]: a cap on Frank-Wolfe steps a block. The default ceil(3.375 $sqrt(T)$) always suffices for
+        decrease. $k = b_1 = 1$ initially, which the paper omits. [reconstructed]
+      * `most_steps` [ours]: a cap on Frank-Wolfe steps per block. The default ceil(3.375 $sqrt(T)$) always suffices for
         the default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 $D^2 / eps$)); a smaller eps may need more, and
         `diagnostics` reports the blocks that stopped early.
-      * `estimator` [ours]: `TwoPoint()` needs two values a round, and its size does not depend on delta.
+      * `estimator` [ours]: `TwoPoint()` needs two values per round, and its size does not depend on delta.
       * `eta_scale`, `constraint_scale` [ours]: as in OFW-TVC.
 
     References:
@@ -96,7 +96,7 @@ class BFWTVC(BanditLearner):
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); 1 is the paper's")
     constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
-    most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps a block; None: ceil(3.375 sqrt(T))")
+    most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps per block; None: ceil(3.375 sqrt(T))")
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":

@@ -1,9 +1,9 @@
-"""Frank-Wolfe steps, and online learners of such steps: one linear minimisation a step, no projection.
+"""Frank-Wolfe steps and online Frank-Wolfe: one linear minimisation per step, no projection.
 
     v = argmin_{v in K} <grad, v>,   gap = <grad, x - v>,   x' = x + sigma (v - x)
 
 For convex F with gradient `grad` at x, `F(x) - min_K F <= gap`: a certificate that costs one inner product. The step
-size is fixed, or by exact line search on a quadratic with Hessian 2 kappa I.
+size is fixed, or follows from exact line search on a quadratic with Hessian 2 kappa I.
 """
 
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Step(NamedTuple):
 
 
 def init(domain: Any, x: Point | None, shape: Shape) -> Step:
-    """Return the step before the first, at `x`, or at `domain.zero` if None."""
+    """Return the initial `Step`, with gap and step size 0, at `x` (`domain.zero` if None)."""
     zero = jnp.zeros(())
     x = domain.zero(shape) if x is None else x
     x = jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x)
@@ -35,14 +35,14 @@ def init(domain: Any, x: Point | None, shape: Shape) -> Step:
 
 
 def fixed_step(domain: Any, x: Point, grad: Point, guess: Any, sigma: ArrayLike) -> Step:
-    """Take a step of size `sigma`; above 1 it may leave the set."""
+    """Take a step of size `sigma`; with `sigma` above 1 the new point may lie outside the set."""
     vertex, guess = domain.lmo(grad, guess)
     gap = points.inner(grad, points.subtract(x, vertex))
     return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=jnp.asarray(sigma, gap.dtype))
 
 
 def line_search_step(domain: Any, x: Point, grad: Point, guess: Any, kappa: ArrayLike) -> Step:
-    """Take the step to the minimum, between x and v, of a quadratic with gradient `grad` at x and Hessian 2 kappa I.
+    """Take a step with exact line search on a quadratic with gradient `grad` at x and Hessian 2 kappa I.
 
     The step size is `gap / (2 kappa ||v - x||^2)`, at most 1; it is 0 where v = x or the gap is not positive.
     """
@@ -55,7 +55,7 @@ def line_search_step(domain: Any, x: Point, grad: Point, guess: Any, kappa: Arra
     return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=sigma)
 
 
-# Convex losses: follow F_t = eta <h_1 + ... + h_t, x> + ||x - x_1||^2 with steps 2 / sqrt(t) (Hazan & Kale, ICML 2012).
+# Convex losses: minimise F_t = eta <h_1 + ... + h_t, x> + ||x - x_1||^2 by steps 2 / sqrt(t) (Hazan & Kale, ICML 2012).
 
 
 def proximal_step(
@@ -79,7 +79,7 @@ class Epochs(NamedTuple):
 
 
 def init_epochs(domain: Any, x: Point | None, shape: Shape, level: ArrayLike, eta_level: ArrayLike) -> Epochs:
-    """Return the first epoch, from `x`, or from `domain.zero` if None."""
+    """Return the first epoch, which starts at `x` (`domain.zero` if None)."""
     last = init(domain, x, shape)
     real = last.gap.dtype
     return Epochs(
@@ -100,11 +100,11 @@ def step_epochs(domain: Any, run: Epochs, t: jax.Array, h: Point, bound: ArrayLi
 
     Args:
       domain: K, with `lmo`.
-      run: iterate of the earlier rounds.
+      run: state after the earlier rounds.
       t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate; it belongs to the new epoch if one starts.
       bound: bound on the norm of h.
-      step_cap: 1; with a larger cap the first steps of an epoch leave K.
+      step_cap: largest step size, usually 1; with a larger cap the first iterates of an epoch may lie outside K.
     """
     level = double_until(run.level, bound)
     restart = level > run.level
@@ -116,7 +116,7 @@ def step_epochs(domain: Any, run: Epochs, t: jax.Array, h: Point, bound: ArrayLi
     return run._replace(last=last, anchor=anchor, grad_sum=grad_sum, level=level, start=start)
 
 
-# Strongly convex losses: follow their sum, each replaced by <h_r, x> + (alpha / 2) ||x - x_r||^2 (Wan & Zhang, 2021).
+# Strongly convex losses: minimise the sum of <h_r, x> + (alpha / 2) ||x - x_r||^2 over r <= t (Wan & Zhang, 2021).
 
 
 class QuadraticIterate(NamedTuple):
@@ -127,16 +127,16 @@ class QuadraticIterate(NamedTuple):
 
 
 def init_quadratic(domain: Any, x: Point | None, shape: Shape) -> QuadraticIterate:
-    """Return the iterate of the first round, at `x`, or at `domain.zero` if None."""
+    """Return the iterate of the first round, which is `x` (`domain.zero` if None)."""
     return QuadraticIterate(last=init(domain, x, shape), lin=points.zeros(shape))
 
 
 def step_quadratic(domain: Any, run: QuadraticIterate, t: jax.Array, h: Point, alpha: ArrayLike) -> QuadraticIterate:
-    """Take one line-searched step on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
+    """Take one step with exact line search on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
 
     Args:
       domain: K, with `lmo`.
-      run: iterate of the earlier rounds.
+      run: state after the earlier rounds.
       t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate.
       alpha: modulus of strong convexity, > 0.

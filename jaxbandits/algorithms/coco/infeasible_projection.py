@@ -8,7 +8,7 @@
       y <- y - (2 eps / ||x_0 - y_0||^2) (y - x)                         x certifies a hyperplane between y and K
 
 Then x is in K, `||x - y||^2 <= 3 eps`, and y is no farther than $y_0$ from every point of K: as good as a projection
-for the analysis of gradient steps. The two loops are written as one, with one call of the oracle a pass: under `vmap`
+for the analysis of gradient steps. The two loops are written as one, with one call of the oracle per pass: under `vmap`
 no trial waits for the inner loop of another.
 """
 

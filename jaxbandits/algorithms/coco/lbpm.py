@@ -51,7 +51,7 @@ class LBPM(BanditLearner):
         2022, whose $K = 6 d M sqrt(T)$ exceeds T unless T is enormous: $K = sqrt(T)$ [ours]. The step then changes with
         the units of the losses: with losses, constraints, M and G multiplied by s, by $sqrt(s)$.
       * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default; `delta` overrides it, and must be below r.
-      * `estimator` [ours]: `TwoPoint()` needs two values a round.
+      * `estimator` [ours]: `TwoPoint()` needs two values per round.
       * `cut_first`, `most_calls` [ours]: as in LOO-BOGD.
 
     References:
@@ -82,7 +82,7 @@ class LBPM(BanditLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LBPM":
-        """Use constants of ours, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
+        """Use our constants, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
 
         delta = 0.3 r, as BFW-TVC in its preset of this name; eta times 10 and eta_l times 100. None of the multiples
         tried does well on linear losses.

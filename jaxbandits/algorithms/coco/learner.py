@@ -45,7 +45,7 @@ class PointLearner(abc.ABC):
         """Require a domain with the oracles, and a first point of the right form.
 
         Raises:
-          InputError: one line that names the field.
+          InputError: if a field is invalid; the message names it.
         """
         name = type(self).__name__
         protocol.check(self.domain, f"{name}.domain", *self.oracles)
@@ -77,7 +77,7 @@ class BanditLearner(PointLearner):
         """Require a perturbation that stays in the domain, and what every learner of points requires.
 
         Raises:
-          InputError: one line that names the field.
+          InputError: if a field is invalid; the message names it.
         """
         super().check()
         delta, radius = np.broadcast_arrays(self.radius, self.domain.inner_radius(self.dim))

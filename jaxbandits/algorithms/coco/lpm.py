@@ -72,7 +72,7 @@ class LPM(BlockLearner):
     def queue(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LPM":
         """Use a multiplier without damping, the queue of drift-plus-penalty; the rest is `practical`.
 
-        The default $eta_l$ is small beside 1 / ||grad g||: the multiplier then has little effect, and is to be tuned.
+        The default $eta_l$ is small compared with 1 / ||grad g||, so that the multiplier has little effect; tune it.
         """
         return cls.practical(**{"dim": dim, "horizon": horizon, "damping": 0.0} | changes)
 

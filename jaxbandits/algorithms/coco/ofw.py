@@ -3,7 +3,7 @@
     F_t   = eta <grad f_1 + ... + grad f_t, x> + ||x - x_1||^2,     eta = D / (2 G T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory $O(d)$.
+Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation per round; memory $O(d)$.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -9,7 +9,7 @@
 Everything is divided by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 + rho), and
 $eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation a round; memory $O(d)$.
+Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation per round; memory $O(d)$.
 """
 
 import math

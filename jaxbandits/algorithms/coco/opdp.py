@@ -5,7 +5,7 @@
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
     l_t+1 = max(0, l_t + mu (g_t(x_t) - theta l_t))
 
-Notation: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. One linear minimisation a round.
+Notation: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. One linear minimisation per round.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -38,10 +38,10 @@ class OPDPState(NamedTuple):
 
 @pytree
 class OPDP(PointLearner):
-    """OPDP: online Frank-Wolfe on $f_t + l_t g_t$, with a multiplier that rises with the constraint.
+    """OPDP: online Frank-Wolfe on $f_t + l_t g_t$, with a multiplier $l_t$ that rises while the constraint is violated.
 
-    A reconstruction: the pseudo-code of the paper could not be obtained. Its template takes any projection-free
-    learner; here it is online Frank-Wolfe. Results here say nothing about the original. The domain needs
+    A reconstruction: the pseudo-code of the paper could not be obtained. The original accepts any projection-free
+      learner; this class uses online Frank-Wolfe. Its results say nothing about the original method. The domain needs
     `zero`, `lmo` and `diameter`. Decisions are points of any form.
 
     Guarantee:
@@ -50,8 +50,8 @@ class OPDP(PointLearner):
 
     Deviations:
       * The method and its constants. [reconstructed]
-      * `hard` [ours]: True has $g^+$ where the method has g: violations of one round cannot be offset in another. The
-        comparison on record for the constrained family uses True.
+      * `hard` [ours]: True uses $g^+$ in place of g, so that a violation in one round cannot be offset in another. The
+        experiments of the constrained family use True.
       * `eta_scale` [ours]: multiplies eta; 1 is online Frank-Wolfe's.
 
     References:
@@ -77,10 +77,10 @@ class OPDP(PointLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OPDP":
-        """Use constants of ours, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
+        """Use our constants.
 
-        g^+ in place of g, eta times 10, mu times 100 and theta divided by 100: the violation is that of OFW-TVC in its
-        preset of this name.
+        They were set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096): g^+ in place of g,
+        eta times 10, mu times 100, and theta divided by 100. The violation is then that of `OFWTVC.practical`.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)

@@ -75,7 +75,7 @@ class SCBFWTVC(BanditLearner):
     radius_power: ClassVar[float] = -1.0 / 3.0
     environments: ClassVar[tuple[str, ...]] = ("coco/quadratic_constraints",)
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: T^(2/3), rounded")
-    steps: int | None = static(None, "[1, inf)", "L, Frank-Wolfe steps a block; None: T^(2/3), rounded")
+    steps: int | None = static(None, "[1, inf)", "L, Frank-Wolfe steps per block; None: T^(2/3), rounded")
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha_f, modulus of strong convexity of the losses")
     beta: ArrayLike = param(1.0, "(0, inf)", "scale of the violation")
     gamma: ArrayLike | None = param(None, "(0, inf)", "weight of the loss; None: that of the proof of Theorem 4")

@@ -3,7 +3,7 @@
     F_t(x) = sum_{r <= t} <grad f_r, x> + (alpha / 2) ||x - x_r||^2
     x_t+1  = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma by exact line search on F_t
 
-Notation: K domain, alpha curvature. One linear minimisation a round; memory $O(d)$.
+Notation: K domain, alpha curvature. One linear minimisation per round; memory $O(d)$.
 """
 
 from typing import Any, ClassVar

@@ -8,8 +8,8 @@
 Everything is divided by beta gamma (see `lyapunov`): h' = grad $f + (w / gamma)$ 1[g > 0] grad g and
 $C_1' = alpha / 2$.
 
-Notation: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. One linear minimisation a round; memory
-$O(d)$: of the past, only sum h' - alpha sum x is stored.
+Notation: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. One linear minimisation per round.
+Memory is $O(d)$, since only sum h' - alpha sum x is stored.
 """
 
 from typing import Any, ClassVar, NamedTuple

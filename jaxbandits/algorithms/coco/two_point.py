@@ -19,7 +19,7 @@ class TwoPoint:
     squared gradient of a linear F for every delta.
 
     Deviations: the papers charge the mean of both values; here only `y + delta u` is played, and the mirrored point is
-      a second query, free of charge (the shape of the decision shows the two queries a round). [ours]
+      a second query, free of charge (the shape of the decision shows the two queries per round). [ours]
 
     References: A. Agarwal, O. Dekel, L. Xiao: Optimal algorithms for online convex optimization with multi-point bandit
       feedback. COLT 2010. O. Shamir: An optimal algorithm for bandit and zero-order convex optimization with two-point

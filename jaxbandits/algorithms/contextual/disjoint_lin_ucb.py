@@ -4,7 +4,7 @@
     A_k      <- A_k + x x',   theta_k <- theta_k + A_k^{-1} x (reward - x'theta_k)   for the arm k played
 
 with the context x, from $A_k = lambda I$ and $theta_k = 0$: $theta_k$ is the ridge estimate. Notation: lambda ridge.
-$O(K p^2)$ a round.
+$O(K p^2)$ per round.
 """
 
 import math

@@ -9,7 +9,7 @@
 s is the oracle's sensitivity: by how much an example (x, k, y) of weight 1 moves its prediction, and s w stands for
 what weight w would do. The bounds are those of all weights of the example for which the oracle's loss on the past may
 still be within Delta_t of the least one: the form of Vowpal Wabbit, and of Bietti, Agarwal & Langford (JMLR 2021), for
-online oracles. $O(K)$ updates of the oracle a round.
+online oracles. $O(K)$ updates of the oracle per round.
 
 A final class chooses the arms that may be played.
 """

@@ -2,7 +2,8 @@
 
     play   uniformly one of the arms with u_k = max_j u_j
 
-$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). $O(K)$ updates of the oracle a round.
+$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). Cost per round: $O(K)$ updates of the
+oracle.
 """
 
 from typing import ClassVar

@@ -4,7 +4,7 @@
     p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
     play   k with probability p_k
 
-yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). $O(K p)$ a round, and the oracle.
+yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). $O(K p)$ per round, and the oracle.
 """
 
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from jaxbandits.types import ContextObs
 
 @pytree
 class SquareCB(OracleLearner):
-    """Contextual bandits by online regression, whatever the oracle.
+    """Contextual bandits by online regression with any oracle.
 
     Guarantee:
       Rewards in [0, 1] whose means the oracle's class contains, and an oracle with regret at most R in squared loss:

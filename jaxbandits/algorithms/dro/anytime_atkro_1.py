@@ -1,4 +1,4 @@
-"""ATkRO(1)_a: the average of the k largest risks, one sample a round (Zhang et al., JMLR, Algorithm 7).
+"""ATkRO(1)_a: the average of the k largest risks, one sample per round (Zhang et al., JMLR, Algorithm 7).
 
     min_w max_q  sum_i q_i R_i(w) = min_w (mean of the k largest R_i(w));   w in W,
     q in S = {q >= 0, sum q = 1, q_i <= 1/k}

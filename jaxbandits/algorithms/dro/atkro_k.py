@@ -1,4 +1,4 @@
-"""ATkRO(k): the average of the k largest risks, k samples a round (Zhang et al., JMLR, Algorithm 6).
+"""ATkRO(k): the average of the k largest risks, k samples per round (Zhang et al., JMLR, Algorithm 6).
 
     min_w max_q  sum_i q_i R_i(w) = min_w (mean of the k largest R_i(w));   w in W,
     q in S = {q >= 0, sum q = 1, q_i <= 1/k}
@@ -36,13 +36,13 @@ class ATkROk(TwoPlayers):
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T rounds
       is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / (k T))$ + lower orders (Theorems 14, 15; there also with high
-      probability). No anytime form has a guarantee. Its steps have log m, not log(m/k).
+      probability). There is no guarantee for anytime steps. The step of q contains log m, not log(m/k).
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
       $G = sqrt(d)$ and 1 are [ours].
-      `q_scale` multiplies gamma too, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
+      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
       Groups are drawn by dependent rounding, as in the paper, or by systematic sampling (`sampler`) [ours]: the proofs
       use only the number of groups and the probability of each.
 
@@ -58,7 +58,7 @@ class ATkROk(TwoPlayers):
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
     sampler: str = static("dep_round", doc="how k groups are drawn: dep_round, or systematic (one uniform)")
     clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
 
     @classmethod

@@ -35,7 +35,7 @@ class HaghtalabState(NamedTuple):
 
 @pytree
 class Haghtalab(GroupLearner):
-    """Sample-reusing SMD, a comparator that Zhang et al. discuss and do not run: two samples a round on average.
+    """Sample-reusing SMD, a comparator that Zhang et al. discuss and do not run: two samples per round on average.
 
     Guarantee:
       None. From the third round of a block on, $w_t$ depends on the rows of the block through q: their losses at $w_t$

@@ -91,7 +91,7 @@ class GroupLearner(abc.ABC):
         """Require a form of the model, a domain with the oracles used, and D^2 where a step is derived from it.
 
         Raises:
-          InputError: one line that names the field.
+          InputError: if a field is invalid; the message names it.
         """
         name = type(self).__name__
         protocol.check(self.domain, f"{name}.domain", "zero", "project", "diameter")
@@ -126,21 +126,13 @@ def first_players(learner: Any) -> Players:
 
 
 def check_k(learner: Any) -> None:
-    """Require k <= m.
-
-    Raises:
-      InputError: one line.
-    """
+    """Raise `InputError` if k > m."""
     if learner.k > learner.n_groups:
         raise InputError(f"{type(learner).__name__}.k must be at most n_groups = {learner.n_groups}, got {learner.k}")
 
 
 def check_budgets(learner: Any) -> None:
-    """Require the budgets of two groups or more.
-
-    Raises:
-      InputError: one line.
-    """
+    """Raise `InputError` unless there are budgets of at least two groups."""
     budgets = learner.budgets
     if not isinstance(budgets, tuple) or len(budgets) < 2:
         raise InputError(

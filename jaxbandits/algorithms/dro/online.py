@@ -1,4 +1,4 @@
-"""Online(1): SMD against Exp3-IX for group DRO, one sample a round (Zhang et al., JMLR, Algorithm 2).
+"""Online(1): SMD against Exp3-IX for group DRO, one sample per round (Zhang et al., JMLR, Algorithm 2).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw i_t from q_t and one z from group i_t, then at the same point (w_t, q_t)

@@ -2,7 +2,7 @@
 
     U_i, L_i = max and min {q in [0, 1] : T_i kl(m_i, q) <= beta(t)}
 
-after t plays, which go on in pairs (`lucb`); every arm once before. kl is that of Bernoulli laws. $O(K)$ a round.
+after t plays, which go on in pairs (`lucb`); every arm once before. kl is that of Bernoulli laws. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar

@@ -2,7 +2,7 @@
 
     U_i, L_i = m_i +- sqrt(log(k_1 K n^4 / delta) / (2 T_i)),   k_1 = 5/4
 
-in stage $n = 1$, 2, ... of two plays each (`lucb`); every arm once before the first. $O(K)$ a round.
+in stage $n = 1$, 2, ... of two plays each (`lucb`); every arm once before the first. $O(K)$ per round.
 """
 
 from typing import ClassVar

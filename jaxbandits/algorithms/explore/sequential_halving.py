@@ -1,9 +1,9 @@
 """Sequential halving for a fixed budget (Karnin, Koren & Somekh, ICML 2013).
 
-    phase r = 0, ..., L - 1,  L = ceil(log_2 K):  play each of the K_r arms that are left floor(n / (K_r L)) times
+    phase r = 0, ..., L - 1,  L = ceil(log_2 K):  play each of the K_r remaining arms floor(n / (K_r L)) times
     keep the ceil(K_r / 2) with the largest mean rewards of the phase
 
-from $K_0 = K$ arms, within a budget of n rounds. $O(K)$ a round, $O(K^2)$ at the end of a phase.
+from $K_0 = K$ arms, within a budget of n rounds. $O(K)$ per round, $O(K^2)$ at the end of a phase.
 """
 
 from typing import ClassVar, NamedTuple
@@ -19,14 +19,14 @@ from jaxbandits.numerics import first_axis
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_OUT = 1e15  # below the number of plays of every arm that is left
+_OUT = 1e15  # penalty of an eliminated arm, larger than any number of plays
 
 
 class HalvingState(NamedTuple):
-    """Arms that are left, with counts and sums of the present phase."""
+    """Remaining arms, with the counts and sums of the current phase."""
 
     pulls: Pulls
-    is_left: jax.Array  # [K] 1 for an arm that is left, else 0
+    is_left: jax.Array  # [K] 1 for a remaining arm, 0 for an eliminated one
 
     @property
     def count(self) -> jax.Array:
@@ -43,8 +43,8 @@ class SequentialHalving(Identification):
       3 log_2 K exp(-n / (8 H_2 log_2 K)), H_2 = max_{i > 1} i / D_(i)^2.
 
     Deviations:
-      * [ours] Arms are played in turn within a phase. Phases end at fixed rounds: with late feedback or arms that are
-        not always available, means are of the plays whose rewards have arrived. Ties: the first arm is kept.
+      * [ours] Arms are played in turn within a phase. Phases end at fixed rounds. With delayed feedback or arms that
+        are not always available, means are taken over the rewards that have arrived. Ties: the first arm is kept.
 
     References:
       Zohar Karnin, Tomer Koren, Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013, Algorithm 2.
@@ -53,15 +53,15 @@ class SequentialHalving(Identification):
     """
 
     source: ClassVar[str] = "Karnin, Koren & Somekh, ICML 2013, sequential halving"
-    first_pulls: ClassVar[float] = 0.0  # the phases see to it
-    budget: int = static(range="[1, inf)", doc="n, rounds")
+    first_pulls: ClassVar[float] = 0.0  # every phase plays all remaining arms
+    budget: int = static(range="[1, inf)", doc="n, total number of rounds")
 
     @classmethod
     def example(cls) -> "SequentialHalving":
         return cls(n_arms=5, budget=60)
 
     def check(self) -> None:
-        """Raise InputError for a budget that does not suffice for one play of every arm in a phase."""
+        """Raise InputError if the budget is too small for one play of every remaining arm in each phase."""
         least = self.n_arms * max(1, len(self._sizes))
         if self.budget < least:
             raise InputError(
@@ -114,7 +114,7 @@ class SequentialHalving(Identification):
 
 
 def _halve(state: HalvingState, n_kept: int) -> HalvingState:
-    """Return the first state of the next phase, with so many arms."""
+    """Return the first state of the next phase, with `n_kept` arms."""
     mean, numbers = state.pulls.mean, jnp.arange(len(state.is_left))
     score = jnp.where(state.is_left > 0.0, mean, -jnp.inf)
 

@@ -4,7 +4,7 @@
     play     I with probability beta; else J, the best arm of another draw whose best arm is not I
     stop     once Z > beta(t)
 
-$S_i$, $F_i$ are the successes and failures of arm i; Z and beta(t) as in `track_and_stop`. $O(K)$ a draw.
+$S_i$, $F_i$ are the successes and failures of arm i; Z and beta(t) as in `track_and_stop`. $O(K)$ per draw.
 """
 
 from typing import Any, ClassVar

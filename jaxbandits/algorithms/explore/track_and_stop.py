@@ -4,7 +4,7 @@
     stop     once Z > beta(t)
 
 after t rounds; every arm once before. m are the mean rewards, w* the optimal proportions for them (`proportions`), Z
-the likelihood ratio of `identification.evidence`. $O(K)$ a round.
+the likelihood ratio of `identification.evidence`. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar

@@ -13,7 +13,7 @@
     score        "link": as above;   "mean": argmax_x  mu(x'theta_t) + radius_t ||x||_{W_t^{-1}}
 
 Logistic rewards only: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`.
-Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ a step where the ball is active; memory $O(d^2)$.
+Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ per step where the ball is active; memory $O(d^2)$.
 """
 
 import dataclasses

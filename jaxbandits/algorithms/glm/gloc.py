@@ -52,18 +52,18 @@ class GLOC(EllipsoidLearner):
       default `noise_scale` is [ours] and nothing is guaranteed.
 
     Deviations:
-      * [reconstructed] The comparison that this follows gives only the definitions of GLOC; the set is that of the
-        published corollary. Public code differs: it centres the set at w, puts S for R, rescales to the sphere instead
-        of projecting, and drops `lambda S^2` and the residual.
-      * [ours] The residual is summed as `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
-        without its cancellation in float32.
+      * [reconstructed] arXiv:2507.11847, whose experiments use GLOC, gives only its definitions; the set is that of the
+        published corollary. Public code differs: it centres the set at w, uses S in place of R, rescales to the sphere
+        instead of projecting, and drops `lambda S^2` and the residual.
+      * [ours] The residual is the sum of `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
+        but has no cancellation in float32.
       * [ours] `beta_scale` multiplies the radius; ties go to the first arm; $w_1 = 0$.
 
     Numerics:
       In float32 the centre is within 1e-4 of float64, the radius and $V^{-1}$ within 1e-4 (relative), over 300 rounds
       with a Gaussian, a Bernoulli and a Poisson link
-      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius also after 20,000 rounds, when both
-      sums whose difference is its residual are near 1e5
+      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius also after 20,000 rounds, where the
+      residual is the difference of two sums near 1e5
       (float32/test_glm_one_pass.py::test_residual_of_gloc_does_not_cancel). After 10^6 rounds of one arm its width is
       within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
@@ -77,7 +77,7 @@ class GLOC(EllipsoidLearner):
     noise_scale: ArrayLike | None = param(
         None, "(0, inf)", "R; None: sqrt(g C_mu), which is exact for Gaussian and Bernoulli rewards"
     )
-    curvature: ArrayLike | None = param(None, "(0, inf)", "k, lower bound on mu'; None: the least mu' on [-S, S]")
+    curvature: ArrayLike | None = param(None, "(0, inf)", "k, lower bound on mu'; None: the minimum of mu' on [-S, S]")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
     @classmethod
@@ -95,7 +95,7 @@ class GLOC(EllipsoidLearner):
         return cls(dim=2, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raise `InputError` for something that is not a link, or a link that does not exist around 0."""
+        """Raise `InputError` if `link` is not a link or is not defined around 0."""
         likelihood.check_link("GLOC", self.link, self.norm_bound)
 
     def init(self, key: jax.Array) -> GLOCState:

@@ -92,7 +92,7 @@ class CRMM:
     def theory(
         cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
     ) -> "CRMM":
-        """Use the online Newton step with lambda = 1, delta = 1/T and reps = ceil(16 log(4T/delta)) pulls an epoch."""
+        """Use the online Newton step with lambda = 1, delta = 1/T and reps = ceil(16 log(4T/delta)) pulls per epoch."""
         rounds = ranges.real("horizon", horizon, "[1, 1e18]")
         failure = 1.0 / rounds if delta is None else ranges.real("delta", delta, "(0, 1)")
         reps = math.ceil(16.0 * math.log(4.0 * rounds / failure))

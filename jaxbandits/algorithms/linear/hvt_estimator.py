@@ -14,7 +14,7 @@ noise, E |noise|^{1+eps} <= $nu_t^{1+eps}$; e = (1-eps) / (2(1+eps)), $q = ||x_t
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
 Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only $V^{-1}$ is stored, in factors that
-keep its small widths in float32 (`numerics.inverse_factors`). $O(d^2)$ a sample plus the projection, $O(d^2)$ memory.
+keep its small widths in float32 (`numerics.inverse_factors`). $O(d^2)$ per sample plus the projection, $O(d^2)$ memory.
 """
 
 import abc

@@ -11,7 +11,7 @@ $q = ||z||_{V_{t-1}^{-1}}$:
 
 Notation: T horizon, nu moment_bound, S norm_bound (of every row of [A B]), L arm_bound (nominal, of $||z||$), lambda
 ridge (default p), alpha step_size; delta is the failure probability of each coordinate. n states, m inputs,
-$p = n + m$; $O(p^2 + n p)$ a sample plus n projections, $O(p^2 + n p)$ memory (`shared = False`: $O(n p^2)$).
+$p = n + m$; $O(p^2 + n p)$ per sample plus n projections, $O(p^2 + n p)$ memory (`shared = False`: $O(n p^2)$).
 """
 
 from typing import Any, ClassVar

@@ -9,7 +9,7 @@ Before episode $k = 1$, 2, ..., with one estimator ($theta_h$, $V_h$) of `hvt_es
 
 Notation: K horizon, H steps, nu moment_bound; S norm_bound bounds every $||theta*_h||$, L arm_bound every ||phi(s,
 a)||, delta is the failure probability of each step, and the others are as in `hvt_ucb`. An episode costs O(H nS nA
-($d^2$ + nS)) plus H projections; memory is $O(H d^2)$, whatever K.
+($d^2$ + nS)) plus H projections; memory is $O(H d^2)$ for every K.
 """
 
 from typing import Any, ClassVar

@@ -5,8 +5,8 @@
     update  (theta, V^{-1}) by one step of mirror descent on Huber's loss: `hvt_estimator`       Eq. (8)-(10), (12)
 
 Notation: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size; tau0, $beta_t$,
-$sigma_t$ and $tau_t$ are defined in `hvt_estimator`. $O(K d^2)$ a round, $O(K d + d^2)$ with arms that never change,
-plus the projection onto the ball; $O(d^2 + K)$ memory, whatever t.
+$sigma_t$ and $tau_t$ are defined in `hvt_estimator`. Cost per round $O(K d^2)$, $O(K d + d^2)$ with fixed arms, plus
+the projection onto the ball; memory $O(d^2 + K)$ for every t.
 """
 
 from typing import Any, ClassVar
@@ -93,7 +93,7 @@ class HvtUCB(HvtConstants):
         return self.estimator.init()
 
     def init_from_obs(self, state: HvtState, obs: ArmObs) -> HvtState:
-        """Start to carry the scores of arms that never change, where that is faster."""
+        """Add the scores of fixed arms to the state if that is faster."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: ArmObs) -> ArmDecision:

@@ -30,7 +30,7 @@ from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond, while_loop
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
-_UNROLL = 8  # rows a step when counting distances
+_UNROLL = 8  # rows per step when counting distances
 
 
 class MENUState(NamedTuple):
@@ -99,7 +99,7 @@ class MENU:
     def theory(
         cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
     ) -> "MENU":
-        """Use ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls an epoch, delta = 1/T unless given."""
+        """Use ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls per epoch, delta = 1/T unless given."""
         rounds = ranges.real("horizon", horizon, "[1, 1e18]")
         failure = 1.0 / rounds if delta is None else ranges.real("delta", delta, "(0, 1)")
         reps = math.ceil(24.0 * math.log(math.e * rounds / failure))
@@ -107,7 +107,7 @@ class MENU:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "MENU":
-        """Use ridge lambda = d, 51 pulls an epoch and the tuned multiplier (`jaxbandits tune linear`)."""
+        """Use ridge lambda = d, 51 pulls per epoch and the tuned multiplier (`jaxbandits tune linear`)."""
         ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
         ridge = float(ranges.integer("dim", dim))
         return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": ridge, **MULTIPLIERS["menu"]} | changes)

@@ -5,8 +5,8 @@
     theta_t  = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   which is V_t^{-1} sum_{s <= t} r_s x_s
     radius_t = R sqrt(log(det V_t / det lambda I) + 2 log(1/delta)) + sqrt(lambda) S
 
-Notation: R noise_scale, lambda ridge, S norm_bound. Cost per round $O(K d^2)$, $O(K d + d^2)$ with arms that never
-change; memory $O(d^2 + K)$.
+Notation: R noise_scale, lambda ridge, S norm_bound. Cost per round $O(K d^2)$, $O(K d + d^2)$ if the arms never change;
+memory $O(d^2 + K)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -51,12 +51,12 @@ class OFUL:
         al. (ICML 2025) for their own method; they state neither for OFUL.
 
     Numerics:
-      Float32 keeps the estimate within 1e-4 of float64, relative to its largest value until then, over 18000 rounds
+      Float32 keeps the estimate within 1e-4 of float64, relative to its largest value so far, over 18000 rounds
       with rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every
       step corrects the error of the last. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width
-      within 1e-4, and it is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$ is kept
-      in factors (`numerics.inverse_factors`), sums over rounds are compensated. This holds for $lambda = d$. With
-      lambda = 1e-3 the components of theta that no reward determines drift by some percent
+      within 1e-4, and its square is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$
+      is stored as factors (`numerics.inverse_factors`), and sums over rounds are compensated. This holds for
+      $lambda = d$. With lambda = 1e-3 the components of theta that no reward determines drift by a few percent
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:
@@ -102,7 +102,7 @@ class OFUL:
         )
 
     def init_from_obs(self, state: OFULState, obs: ArmObs) -> OFULState:
-        """Start to carry the scores of arms that never change, where that is faster."""
+        """Add the scores of fixed arms to the state if that is faster."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs) -> ArmDecision:

@@ -12,7 +12,7 @@ Numerics: float32 suffices for the estimate: over 18000 samples with rewards of 
 width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$ is kept in factors
 (`numerics.inverse_factors`).
 
-Notation: lambda ridge, S norm_bound. $O(d^2)$ a sample, plus the projection of "ons" where it is active.
+Notation: lambda ridge, S norm_bound. $O(d^2)$ per sample, plus the projection of "ons" where it is active.
 """
 
 from typing import NamedTuple

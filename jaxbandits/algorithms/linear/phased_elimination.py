@@ -6,7 +6,7 @@
     theta   = (sum_x T(x) x x')^{-1} sum r x   over the rounds of the phase
     A_{l+1} = {x in A_l : max_{y in A_l} (y - x)'theta <= 2 e_l}
 
-Notation: R noise_scale. $O(K)$ a round; $O(s (K d^2 + d^3))$ at the end of a phase, for s steps of the design.
+Notation: R noise_scale. $O(K)$ per round; $O(s (K d^2 + d^3))$ at the end of a phase, for s steps of the design.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -53,7 +53,7 @@ class _Turn(NamedTuple):
 
 @pytree
 class PhasedElimination:
-    """Elimination of arms by their estimated gaps, for arms that never change: regret grows with $sqrt(d)$, not with d.
+    """Elimination of fixed arms by their estimated gaps: regret grows with $sqrt(d)$, not with d.
 
     Guarantee:
       Noise R-sub-Gaussian, rewards linear in the arm, gaps at most 1: with probability at least 1 - delta the regret
@@ -98,10 +98,10 @@ class PhasedElimination:
         """Plan the first phase.
 
         Raises:
-          InputError: during tracing, where arms may change from round to round.
+          InputError: during tracing, if the arms may change from round to round.
         """
         if not isinstance(obs, FixedArmObs):
-            raise InputError("PhasedElimination needs arms that never change: an environment that shows FixedArmObs")
+            raise InputError("PhasedElimination needs fixed arms: an environment that returns FixedArmObs")
         everyone = jnp.ones(obs.arms.shape[0], bool)
         return state._replace(phase=self._plan(obs.arms, jnp.int32(1), everyone))
 

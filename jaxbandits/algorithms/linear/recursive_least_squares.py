@@ -3,7 +3,7 @@
     V_t         = V_{t-1} + z_t z_t',   V_0 = lambda I
     Theta_{t+1} = Theta_t + V_t^{-1} z_t (x_{t+1} - Theta_t' z_t)'   =   V_t^{-1} sum_s z_s x_{s+1}'
 
-z = [x; u]. Notation: lambda ridge. n states, m inputs, $p = n + m$; $O(p^2 + n p)$ a sample and of memory.
+z = [x; u]. Notation: lambda ridge. n states, m inputs, $p = n + m$. Time per sample and memory are $O(p^2 + n p)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,11 +26,11 @@ class LeastSquaresState(NamedTuple):
 
 @pytree
 class RecursiveLeastSquares:
-    """Ridge regression of the next state on state and input, one sample at a time; the learner chooses no input.
+    """Ridge regression of the next state on state and input, one sample at a time; the learner chooses no inputs.
 
     Guarantee:
       Equals the batch ridge estimate after every sample. With R-sub-Gaussian noise the confidence ellipsoids of
-      `OFUL` hold for each coordinate; under noise without a variance there is no rate.
+      `OFUL` hold for each coordinate; for noise with infinite variance there is no guarantee.
 
     Deviations:
       None.

@@ -63,8 +63,8 @@ class CAOONS:
     Deviations:
       * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round suffices against (5),
         and on $f(x) = sqrt(1 + (x - 8)^2) - 1$, with all assumptions met and $sigma = 0$, the printed algorithm stays
-        at $x = 4$ and its regret grows by $sqrt(17) - 1$ a round. "value" is another repair of ours.
-      * [ours] `base_grad="played"`: all base learners receive grad $f_t(x_t)$: one gradient a round, no theorem.
+        at $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another correction [ours].
+      * [ours] `base_grad="played"`: all base learners receive grad $f_t(x_t)$: one gradient per round, no theorem.
       * [reconstructed] The logarithm of N is to base 2, and N is at least 1. The meta algorithm has its square restored
         and rates $2 beta_k$ in the middle (`msmwc_master`).
       * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; 0 is the paper's.

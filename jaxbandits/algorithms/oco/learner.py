@@ -1,4 +1,4 @@
-"""Abstract learner of online convex optimisation from one gradient a round: its fields, decision and feedback."""
+"""Abstract learner of online convex optimisation from one gradient per round: its fields, decision and feedback."""
 
 import abc
 from typing import Any, ClassVar, Self

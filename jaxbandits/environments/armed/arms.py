@@ -44,11 +44,11 @@ class Arms(abc.ABC):
         """Make an environment with given means `[K]`, the same in all trials.
 
         Args:
-          means: one number an arm.
+          means: one number per arm.
           **settings: the other fields.
 
         Raises:
-          InputError: for means that are no finite numbers in the range of this class.
+          InputError: for means that are not finite numbers in the range of this class.
         """
         means = ranges.floats(f"{cls.__name__}.means", means, "(K,)")
         made = cls(n_arms=len(means), means=means, **settings)

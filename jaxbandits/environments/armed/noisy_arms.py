@@ -28,7 +28,7 @@ class NoisyArms(Arms):
     noise: Noise = param(factory=Gaussian, doc="law of eta")
 
     def check(self) -> None:
-        """Raise InputError for means of another number of arms, and for noise that is no law."""
+        """Raise InputError for means of another number of arms, and for noise that is not a noise law."""
         super().check()
         check_noise(self.noise, "NoisyArms.noise")
 

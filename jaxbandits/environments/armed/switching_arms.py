@@ -104,7 +104,7 @@ class SwitchingArms:
         return cls.constrained(n_arms=5, horizon=40)
 
     def check(self) -> None:
-        """Raise InputError for phases that are none."""
+        """Raise InputError for invalid phases."""
         if not isinstance(self.phases, Phases) or np.ndim(self.phases.means) != 2:
             raise InputError("SwitchingArms.phases must be Phases, as from_phases makes them")
         means, starts = np.asarray(self.phases.means), np.asarray(self.phases.starts)

@@ -65,7 +65,7 @@ def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: Arra
 def noise(key: jax.Array, shape: tuple[int, ...], bound: ArrayLike) -> jax.Array:
     """Independent uniform coordinates of mean zero and length `bound` at most, from the blocks 1, 2, ... of the key."""
     size = math.prod(shape)
-    first, second = rng.random_words(key, 1 + jnp.arange((size + 1) // 2))  # two words a block
+    first, second = rng.random_words(key, 1 + jnp.arange((size + 1) // 2))  # two words per block
     words = jnp.concatenate((first, second))[:size].reshape(shape)
     return bound / math.sqrt(size) * symmetric_uniform(words)
 

@@ -44,7 +44,7 @@ class LinearContexts:
         return cls(n_arms=3, dim=2, shared_dim=2)
 
     def check(self) -> None:
-        """Raise InputError for noise that is none."""
+        """Raise InputError for invalid noise."""
         check_noise(self.noise, "LinearContexts.noise")
 
     def init(self, key: jax.Array) -> LinearContextsState:

@@ -107,7 +107,7 @@ class LoggedReplay:
           **settings: the other fields.
 
         Raises:
-          InputError: shapes that do not fit, entries that are not finite numbers, arms that there are not.
+          InputError: if shapes do not match, an entry is not a finite number, or an arm does not exist.
         """
         log = index
         if not isinstance(log, Log):
@@ -156,7 +156,7 @@ class LoggedReplay:
           **columns: of `Log.from_frame` (`propensity`, `context`, `actions`, `time`), or fields, such as `order`.
 
         Raises:
-          InputError: what `Log.from_frame` and `from_log` refuse.
+          InputError: as `Log.from_frame` and `from_log`.
         """
         settings = {name: columns.pop(name) for name in ("order", "as_context") if name in columns}
         return cls.from_log(Log.from_frame(frame, action=action, reward=reward, **columns), **settings)
@@ -189,7 +189,7 @@ class LoggedReplay:
           **settings: the other fields, and `actions`.
 
         Raises:
-          InputError: naming the file, and the line, when it cannot be read; and what `from_log` refuses.
+          InputError: if the file cannot be read (the message names the file and the line), and as `from_log`.
         """
         file = TextFile(path, separator=delimiter, header=header)
         if not isinstance(seen, (Sequence, type(None))) or isinstance(seen, str):
@@ -216,7 +216,7 @@ class LoggedReplay:
         return cls.from_log([0, 1, 1, 0, 2, 1], [0.0, 1.0, 0.5, 0.0, 1.0, 0.0], n_arms=3)
 
     def check(self) -> None:
-        """Raise InputError on events that are none, and unknown orders."""
+        """Raise InputError for invalid events or an unknown order."""
         if not isinstance(self.log, Events) or np.ndim(self.log.reward) != 1:
             raise InputError("LoggedReplay.log must be Events, as from_log makes them")
         n, index = np.shape(self.log.reward)[0], np.asarray(self.log.index)
@@ -306,7 +306,7 @@ class LoggedReplay:
 
 
 def _warn_unless_uniform(log: Log) -> None:
-    """Warn where a score test rules out that every arm was drawn with probability 1/K, whatever the context was."""
+    """Warn if a score test rejects that every arm was drawn with probability 1/K in every context."""
     k, n = log.n_actions, len(log)
     if k < 2:
         return

@@ -191,7 +191,7 @@ def number_actions(
       count: what errors call K.
 
     Raises:
-      InputError: for entries that are none, and where fewer or more than K occur and no order is given.
+      InputError: for invalid entries, or if the number of distinct entries is not K and no order is given.
     """
     is_count = isinstance(actions, (int, np.integer)) and not isinstance(actions, bool)
     if not is_count:

@@ -51,7 +51,7 @@ class RecordedTrace:
           index: `[T]` which of the arms shown was played.
 
         Raises:
-          InputError: shapes that do not fit, entries that are not finite numbers, arms that there are not.
+          InputError: if shapes do not match, an entry is not a finite number, or an arm does not exist.
         """
         rewards = ranges.floats("reward", reward, "(T,)")
         if index is None:
@@ -72,7 +72,7 @@ class RecordedTrace:
         return cls.from_arrays(np.eye(4, 2), [1.0, 0.5, 0.0, 0.0])
 
     def check(self) -> None:
-        """Raise InputError on traces that are none."""
+        """Raise InputError for invalid traces."""
         trace = self.trace
         if not isinstance(trace, Trace) or np.ndim(trace.reward) != 1 or np.ndim(trace.arms) not in (2, 3):
             raise InputError("RecordedTrace.trace must be a Trace, as from_arrays makes it")

@@ -59,7 +59,7 @@ def _draw_row(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
 def disjoint(x: jax.Array, n_arms: int) -> jax.Array:
     """Return `[K, K p]` arms of a context `[p]`.
 
-    Arm k has it in its own block, so that a linear model has weights an arm.
+    Arm k has it in its own block, so that a linear model has weights per arm.
     """
     return (jnp.eye(n_arms, dtype=x.dtype)[:, :, None] * x).reshape(n_arms, n_arms * len(x))
 

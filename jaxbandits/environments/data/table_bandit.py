@@ -69,14 +69,14 @@ class TableBandit:
         """Classification: features `[n, p]` are the context, arm k pays 1 where the label is class k.
 
         Args:
-          features: one row an example.
+          features: one row per example.
           labels: `[n]` whole numbers or text, of at least two kinds.
           classes: all labels in the order of the arms; None: the categories of a categorical, else sorted, numbers by
             value.
           **settings: the other fields, such as `order="given"`.
 
         Raises:
-          InputError: shapes that do not fit, missing entries, a single label.
+          InputError: if shapes do not match, an entry is missing, or there is only one label.
         """
         return cls._from_labels(*check_examples(features, labels, classes), settings)
 
@@ -111,7 +111,8 @@ class TableBandit:
           **settings: the other fields, such as `order="given"`.
 
         Raises:
-          InputError: unknown columns, missing entries (with row and column), text among the features, a single label.
+          InputError: if a column is unknown, an entry is missing (the message names row and column), a feature is text,
+            or there is only one label.
         """
         columns = Columns(frame)
         context = columns.matrix("features", features)
@@ -130,7 +131,7 @@ class TableBandit:
           **reading: `standardise`, `intercept`, `header`, `delimiter` as in `datasets.labelled.load_labelled`.
 
         Raises:
-          InputError: naming file and line, when it cannot be read.
+          InputError: if the file cannot be read; the message names the file and the line.
         """
         return cls.from_table(*load_labelled(path, label, **reading), order=order)
 
@@ -144,7 +145,7 @@ class TableBandit:
           **settings: the other fields.
 
         Raises:
-          InputError: shapes that do not fit, entries that are not finite numbers.
+          InputError: if shapes do not match or an entry is not a finite number.
         """
         rewards = ranges.floats("rewards", rewards, "(n, K)")
         seen = None if seen is None else ranges.floats("seen", seen, "(n, p)", "(n, K, d)")
@@ -158,7 +159,7 @@ class TableBandit:
         return cls.from_table(np.eye(6, 2) + 0.5, ["a", "b", "c", "c", "c", "a"])
 
     def check(self) -> None:
-        """Raise InputError on tables that are none, and unknown orders."""
+        """Raise InputError for invalid tables or an unknown order."""
         if not isinstance(self.table, RewardTable) or np.ndim(self.table.rewards) != 2:
             raise InputError("TableBandit.table must be a RewardTable, as from_table and from_rewards make it")
         rows.check_fits("TableBandit.table.seen", self.table.seen, *np.shape(self.table.rewards))

@@ -90,7 +90,7 @@ def load_adult(directory: str | os.PathLike[str]) -> Groups:
       directory: holds both files, as the UCI repository publishes them.
 
     Raises:
-      InputError: one line naming the file, and the line of a malformed row.
+      InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
     """
     frames = [_people(Path(directory) / name) for name in FILES]
     people = polars().concat([frame for frame in frames if len(frame)] or frames)
@@ -123,7 +123,7 @@ def _people(path: Path) -> "pl.DataFrame":
 
 
 def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
-    """Return a stand-in of the same shapes, for where the files are not at hand; never the real data, and labelled so.
+    """Return synthetic data of the same shapes, for use without the files; its `source` is "stand-in".
 
     Six groups with the real sizes (times `scale`), levels and rates of positive labels; capital columns with heavy
     tails; labels from one logistic model, moved a little in each group (0.15 of its weights), about as hard to predict

@@ -46,7 +46,7 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
       rewarded: the cover type (1..7) whose rows have label 1.
 
     Raises:
-      InputError: one line naming the file, and the line for malformed rows.
+      InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
     """
     rewarded = ranges.integer("rewarded", rewarded, f"[1, {CLASSES}]")
     features, cover_types = _read(path, range(MEASUREMENTS), 1)
@@ -54,16 +54,16 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
 
 
 def load_cover_types(path: str | os.PathLike[str], every: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Read all 54 attributes `[n, 54]` and the cover types 1..7 `[n]` of every so many rows, as `load_covertype` does.
+    """Read all 54 attributes `[n, 54]` and the cover types 1..7 `[n]` of every `every`-th row.
 
     Raises:
-      InputError: one line naming the file, and the line for malformed rows.
+      InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
     """
     return _read(path, range(COLUMNS - 1), ranges.integer("every", every, "[1, 1e9]"))
 
 
 def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns `[n, p]` and the cover types `[n]` of every so many rows."""
+    """Return columns `[n, p]` and the cover types `[n]` of every `every`-th row."""
     file = TextFile(path, names=[*map(str, range(COLUMNS))])
     columns, cover_type = [*map(str, features)], file.names[-1]
     frame = file.read(dict.fromkeys([*columns, cover_type], "integer"))
@@ -74,7 +74,7 @@ def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> 
 
 
 def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
-    """Return a stand-in of the same shape, for where the real file is not at hand.
+    """Return synthetic data of the same shape, for use without the real file.
 
     It is never the real data, and labelled so.
 

@@ -3,7 +3,7 @@ r"""Tables in text files: polars reads them, a schema says what the columns are,
     file = TextFile("u.data", separator="\t", names=("user", "item", "rating", "timestamp"))
     frame = file.read({"user": "integer", "item": "integer", "rating": "number", "timestamp": "integer"})
 
-Byte-order marks, Windows line ends, quotes and gzip are polars' business. Blank lines are left out, spaces around cells
+Byte-order marks, Windows line ends, quotes and gzip are polars' business. Blank lines are skipped, spaces around cells
 too, and a cell that holds nothing, or nothing that its column may hold, is an `InputError`.
 """
 
@@ -73,7 +73,7 @@ class TextFile:
           header: True if the first row holds names.
           names: of the columns, without a header; by default their numbers from 0.
           skip: lines before the table.
-          comment: what a line begins with that is no row.
+          comment: prefix of comment lines.
           quote: the character around cells that hold a separator.
           missing: texts that stand for nothing.
         """
@@ -124,7 +124,8 @@ class TextFile:
           schema: name of a column to what it holds; others are not looked at.
 
         Raises:
-          InputError: naming file and line, when rows have too many cells, and for empty or ill-typed ones.
+          InputError: if a row has too many cells, or a cell is empty or has the wrong type; the message names the file
+            and the line.
         """
         pl = polars()
         types = {"number": pl.Float64, "integer": pl.Int64, "text": pl.String}
@@ -155,7 +156,7 @@ class TextFile:
         return found.alias(name)
 
     def title(self, name: str) -> str:
-        """Return what messages call a column: its name and number from 1."""
+        """Return the description of a column for messages: its name and its number from 1."""
         return f"column {self.names.index(name) + 1}" + (f" ({name})" if not name.isdigit() else "")
 
     def require(self, frame: "pl.DataFrame", name: str, good: Any, message: Callable[[Any], object]) -> None:
@@ -279,7 +280,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def check_readable(path: Any) -> None:
-    """Raise InputError for what is no path, or no file that can be opened."""
+    """Raise InputError if `path` is not a path or the file cannot be opened."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path must be a string or a path, got {format_value(path)}")
     try:

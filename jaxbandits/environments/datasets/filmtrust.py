@@ -25,6 +25,6 @@ def load_filmtrust(
       n_ratings: how many lines there must be; None takes any number.
 
     Raises:
-      InputError: one line naming the file, and the line for malformed rows.
+      InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
     """
     return read_ratings(path, _FORMAT, shape, n_ratings)

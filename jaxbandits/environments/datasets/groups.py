@@ -1,10 +1,10 @@
 """Labelled tables whose rows belong to groups, from data frames, arrays or files (CSV, LIBSVM, npz).
 
     table = Groups.from_frame(frame, label="defaulted", group="region", features=["income", "age"])
-    everything = table.rows()                        one array of row numbers a group: draw from them with replacement
-    split = hold_out(table, per_group=364, seed=0)   the rest once, in random order; the held-out rows measure the risks
+    everything = table.rows()                        one array of row numbers per group: draw from them with replacement
+    split = hold_out(table, per_group=364, seed=0)   rows to visit once, shuffled, and held-out rows for the risks
 
-Whatever is wrong with a file is one `InputError` that names the file and, where there are lines, the line.
+An invalid file raises an `InputError` that names the file and, for text files, the line.
 """
 
 import dataclasses
@@ -27,15 +27,15 @@ class Groups:
     """Rows with a label and a group; its arrays are read-only copies.
 
     Raises:
-      InputError: shapes that do not fit, entries that are not finite numbers, a group number out of range, a group
-        without rows.
+      InputError: if shapes do not match, an entry is not a finite number, a group number is out of range, or a group
+        has no rows.
     """
 
     features: np.ndarray  # [n, d] float64
-    labels: np.ndarray  # [n] float64, as they stand in the source
+    labels: np.ndarray  # [n] float64, as in the source
     group: np.ndarray  # [n] int32, from 0
-    names: tuple[str, ...]  # [m] of the groups
-    source: str = "user"  # where the rows come from: reports show it
+    names: tuple[str, ...]  # [m] names of the groups
+    source: str = "user"  # name of the data; figures and reports show it
 
     def __post_init__(self) -> None:
         """Copy, check, and make read-only."""
@@ -48,7 +48,7 @@ class Groups:
                 f"features, labels and group must have shapes (n, d), (n,), (n,) with n, d >= 1, got {shapes}"
             )
         if group.dtype.kind not in "iu" or group.min() < 0 or group.max() >= len(names):
-            raise InputError(f"group must hold whole numbers from 0 to {len(names) - 1}, one a row")
+            raise InputError(f"group must hold whole numbers from 0 to {len(names) - 1}, one per row")
         if len(names) < 2:
             raise InputError(f"a table needs two groups or more, got {', '.join(names) or 'none'}")
         sizes = np.bincount(group, minlength=len(names))
@@ -67,17 +67,18 @@ class Groups:
     def from_arrays(
         cls, features: Any, labels: Any, group: Any, source: str = "user", groups: Sequence[Any] | None = None
     ) -> "Groups":
-        """Make a table from arrays.
+        """Build a table from arrays.
 
         Args:
           features: `[n, d]` numbers.
           labels: `[n]` numbers.
           group: `[n]` names or numbers of the groups.
           source: name of the data, which figures show.
-          groups: all names in their order; None: the categories of a categorical, else sorted, numbers by value.
+          groups: all names, in order; None: the categories of a categorical array, otherwise the sorted distinct
+            values.
 
         Raises:
-          InputError: shapes that do not fit, missing entries, a group without rows.
+          InputError: if shapes do not match, an entry is missing, or a group has no rows.
         """
         numbered = number_labels("group", group, groups, "groups")
         return cls(features, labels, numbered.numbers, numbered.names, source)
@@ -93,18 +94,19 @@ class Groups:
         groups: Sequence[Any] | None = None,
         source: str = "user",
     ) -> "Groups":
-        """Take a table from a data frame, a row an example.
+        """Build a table from a data frame with one example per row.
 
         Args:
-          frame: of pandas, polars or pyarrow, or a mapping of arrays.
-          label: column of the labels, numbers.
+          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
+          label: column of the labels, which must be numbers.
           group: column of the groups, names or whole numbers.
           features: columns of numbers; no other column is used.
-          groups: all groups in their order; None: as in `from_arrays`.
+          groups: all groups, in order; None: as in `from_arrays`.
           source: name of the data, which figures show.
 
         Raises:
-          InputError: unknown columns, missing entries (with row and column), text among the features.
+          InputError: if a column is unknown, an entry is missing (the message names row and column), or a feature is
+            text.
         """
         columns = Columns(frame)
         numbered = columns.labels("group", group, groups, "groups")
@@ -141,17 +143,17 @@ class Groups:
 
 
 class Split(NamedTuple):
-    """Row numbers, one array a group."""
+    """Row numbers, one array per group."""
 
-    train: tuple[np.ndarray, ...]  # in random order: visited once, front to back
-    held_out: tuple[np.ndarray, ...]  # as many of every group
+    train: tuple[np.ndarray, ...]  # in random order; each row is visited once
+    held_out: tuple[np.ndarray, ...]  # the same number from every group
 
 
 def hold_out(table: Groups, per_group: int, seed: int = 0) -> Split:
     """Set `per_group` random rows of every group aside.
 
     Raises:
-      InputError: when a group would keep no rows.
+      InputError: if a group has no more than `per_group` rows.
     """
     if isinstance(per_group, bool) or not isinstance(per_group, (int, np.integer)) or per_group < 1:
         raise InputError(f"per_group must be a whole number of at least 1, got {per_group!r}")
@@ -173,22 +175,22 @@ def load_groups_csv(
     standardise: bool = False,
     intercept: bool = False,
 ) -> Groups:
-    """Read a table with one row an example; the group's column may hold text, all others are features.
+    """Read a table with one example per row; every column other than label and group is a feature.
 
     `Groups.from_frame` takes a data frame instead.
 
     Args:
       path: the file, plain or gzip-compressed (`.gz`); blank lines are skipped.
-      label: the column to predict: its name in the header, or its number from 0 (negative: from the end).
-      group: the column of groups, likewise; its distinct cells are the groups.
-      delimiter: one character between the cells.
-      header: whether the first row holds names.
+      label: name or index of the column to predict; negative indices count from the end.
+      group: name or index of the column of groups, which may hold text; its distinct cells are the groups.
+      delimiter: the character that separates cells.
+      header: whether the first row holds column names.
       standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
       intercept: append a feature that is always 1.
 
     Raises:
-      InputError: naming file and line, when the file cannot be read, rows differ in length, a cell is not a finite
-        number, or a group is empty.
+      InputError: if the file cannot be read, rows differ in length, a cell is not a finite number, or a group is empty;
+        the message names the file and the line.
     """
     roles = {"label": (label, "number"), "group": (group, "text")}
     features, labels, groups = read_examples(path, roles, delimiter, header)
@@ -198,17 +200,17 @@ def load_groups_csv(
 def load_groups_libsvm(
     path: Path, group: int, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
 ) -> Groups:
-    """Read `label index:value ...` (indices from 1), where the values of one index are the groups.
+    """Read lines `label index:value ...` (LIBSVM, indices from 1); the values at one index are the groups.
 
     Args:
       path: the file, plain or gzip-compressed (`.gz`).
-      group: the index, from 1, whose values are the groups (0 where it is absent); it is no feature.
-      n_features: the largest index; None: that of the file.
+      group: the index, from 1, whose values are the groups (0 if absent from a line); it is not used as a feature.
+      n_features: the largest index; None: the largest in the file.
       standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
       intercept: append a feature that is always 1.
 
     Raises:
-      InputError: naming file and line, when the file cannot be read or a line is malformed.
+      InputError: if the file cannot be read or a line is malformed; the message names the file and the line.
     """
     features, labels = load_libsvm(path, n_features)
     width = features.shape[1]
@@ -233,14 +235,14 @@ def load_groups_npz(
 
     Args:
       path: the file.
-      features: name of the features' array.
-      labels: name of the labels' array.
-      group: name of the groups' array.
+      features: name of the array of features.
+      labels: name of the array of labels.
+      group: name of the array of groups.
       standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
       intercept: append a feature that is always 1.
 
     Raises:
-      InputError: naming the file, when it is damaged, or an array is missing or malformed.
+      InputError: if the file is damaged, or an array is missing or malformed; the message names the file.
     """
     arrays = read_npz(path, (features, labels, group))
     try:
@@ -252,7 +254,7 @@ def load_groups_npz(
 
 
 def __getattr__(name: str) -> Any:
-    """Return `Groups` under the name of one release ago."""
+    """Return `Groups` for its deprecated name `GroupTable`."""
     if name == "GroupTable":
         warnings.warn("GroupTable is renamed: use jaxbandits.dro.Groups", DeprecationWarning, stacklevel=2)
         return Groups

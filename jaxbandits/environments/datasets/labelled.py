@@ -1,10 +1,10 @@
-"""Features and labels from files: CSV, npz, LIBSVM and ARFF, text also compressed (`.gz`).
+"""Features and labels from CSV, npz, LIBSVM and ARFF files; text files may be compressed (`.gz`).
 
     features, labels = load_labelled("iris.arff")
     environment = TableBandit.from_table(features, labels)
 
-These read a file in which every other column is a feature. A data frame says more: `TableBandit.from_frame(
-polars.read_csv("iris.csv"), label="species", features=["length", "width"])`.
+These functions use every column except the label as a feature. To choose the columns, use a data frame:
+`TableBandit.from_frame(polars.read_csv("iris.csv"), label="species", features=["length", "width"])`.
 """
 
 import os
@@ -31,24 +31,24 @@ def load_labelled(
     standardise: bool = False,
     intercept: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read a file by its ending: `.csv`, `.npz`, `.libsvm` (`.svm`, `.svmlight`) or `.arff`.
+    """Read a file; its extension is `.csv`, `.npz`, `.libsvm` (`.svm`, `.svmlight`) or `.arff`.
 
     `TableBandit.from_frame` takes a data frame instead.
 
     Args:
-      path: the file. In npz files `features` [n, d] and `labels` [n].
-      label: the column of labels in CSV and ARFF files: its name, or its number from 0 (negative: from the end).
-      delimiter: one character between the cells of a CSV file.
-      header: whether the first row of a CSV file holds names.
+      path: the file. An npz file must hold the arrays `features` [n, d] and `labels` [n].
+      label: name or index of the label column in CSV and ARFF files; negative indices count from the end.
+      delimiter: the character that separates the cells of a CSV file.
+      header: whether the first row of a CSV file holds column names.
       standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).
       intercept: append a feature that is always 1.
 
     Returns:
-      Features `[n, d]` float64 and labels `[n]`, whole numbers or text. A nominal attribute of an ARFF file becomes a
-      feature 0 or 1 for each of its values.
+      Features `[n, d]` float64 and labels `[n]`, whole numbers or text. Nominal attributes of an ARFF file are one-hot
+      encoded.
 
     Raises:
-      InputError: an ending that is none of these; whatever is wrong with the file.
+      InputError: if the extension is unknown or the file is invalid.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"path must be a string or a path, got {format_value(path)}")
@@ -74,10 +74,10 @@ def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_examples(features: Any, labels: Any, classes: Any = None) -> tuple[np.ndarray, Labels]:
-    """Return features `[n, d]` of finite numbers and `[n]` labels, numbered.
+    """Return the features `[n, d]` and the labels `[n]`, numbered from 0, after validation.
 
     Raises:
-      InputError: for anything else, and labels that are none of the `classes`.
+      InputError: if the shapes do not match, a feature is not a finite number, or a label is not among `classes`.
     """
     features, numbered = (
         ranges.floats("features", features, "(n, d)"),
@@ -92,17 +92,18 @@ def check_examples(features: Any, labels: Any, classes: Any = None) -> tuple[np.
 
 
 def load_arff(path: Path, label: str | int = -1) -> tuple[np.ndarray, np.ndarray]:
-    """Read an ARFF file (Weka's format, as of OpenML), UTF-8: the header here, the rows by polars.
+    """Read a UTF-8 ARFF file (the format of Weka and OpenML).
 
     Args:
       path: the file, plain or compressed.
-      label: the attribute to predict: its name, or its number from 0 (negative: from the end).
+      label: name or index of the attribute to predict; negative indices count from the end.
 
     Returns:
-      Features `[n, d]`, a nominal attribute as one feature 0 or 1 for each of its values, and labels `[n]`.
+      Features `[n, d]`, with nominal attributes one-hot encoded, and labels `[n]`.
 
     Raises:
-      InputError: naming file and line, for whatever cannot be read; missing values; attributes of text or dates.
+      InputError: if a line cannot be read, a value is missing, or an attribute is text or a date; the message names the
+        file and the line.
     """
     attributes, skip, quote = _arff_header(path)
     file = TextFile(path, names=list(attributes), skip=skip, comment="%", quote=quote)

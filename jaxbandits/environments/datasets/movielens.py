@@ -23,6 +23,6 @@ def load_movielens(
       n_ratings: how many there must be; None for parts of the data, such as `u1.base`.
 
     Raises:
-      InputError: one line naming the file, and the line for malformed rows; a pair that is rated twice is one.
+      InputError: one line naming the file, and the line for malformed rows. A pair that is rated twice is an error.
     """
     return read_ratings(path, _FORMAT, shape, n_ratings)

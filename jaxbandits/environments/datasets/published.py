@@ -257,7 +257,7 @@ def _write(url: str, path: str, pooch: Any) -> None:
 
 
 def _extract(path: Path, file: RemoteFile) -> Path:
-    """Return the path of the member of an archive, copied beside it."""
+    """Extract a member of an archive into the directory of the archive, and return its path."""
     with zipfile.ZipFile(path) as archive:
         inside = next((name for name in archive.namelist() if name.endswith(file.member)), None)
         if inside is None:

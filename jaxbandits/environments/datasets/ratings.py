@@ -1,7 +1,7 @@
 """Ratings: the observed entries of a matrix of users and items, read from text files or synthetic.
 
-`movielens.py` and `filmtrust.py` say what the lines of their files look like; this file has the container, the reader
-that they share, and a low-rank stand-in of any shape for where no real file is at hand.
+This module has the container `Ratings`, the reader that `movielens.py` and `filmtrust.py` share, and synthetic low-rank
+ratings for use without a real file.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ class Ratings:
     items: np.ndarray  # [N] int32, from 0
     ratings: np.ndarray  # [N] float64
     shape: tuple[int, int]  # (m users, n items), those without a rating included
-    scale: tuple[float, float]  # least and largest rating that can be given
+    scale: tuple[float, float]  # smallest and largest possible rating
     source: str  # "movielens-100k" | "filmtrust" | "stand-in"
 
     def __len__(self) -> int:
@@ -37,27 +37,27 @@ class Format:
     source: str
     fields: tuple[str, ...]
     separator: str | None  # None: spaces or commas
-    scale: tuple[float, float]  # least and largest rating
-    step: float  # ratings are the least one plus a multiple of this
-    repeats: bool  # whether a pair may occur again, in which case its last rating counts
+    scale: tuple[float, float]  # smallest and largest rating
+    step: float  # ratings are the smallest one plus a multiple of this
+    repeats: bool  # whether a pair may occur several times; its last rating counts
 
 
 def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, int], n_ratings: int | None) -> Ratings:
-    """Read one rating a line, in the order of the file.
+    """Read one rating per line, in the order of the file.
 
     Args:
-      path: the file, plain or compressed; blank lines are left out.
-      form: what a line looks like.
+      path: the file, plain or compressed; blank lines are skipped.
+      form: layout of a line.
       shape: (users, items): ids run from 1 to these.
-      n_ratings: how many lines there must be; None: any number from one on.
+      n_ratings: required number of lines; None: any positive number.
 
     Raises:
-      InputError: one line naming the file, and the line for malformed rows.
+      InputError: if the file cannot be read or a row is malformed; the message names the file and the line.
     """
     if n_ratings is not None and not _is_count(n_ratings):
         raise InputError(f"n_ratings must be a whole number of at least 1, or None for any number, got {n_ratings!r}")
     shape = _checked_shape(shape)
-    commas = b"," in read_bytes(path).partition(b"\n")[0]  # as copies of files with spaces have
+    commas = b"," in read_bytes(path).partition(b"\n")[0]  # some copies of space-separated files use commas
     file = TextFile(path, separator=form.separator or " ,"[commas], names=form.fields)
     frame = file.read({name: "number" if name == "rating" else "integer" for name in form.fields})
     for name, most in zip(("user", "item"), shape, strict=True):
@@ -67,7 +67,7 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
     allowed = f"the rating must be from {low:g} to {high:g} by {form.step:g}, got {{:g}}"
     file.require(frame, "rating", rating.is_between(low, high) & ((rating - low) % form.step == 0.0), allowed.format)
     if n_ratings is not None and len(frame) != n_ratings:
-        raise InputError(f"{path} has {len(frame)} ratings, expected {n_ratings} (n_ratings=None takes any number)")
+        raise InputError(f"{path} has {len(frame)} ratings, expected {n_ratings} (n_ratings=None accepts any number)")
     pairs = frame.select(pair=polars().struct("user", "item"))
     if not form.repeats:
         again = "user {0[user]} has rated item {0[item]} before"
@@ -80,12 +80,12 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
 def densest_part(ratings: Ratings, users: int, items: int) -> Ratings:
     """Return the ratings of the most active users for the most rated items, both counted in all ratings.
 
-    Of equally many the ones with lower ids are taken; ids are new, in the old order.
+    Ties are broken by the lower id. The ids are renumbered from 0 in their original order.
 
     Args:
-      ratings: of at least as many users and items.
-      users: how many to keep.
-      items: how many to keep.
+      ratings: ratings of at least `users` users and `items` items.
+      users: number of users to keep.
+      items: number of items to keep.
 
     Raises:
       InputError: for more users or items than there are, or fewer than one.
@@ -116,9 +116,7 @@ def low_rank_ratings(
     noise: float = 0.3,
     seed: int = 0,
 ) -> Ratings:
-    """Return a stand-in of any shape and density, labelled so.
-
-    It is a low-rank matrix, rounded to ratings, with entries at random.
+    """Generate ratings of any shape and density: random entries of a low-rank matrix. Their `source` is "stand-in".
 
     The entry of user i and item j is `(low + high) / 2 + 0.5 + 0.225 (high - low) <a_i, b_j> / sqrt(rank) + noise z`
     for standard normal a_i, b_j [rank] and z, rounded to the scale and clipped to it.
@@ -126,10 +124,10 @@ def low_rank_ratings(
     Args:
       shape: (users, items).
       n_ratings: observed entries, drawn without replacement.
-      rank: of the matrix before noise and rounding.
-      scale: least and largest rating.
+      rank: rank of the matrix before noise and rounding.
+      scale: smallest and largest rating.
       step: distance of neighbouring ratings.
-      noise: standard deviation of what the factors do not explain.
+      noise: standard deviation of the noise term.
       seed: the same seed gives the same ratings.
     """
     users, items = shape = _checked_shape(shape)

@@ -28,10 +28,10 @@ def load_csv(
     standardise: bool = False,
     intercept: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read a table of numbers with one row an example; `DataStream.from_frame` takes a data frame instead.
+    """Read a table of numbers with one row per example; `DataStream.from_frame` takes a data frame instead.
 
     Args:
-      path: the file, plain or compressed; blank lines are left out.
+      path: the file, plain or compressed; blank lines are skipped.
       target: the column to predict: its name in the header, or its number from 0 (negative: from the end).
       delimiter: one character between the cells.
       header: whether the first row holds names.
@@ -42,8 +42,8 @@ def load_csv(
       Features `[n, d]` and targets `[n]`.
 
     Raises:
-      InputError: naming file and line, when the file cannot be read, rows differ in length, or a cell is not a finite
-        number.
+      InputError: if the file cannot be read, rows differ in length, or a cell is not a finite number; the message names
+        the file and the line.
     """
     features, targets = read_examples(path, {"target": (target, "number")}, delimiter, header)
     return finish(features, targets, standardise, intercept)
@@ -64,7 +64,8 @@ def load_libsvm(
       Features `[n, d]` (dense, absent entries 0) and targets `[n]`.
 
     Raises:
-      InputError: naming the file, when it cannot be read, is malformed, or has entries that are not finite.
+      InputError: if the file cannot be read, is malformed, or has entries that are not finite; the message names the
+        file.
     """
     if n_features is not None:
         n_features = ranges.integer("n_features", n_features, f"[1, {MAX_ENTRIES}]")
@@ -76,9 +77,9 @@ def load_libsvm(
     load: Any = load_svmlight_file
     try:
         sparse, targets = load(io.BytesIO(data), n_features=n_features, zero_based=False)
-    except Exception as error:  # a damaged file raises whatever its bytes lead to
+    except Exception as error:  # a damaged file may raise any exception
         what = " ".join(str(error).split())[:120]
-        raise InputError(f"{path}{_bad_line(load, data)} is no readable LIBSVM: {what}") from None
+        raise InputError(f"{path}{_bad_line(load, data)} is not readable LIBSVM: {what}") from None
     n, width = sparse.shape
     if not n or (n_features is None and not sparse.nnz):
         raise InputError(f"{path} holds no {'features' if n else 'rows'}")
@@ -107,7 +108,7 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
     """Return arrays of an npz file by name; no pickled objects.
 
     Raises:
-      InputError: naming the file, when it cannot be read, is damaged, or holds no such array.
+      InputError: if the file cannot be read, is damaged, or lacks an array; the message names the file.
     """
     check_readable(path)
     try:
@@ -115,8 +116,8 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
             known = archive.files
             if set(names) <= set(known):
                 return [archive[name] for name in names]
-    except Exception as error:  # a damaged archive raises whatever its bytes lead to
-        raise InputError(f"{path} is no readable npz file: {' '.join(str(error).split())[:100]}") from None
+    except Exception as error:  # a damaged archive may raise any exception
+        raise InputError(f"{path} is not a readable npz file: {' '.join(str(error).split())[:100]}") from None
     raise unknown_name(f"array of {path}", next(name for name in names if name not in known), known)
 
 

@@ -48,7 +48,7 @@ def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
     """Return the file of a set in a directory, or in the folder there that has the name of the set; None without one.
 
     Raises:
-      InputError: for another name, or for what is no directory.
+      InputError: for an unknown name, or for a path that is not a directory.
     """
     if name not in SETS:
         raise unknown_name("UCI set", name, SETS)
@@ -56,7 +56,7 @@ def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
         raise InputError(f"directory must be a string or a path, got {format_value(directory)}")
     place = Path(directory)
     if not place.is_dir():
-        raise InputError(f"{place} is no directory: name the one that holds {' or '.join(SETS[name].files)}")
+        raise InputError(f"{place} is not a directory: name the one that holds {' or '.join(SETS[name].files)}")
     found = (folder / file for folder in (place, place / name) for file in SETS[name].files)
     return next((path for path in found if path.is_file()), None)
 
@@ -69,7 +69,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
       directory: where its file lies, in the format of the repository.
 
     Raises:
-      InputError: for another name, a file that is not there, and whatever is wrong with it (with the line).
+      InputError: for an unknown name, a missing file, or an invalid one (the message names the line).
     """
     path = find(name, directory)
     if path is None:

@@ -98,7 +98,7 @@ def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | N
     """Require that k and b fit m groups.
 
     Raises:
-      InputError: naming the field.
+      InputError: if a field is invalid; the message names it.
     """
     from jaxbandits.base.errors import InputError
 

@@ -47,7 +47,7 @@ class ExampleGroups:
         return cls()
 
     def check(self) -> None:
-        """Require one mean a group, and at most m largest risks."""
+        """Require one mean per group, and at most m largest risks."""
         if np.shape(self.means)[-1:] != (self.n_groups,):
             raise InputError(f"ExampleGroups.means must be [{self.n_groups}], one a group, got {np.shape(self.means)}")
         draws.check_objective("ExampleGroups", self.n_groups, self.top_k, None)

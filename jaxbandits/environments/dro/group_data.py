@@ -87,7 +87,7 @@ class GroupData:
           **settings: the other fields.
 
         Raises:
-          InputError: labels or settings that do not fit.
+          InputError: if the labels or a setting are invalid.
         """
         if not isinstance(table, Groups):
             raise InputError(f"table must be a Groups, got {type(table).__name__}")

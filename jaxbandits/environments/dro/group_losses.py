@@ -96,7 +96,7 @@ class Custom:
     function: Callable[[Point, jax.Array, jax.Array], jax.Array] = static(doc="of (params, x, y), the loss of one row")
 
     def check(self) -> None:
-        """Raise `InputError` for what is no function."""
+        """Raise `InputError` for anything that is not a function."""
         if not callable(self.function) or isinstance(self.function, type):
             raise InputError(f"Custom.function must be a function of (params, x, y), got {format_value(self.function)}")
 

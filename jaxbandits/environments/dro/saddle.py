@@ -77,7 +77,7 @@ def optimum(
       dual: from q `[m]` to its value and gradient `[m]`.
       start: `[m]` the first q.
       k: 1 <= k <= m.
-      tolerance: the gap at which to stop; what is reached is in the answer, whatever it is.
+      tolerance: the gap at which to stop; the result contains the gap that was reached.
     """
     from scipy import optimize
 

@@ -104,7 +104,7 @@ class GeneralizedLinear:
 
     @property
     def max_horizon(self) -> int | None:
-        """Number of rounds in the table; None where there is no table."""
+        """Number of rounds in the table; None without a table."""
         return None if self.table is None else np.shape(self.table)[0]
 
     def init(self, key: jax.Array) -> GeneralizedLinearState:

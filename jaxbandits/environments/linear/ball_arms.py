@@ -32,7 +32,7 @@ class BallArmsState(NamedTuple):
 
 @pytree
 class BallArms:
-    """Linear bandit with K new arms a round, drawn from the cube and pulled into the unit ball."""
+    """Linear bandit with K new arms per round, drawn from the cube and pulled into the unit ball."""
 
     source: ClassVar[str] = "Russac, Vernade & Cappe, NeurIPS 2019, their experiments"
     dim: int = static(2, "[1, inf)", "d, dimension of the arms")
@@ -50,7 +50,7 @@ class BallArms:
         return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
-        """Raise InputError for noise that is no law, and for a parameter of another dimension."""
+        """Raise InputError for noise that is not a noise law, and for a parameter of another dimension."""
         check_noise(self.noise, "BallArms.noise")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
             raise InputError(f"BallArms.theta must have shape [{self.dim}], got {np.shape(self.theta)}")

@@ -34,7 +34,7 @@ class FreshArmsState(NamedTuple):
 
 @pytree
 class FreshArms:
-    """Linear bandit with K new unit arms a round, whose noise may lack a variance; theta* is the same in all trials.
+    """Linear bandit with K new unit arms per round, whose noise may lack a variance; theta* is the same in all trials.
 
     Tells the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not see $nu_t$.
 
@@ -72,7 +72,7 @@ class FreshArms:
         del t, state
         values = rng.uniforms(key, self.n_arms * self.dim)
         rows = values.reshape(self.n_arms, self.dim)
-        return ArmObs(rows * (1.0 / jnp.linalg.norm(rows, axis=1, keepdims=True)))  # one division an arm, not d
+        return ArmObs(rows * (1.0 / jnp.linalg.norm(rows, axis=1, keepdims=True)))  # one division per arm, not d
 
     def step(
         self, key: jax.Array, t: jax.Array, state: FreshArmsState, obs: ArmObs, decision: ArmDecision

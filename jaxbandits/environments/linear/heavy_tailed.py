@@ -68,7 +68,7 @@ class HeavyTailed:
           **settings: the other fields, such as `noise=Gaussian(spread=0.1)`.
 
         Raises:
-          InputError: wrong shape, not numbers, or not finite.
+          InputError: if the shape is wrong or an entry is not a finite number.
         """
         arms, theta = ranges.floats("arms", arms, "(K, d)"), ranges.floats("theta", theta, "(d,)")
         n_arms, dim = arms.shape

@@ -72,12 +72,12 @@ class DataStream:
         """Return a stream of the rows of `features` [n, d] with `targets` [n].
 
         Args:
-          features: one row an example.
+          features: one row per example.
           targets: real numbers; for `loss="logistic"` two distinct values, of which the larger becomes 1.
           **settings: the other fields.
 
         Raises:
-          InputError: malformed arrays or settings.
+          InputError: if an array or a setting is invalid.
         """
         features, targets = _numbers(features, targets)
         loss = settings.get("loss", "squared")
@@ -100,7 +100,8 @@ class DataStream:
           **settings: the other fields.
 
         Raises:
-          InputError: unknown columns, missing entries (with row and column), text; what `from_arrays` refuses.
+          InputError: if a column is unknown or text, an entry is missing (the message names row and column), and as
+            `from_arrays`.
         """
         columns = Columns(frame)
         return cls.from_arrays(columns.matrix("features", features), columns.numbers("target", target), **settings)
@@ -219,7 +220,7 @@ def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray
     """Return the minimiser `[d]` of the mean loss over the rows, of least norm for squared losses.
 
     Raises:
-      InputError: logistic losses of separable classes have no minimiser.
+      InputError: if the losses are logistic and the classes separable, so that there is no minimiser.
     """
     if loss == "squared":
         return np.linalg.lstsq(features, targets, rcond=None)[0]
@@ -253,7 +254,7 @@ def _numbers(features: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return float64 arrays `[n, d]` and `[n]` of finite numbers.
 
     Raises:
-      InputError: shapes that do not fit, no rows, no columns, not numbers, not finite.
+      InputError: if shapes do not match, there are no rows or columns, or an entry is not a finite number.
     """
     features, targets = ranges.floats("features", features, "(n, d)"), ranges.floats("targets", targets, "(n,)")
     if len(targets) != len(features):

@@ -55,7 +55,8 @@ class RandomOrder:
     `pseudo_regret`. $F_t$ depends on what has been drawn: that is the random order model.
 
     The order is a Fisher-Yates shuffle that stops for every round: each swaps one vector of what is left to the front.
-    So a pass costs $O(1)$ a round and starts without a permutation; its order is uniform whatever the last one was.
+    So a pass costs $O(1)$ per round and starts without a permutation; its order is uniform and independent of the
+    previous one.
 
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, random order model. The instance is ours.

@@ -61,7 +61,7 @@ class Constant:
 
 @pytree
 class Alternating:
-    """$v_t = e_1$ for `period` rounds, then $-e_1$ for as many, and so on: the adversary, when there is no noise."""
+    """$v_t = e_1$ for `period` rounds, then $-e_1$ for `period` rounds, and so on: the adversary without noise."""
 
     period: ArrayLike = param(1, "[1, inf)", "P, rounds between two flips of the sign")
 
@@ -167,7 +167,7 @@ class Drift:
 
     @property
     def angle(self) -> ArrayLike:
-        """w, radians a round."""
+        """w, radians per round."""
         return 2.0 * math.pi * self.turns / self.horizon
 
     def at(self, t: jax.Array, dim: int) -> Vector:

@@ -26,7 +26,7 @@ class Corrupted(Operator):
 
     source: ClassVar[str] = "any bandit; Lykouris, Mirrokni & Paes Leme, STOC 2018"
     environment: Any = param(doc="whose rewards are changed")
-    rounds: ArrayLike = param(float("inf"), "[0, inf]", "only the first so many rounds are")
+    rounds: ArrayLike = param(float("inf"), "[0, inf]", "number of rounds at the start that may be corrupted")
     rate: ArrayLike = param(1.0, "[0, 1]", "probability with which one of them is")
     factor: ArrayLike = param(-1.0, "(-inf, inf)", "a changed reward is factor times the true one, plus shift")
     shift: ArrayLike = param(0.0, "(-inf, inf)", "see factor")

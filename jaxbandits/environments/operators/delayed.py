@@ -21,8 +21,8 @@ class Delayed(Operator):
     """An environment whose feedback is `rounds` late.
 
     For bandits with arms and rewards. Learners that count pulls by `t` and must know the last one before the next
-    (CRMM, MENU) are refused. The loop keeps what is late: memory for `rounds` arms, decisions and rewards a trial,
-    arms that never change not counted.
+    (CRMM, MENU) are refused. The loop buffers delayed interactions: each trial stores `rounds` decisions, rewards and,
+    unless they are fixed, arm sets.
     """
 
     source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, constant delay"

@@ -64,7 +64,7 @@ class Given:
     path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] the parameter of every round")
 
     def check(self) -> None:
-        """Raise InputError for tables that are none."""
+        """Raise InputError for invalid tables."""
         if np.ndim(self.path) != 2 or not np.size(self.path):
             raise InputError(f"Given.path must have shape [T, d] with T, d >= 1, got {np.shape(self.path)}")
 

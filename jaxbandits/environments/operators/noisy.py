@@ -19,7 +19,8 @@ from jaxbandits.types import Reward
 class Noisy(Operator):
     """An environment with additional noise in its rewards.
 
-    Tells `Reward`: the moment scale that some environments tell besides would no longer be that of the noise.
+    The feedback is `Reward`, without the moment scale that some environments provide, since it would be wrong for the
+    total noise.
     """
 
     source: ClassVar[str] = "any bandit, with more noise"

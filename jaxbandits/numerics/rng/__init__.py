@@ -1,4 +1,4 @@
-"""Random draws that keep their tails in float32, one scalar a call, cheap inside a loop over rounds.
+"""Random draws that keep their tails in float32, one scalar per call, cheap inside a loop over rounds.
 
 `jax.random.uniform` in float32 has a grid of 2^-23: a Pareto draw with tail index 1.5 made from it never exceeds 4e4.
 Here one block of the generator gives 64 random bits (`rng.generator`), of which the uniform that makes a tail takes 40,

@@ -1,4 +1,4 @@
-"""Normal, Student t, Pareto, Lomax and Fisk variates, one scalar a call."""
+"""Normal, Student t, Pareto, Lomax and Fisk variates, one scalar per call."""
 
 import jax
 import jax.numpy as jnp

@@ -57,7 +57,7 @@ def _cosine_and_sine(turns: jax.Array) -> list[jax.Array]:
 
 
 def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
-    """Draw independent points `[count, d]`, uniform in the unit ball, from d uniforms of 24 bits a point.
+    """Draw independent points `[count, d]`, uniform in the unit ball, from d uniforms of 24 bits per point.
 
     By stick breaking of the squared length: a pair of coordinates takes the part `Beta(1, n/2 + 1)` of the remaining
     length, if n coordinates follow it, at a uniform angle; a single last one is uniform on the remaining length.

@@ -132,18 +132,18 @@ def test_malformed_csv(name, tmp_path):
 
 BAD_LIBSVM = {
     "zero index": (b"1 1:2\n1 0:3\n", "Invalid index 0"),
-    "negative index": (b"1 -1:3\n", "line 1 is no readable LIBSVM"),
-    "no colon": (b"1 1:2 7\n", "line 1 is no readable LIBSVM"),
-    "no index": (b"1 :7\n", "line 1 is no readable LIBSVM"),
-    "fraction": (b"1 1.5:7\n", "line 1 is no readable LIBSVM"),
-    "other digits": ("1 \u00b2:7\n".encode(), "line 1 is no readable LIBSVM"),
-    "no value": (b"1 3:\n", "line 1 is no readable LIBSVM"),
+    "negative index": (b"1 -1:3\n", "line 1 is not readable LIBSVM"),
+    "no colon": (b"1 1:2 7\n", "line 1 is not readable LIBSVM"),
+    "no index": (b"1 :7\n", "line 1 is not readable LIBSVM"),
+    "fraction": (b"1 1.5:7\n", "line 1 is not readable LIBSVM"),
+    "other digits": ("1 \u00b2:7\n".encode(), "line 1 is not readable LIBSVM"),
+    "no value": (b"1 3:\n", "line 1 is not readable LIBSVM"),
     "nan": (b"1 3:nan\n", "features must be finite, but row 0, column 2"),
-    "target": (b"1 1:1\nx 1:1\n", "line 2 is no readable LIBSVM"),
-    "order": (b"1 2:1 1:1\n", "line 1 is no readable LIBSVM"),
-    "repeated": (b"1 2:1 2:1\n", "line 1 is no readable LIBSVM"),
+    "target": (b"1 1:1\nx 1:1\n", "line 2 is not readable LIBSVM"),
+    "order": (b"1 2:1 1:1\n", "line 1 is not readable LIBSVM"),
+    "repeated": (b"1 2:1 2:1\n", "line 1 is not readable LIBSVM"),
     "beyond": (b"1 4:1\n", "n_features was set to 3, but input file contains 4"),
-    "huge": (b"1 99999999999999999999999:1\n", "line 1 is no readable LIBSVM"),
+    "huge": (b"1 99999999999999999999999:1\n", "line 1 is not readable LIBSVM"),
     "empty": (b"# nothing\n\n", "holds no rows"),
 }
 

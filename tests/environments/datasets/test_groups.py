@@ -186,7 +186,7 @@ class TestLIBSVM:
     def test_malformed(self, tmp_path):
         path = tmp_path / "rows.libsvm"
         path.write_text("1 1:0.5 2:2\n-1 2;4\n")
-        one_line(lambda: load_groups_libsvm(path, 2), "line 2 is no readable LIBSVM")
+        one_line(lambda: load_groups_libsvm(path, 2), "line 2 is not readable LIBSVM")
         path.write_text("1 1:0.5\n")
         one_line(lambda: load_groups_libsvm(path, 2), "group must be an index from 1 to 1 of .*, got 2")
         one_line(lambda: load_groups_libsvm(path, 1), "has no feature besides the group")
@@ -215,6 +215,6 @@ class TestNpz:
             path.write_bytes(broken)
             one_line(lambda: load_groups_npz(path, group="groups"), "rows.npz")
         np.savez(path, features=np.eye(2), labels=[1, 0], group=np.array([None, 1], object))
-        one_line(lambda: load_groups_npz(path), "no readable npz file: Object arrays cannot be loaded")
+        one_line(lambda: load_groups_npz(path), "not a readable npz file: Object arrays cannot be loaded")
         np.save(tmp_path / "array.npy", np.eye(2))
         one_line(lambda: load_groups_npz(tmp_path / "array.npy"), "array.npy")

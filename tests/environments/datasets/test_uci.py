@@ -56,7 +56,7 @@ def test_what_is_wrong_with_a_file_is_one_line(tmp_path):
         load_uci("penbased", tmp_path)
     with pytest.raises(InputError, match="did you mean 'letter'"):
         find("leter", tmp_path)
-    with pytest.raises(InputError, match="is no directory"):
+    with pytest.raises(InputError, match="is not a directory"):
         find("letter", tmp_path / "nowhere")
 
 
