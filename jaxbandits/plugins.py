@@ -15,7 +15,8 @@ def load(path: str | os.PathLike[str]) -> None:
     The file can import modules from its directory.
 
     Args:
-      path: of a file that calls `register_algorithm`, `register_environment`, `register_part` or `register_experiment`.
+      path: path of a file that calls `register_algorithm`, `register_environment`, `register_part` or
+        `register_experiment`.
 
     Raises:
       InputError: if the file does not exist, has the name of another module, or raises an exception.

@@ -255,7 +255,7 @@ class Algorithm(Protocol):
         Args:
           key: `[]` random key of this call.
           t: `[]` int32, rounds played before, from 0.
-          state: of `init` or the last `update`.
+          state: state of `init` or the last `update`.
           obs: observation, such as `ArmObs`; None in online convex optimisation.
 
         Returns:
@@ -351,7 +351,7 @@ class Environment(Protocol):
         Args:
           key: `[]` random key of this call.
           t: `[]` int32, rounds played before, from 0.
-          state: of the environment.
+          state: state of the environment.
 
         Returns:
           Such as `ArmObs` with arms `[K, d]`; None without observations.
@@ -364,7 +364,7 @@ class Environment(Protocol):
         Args:
           key: `[]` random key of this call.
           t: `[]` int32, rounds played before, from 0.
-          state: of the environment.
+          state: state of the environment.
           obs: the observation of this round.
           decision: that of the learner.
 
@@ -452,8 +452,8 @@ class Evaluates(Protocol):
         """Return metrics at a record point by name: numbers or arrays, of the same shapes at every record point.
 
         Args:
-          state: of the environment.
-          recommendation: of the algorithm, if it `Recommends`; else None.
+          state: state of the environment.
+          recommendation: recommendation of the algorithm, if it `Recommends`; else None.
         """
         ...
 

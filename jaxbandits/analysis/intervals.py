@@ -186,8 +186,8 @@ def smooth_interval(
 
     Args:
       rows: `[n, k]` finite numbers, a row a seed.
-      value: from means `[..., k]` to values `[...]`.
-      gradient: from means `[..., k]` to derivatives `[..., k]`.
+      value: function from means `[..., k]` to values `[...]`.
+      gradient: function from means `[..., k]` to derivatives `[..., k]`.
       level: coverage, in (0, 1).
     """
     n, means = len(rows), rows.mean(axis=0)

@@ -90,9 +90,9 @@ def pairs(
       who: contestants; each two must have seeds in common.
       metric: a scalar metric that all of them measured.
       level: coverage of all intervals together, in (0, 1).
-      looks: how often the growing data are looked at in all.
+      looks: number of interim analyses, the last one included.
       group: seeds that are added from look to look; None: one look at what there is.
-      margin: in units of the metric, a difference that does not matter; 0: all do.
+      margin: largest irrelevant difference, in units of the metric; 0: every difference matters.
 
     Raises:
       InputError: for fewer than two contestants, a vector metric, or no common seeds.

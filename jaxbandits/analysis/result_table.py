@@ -28,7 +28,7 @@ class TextTable(str):
         Args:
           header: names of the columns.
           rows: text of the cells.
-          notes: what a column means, by its name: a legend in HTML.
+          notes: column name to its explanation, which the HTML table shows as a legend.
         """
         table = super().__new__(cls, align(header, rows))
         table.header, table.rows, table._notes = list(header), [list(row) for row in rows], dict(notes or {})
@@ -57,10 +57,10 @@ class ResultTable(list[R], Generic[R]):
         """Make a table of rows.
 
         Args:
-          rows: what is listed.
-          header: of the printed columns.
-          cells: from a row to what is printed of it.
-          left: how many columns are aligned to the left.
+          rows: rows to list.
+          header: names of the printed columns.
+          cells: function from a row to its printed cells.
+          left: number of left-aligned columns.
         """
         super().__init__(rows)
         self.header, self.cells, self.left = list(header), cells, left

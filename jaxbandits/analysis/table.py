@@ -56,7 +56,7 @@ def _widths(cells: Sequence[Sequence[str]], left: int, width: int) -> list[int]:
 
 
 def _least_width(text: str, height: int) -> int:
-    """Return the least width at which text takes at most so many lines."""
+    """Return the smallest width at which text takes at most `height` lines."""
     least = max(map(len, text.split()), default=0)
     return next((w for w in range(least, len(text)) if len(_break_words(text, w)) <= height), len(text))
 

@@ -172,7 +172,7 @@ class Trials:
         """Split a metric into scalars: every entry of a vector metric, or those `at` an index of its named axes.
 
         Args:
-          metric: which one.
+          metric: name of the metric.
           at: axis name to index, such as `{"group": 2}`; negative indices count from the end.
 
         Returns:

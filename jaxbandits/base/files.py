@@ -135,7 +135,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Replace a file by temporary name, fsync and rename: after a kill the old or the new file is there, never a part.
 
     Args:
-      path: of the file.
+      path: path of the file.
       data: its content.
       mode: its permissions, less the umask of the process.
 

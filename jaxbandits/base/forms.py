@@ -11,7 +11,7 @@ def misfit(value: Any, form: Any, where: str = "") -> str | None:
     """Return which part of a JSON value has another form than it should have, and what it should be; None if none.
 
     Args:
-      value: what was read.
+      value: the value that was read.
       form: its form.
       where: name of the value in the message; "" for the whole file.
     """

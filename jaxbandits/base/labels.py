@@ -43,10 +43,10 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, na
     """Number the entries of a column.
 
     Args:
-      name: of the argument, for errors.
+      name: name of the argument, for errors.
       values: `[n]` text, whole numbers, flags or categories, in any container (see `ranges.floats`).
       names: all names in their order; None: the categories of a categorical column, or the entries in order.
-      names_argument: what errors call `names`.
+      names_argument: name of `names` in error messages.
 
     Raises:
       InputError: for anything else, missing entries (also "?", "NA" and the like, unless they are among `names`), and

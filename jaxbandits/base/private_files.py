@@ -46,7 +46,7 @@ def read_private(directory: Path, name: str) -> bytes | None:
 
     Args:
       directory: its path.
-      name: of a file in it.
+      name: name of a file in it.
 
     Raises:
       OSError: if there is no such file, or it cannot be read.

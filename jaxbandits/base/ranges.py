@@ -67,7 +67,7 @@ def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
     entries: None, NaN, those of a nullable type, and the masked entries of a masked array.
 
     Args:
-      name: of the argument.
+      name: name of the argument.
       value: the numbers.
       *shapes: the shapes allowed, such as "(n,)" and "(n, K)", which fix the number of axes; none: any shape.
 

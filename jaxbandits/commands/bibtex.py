@@ -28,11 +28,11 @@ class Reference(NamedTuple):
 
     Attributes:
       authors: names, given name first.
-      title: of the paper.
+      title: title of the paper.
       venue: conference, journal with volume, or publisher; "" for a preprint.
-      year: of publication, or of the preprint; "" where neither is known.
+      year: year of publication, or of the preprint; "" where neither is known.
       arxiv: number of the preprint, or "".
-      place: what is used of it, such as "Algorithm 1, Theorem 1".
+      place: the part that is used, such as "Algorithm 1, Theorem 1".
     """
 
     authors: tuple[str, ...]

@@ -68,13 +68,13 @@ def evaluate(
       actions: with arrays, the names of all actions in the order of the columns of the policy.
       model: predicted rewards in the same forms, from data other than the log or by cross-fitting; adds the rows of DR
         and switch-DR.
-      level: of the intervals, in (0, 1).
+      level: level of the intervals, in (0, 1).
       interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Of policies only, as `model`, `largest`,
         `reward_range` and `max_weight`.
       largest: M of clipped IPS and switch-DR; None: sqrt(n).
-      reward_range: least and largest possible reward, for "bernstein"; None: those of the log.
+      reward_range: smallest and largest possible reward, for "bernstein"; None: those of the log.
       max_weight: bound on the weights, for "bernstein"; None: of every action its largest probability under the policy
-        over its least propensity in the log, which is not a bound if a smaller propensity is possible.
+        over its smallest propensity in the log, which is not a bound if a smaller propensity is possible.
       seeds: trials of a learner.
 
     Returns:

@@ -69,8 +69,8 @@ class PolicyValues(ResultTable[PolicyValue]):
 
         Args:
           rows: the estimates.
-          level: of their intervals.
-          interval: what they are, such as "bootstrap", "bernstein" or "student".
+          level: level of their intervals.
+          interval: kind of interval, such as "bootstrap", "bernstein" or "student".
           actions: number, order and names of the actions, printed below.
         """
         self.actions = actions
@@ -85,7 +85,7 @@ class PolicyValues(ResultTable[PolicyValue]):
         """Draw every estimate with its interval.
 
         Args:
-          ax: where; a new figure by default.
+          ax: axes to draw on; a new figure by default.
         """
         from jaxbandits.plots import curves
 
@@ -129,11 +129,11 @@ def estimate_values(
       propensity: `[n]` in (0, 1].
       policy: `[n, K]` probabilities of the policy.
       model: `[n, K]` predicted rewards; None: without DR and switch-DR.
-      level: of the intervals.
+      level: level of the intervals.
       interval: "bootstrap", "bernstein" or "student".
       largest: M.
-      bounds: of weights and rewards.
-      actions: what the table says of their names.
+      bounds: bounds of weights and rewards.
+      actions: names of the actions in the table.
 
     Raises:
       InputError: for another interval.

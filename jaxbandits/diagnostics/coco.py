@@ -108,7 +108,7 @@ def oracle_shortfall(exact: Callable[[Any], Any]) -> Callable[[Any], jax.Array]:
     """Return `1 - <c, v> / min_K <c, .>` of the round's direction c and answer v, on a set around 0.
 
     Args:
-      exact: from the learner's domain to one with an exact oracle.
+      exact: function from the learner's domain to one with an exact oracle.
     """
 
     def measure(played: Any) -> jax.Array:

@@ -86,7 +86,7 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
     The learner need not have chosen the arms: its state is that of its own updates on them.
 
     Args:
-      name: of the region.
+      name: name of the region.
       learner: with `dim=2`, `recommend`, which returns the centre, and `error_ratio`, which increases along its rays.
       xs: arms `[T, 2]`; where the learner has `n_arms`, at most as many different ones.
       rs: rewards `[T]`.

@@ -35,7 +35,7 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
 
     Args:
       largest_slope: `C_mu`, sup of mu' over arms and parameters; None: over the learner's ball and unit arms.
-      name: of the metric.
+      name: name of the metric.
     """
 
     def measure(r: Round) -> jax.Array:

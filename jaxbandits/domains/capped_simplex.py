@@ -41,7 +41,7 @@ class CappedSimplex:
         return points.norm(self._vertex(jnp.arange(points.size(shape))))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`, the cap on the least coordinates, the first of equal ones, until the total is spent."""
+        """Return `[d]`, the cap on the smallest coordinates, the first of equal ones, until the total is spent."""
         del guess
         return self._vertex(_rank(direction)), None
 

@@ -42,7 +42,7 @@ class Polytope:
         return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self.vertices) ** 2, axis=1)))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return the first `[d]` of the vertices with the least product."""
+        """Return the first `[d]` of the vertices with the smallest product."""
         del guess
         best = first_axis.argmin(self.vertices @ direction)
         return combine(indicator(best, len(self.vertices)), self.vertices), None

@@ -44,11 +44,11 @@ class Domain(Protocol):
         ...
 
     def lmo(self, direction: Point, guess: Any = None) -> tuple[Point, Any]:
-        """Return a point v of the set with the least `<direction, v>`: the linear minimisation oracle.
+        """Return a point v of the set with the smallest `<direction, v>`: the linear minimisation oracle.
 
         Args:
-          direction: what to minimise.
-          guess: what the oracle returned with an answer in a nearby direction; None: start anew. An oracle that
+          direction: the linear function to minimise.
+          guess: second output of the oracle for a nearby direction; None: start anew. An oracle that
             iterates starts from there; one that does not ignores it.
 
         Returns:

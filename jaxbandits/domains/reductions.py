@@ -23,7 +23,7 @@ def surrogate_gradient(domain: Any, grad: Point, y: Point, x: Point) -> Point:
     Args:
       domain: X.
       grad: gradient of the loss at `x`.
-      y: what the learner proposed.
+      y: the point that the learner proposed.
       x: its projection, which was played; equal to `y` inside the domain, where the gradient is returned as is.
 
     References: A. Cutkosky, "Parameter-free, Dynamic, and Strongly-Adaptive Online Learning", ICML 2020.

@@ -15,7 +15,7 @@ from jaxbandits.tracing.batching import while_loop
 
 @pytree
 class Simplex:
-    """`{x in R^d: x >= 0, sum x = total}`; no interior points. Learners start from the middle, the least norm."""
+    """`{x in R^d: x >= 0, sum x = total}`, which has no interior. Learners start at its centre."""
 
     total: ArrayLike = param(1.0, "(0, inf)", "sum of the coordinates")
 
@@ -33,7 +33,7 @@ class Simplex:
         return self.total
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`, the total on the first of the least coordinates."""
+        """Return `[d]`, the total on the first of the smallest coordinates."""
         del guess
         return self.total * indicator(first_axis.argmin(direction), len(direction)), None
 

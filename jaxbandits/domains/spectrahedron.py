@@ -42,7 +42,7 @@ class Spectrahedron:
         return self.radius
 
     def lmo(self, direction: jax.Array, guess: jax.Array | None = None) -> tuple[jax.Array, jax.Array | None]:
-        """Return `[n, n]` `radius u u'` for the eigenvector u of the least eigenvalue if that is negative, otherwise 0.
+        """Return `[n, n]` `radius u u'` , u the eigenvector of the smallest eigenvalue, if that is negative, else 0.
 
         The guess is the eigenvector, from which Lanczos starts; None where it is not needed.
         """
@@ -69,7 +69,7 @@ def _symmetric(x: jax.Array) -> jax.Array:
 
 
 def _least_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple[jax.Array, jax.Array]:
-    """Return the least Ritz value and vector of a symmetric `c` [n, n], from a Krylov space of `iterations` vectors."""
+    """Return the smallest Ritz value and vector of a symmetric `c` [n, n], from `iterations` Krylov vectors."""
     n = len(c)
     steps = min(iterations, n)
     first = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(n), c.dtype))

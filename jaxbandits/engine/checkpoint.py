@@ -56,7 +56,7 @@ class Store:
 
         Args:
           directory: its path; it need not exist.
-          plan: what is run.
+          plan: the plan to run.
           spec: everything that determines the numbers of the plan; that of a resume must be equal.
         """
         self.directory = Path(directory)
@@ -120,7 +120,7 @@ class Store:
         """Return the checkpoint of a batch; None if there is none.
 
         Args:
-          batch: which.
+          batch: index of the batch.
           carry_shape: shapes of its trials.
 
         Raises:

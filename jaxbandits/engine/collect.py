@@ -30,9 +30,9 @@ def collect_trials(
     """Make the trials of a job.
 
     Args:
-      job: what was run.
+      job: the job that was run.
       block_values: per metric `[trials, M, ...]`.
-      timing: of the job.
+      timing: timing of the job.
       hindsight: metrics of instances that were evaluated before; receives those of new ones.
       spec: specification of the job.
     """
@@ -75,7 +75,7 @@ def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
     """Return the names of the metrics that `collect_trials` will find; None if only a run can tell.
 
     Args:
-      job: what is to be run.
+      job: the job to run.
       block_values: shapes of what it reports at a record point.
     """
     shapes = {metric.name: x.shape for metric, x in block_values.items() if metric not in (HEALTHY, INADMISSIBLE)}

@@ -82,9 +82,9 @@ def run(
     """Compute every batch of a plan.
 
     Args:
-      plan: what to run.
+      plan: the plan to run.
       devices: JAX devices; None: all of the default backend.
-      traces: of this run, as far as they exist.
+      traces: traces of this run, as far as they exist.
       workers: threads; None: one per available core on a CPU, one per device otherwise.
       seconds_per_call: duration of a call of compiled code.
       save_every: seconds between checkpoints of an unfinished batch.
@@ -117,7 +117,7 @@ def record_capacity(job: Job, block_values: dict[Metric, Any]) -> int:
     """Return the number of record points that one call can report.
 
     Args:
-      job: what is run; the capacity is enough for all of its record points, within memory.
+      job: the job to run; the capacity is enough for all of its record points, within memory.
       block_values: shapes of what a trial reports at a record point.
     """
     bytes_of_point = job.width * sum(x.size * x.dtype.itemsize for x in block_values.values())
@@ -354,9 +354,9 @@ def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None 
     """Trace one trial of a job.
 
     Args:
-      job: what is run.
+      job: the job to run.
       device: that will run it; None: JAX's default device.
-      traces: of this run; None: a run of this job alone.
+      traces: traces of this run; None: a run of this job alone.
 
     Raises:
       InputError: if algorithm and environment do not fit together.
@@ -412,13 +412,13 @@ def play_call(
     """Play rounds of a batch in one call: up to the horizon, and to as many record points as a call can report.
 
     Args:
-      program: of the job.
-      job: what is run.
+      program: program of the job.
+      job: the job to run.
       algorithm: arguments of the batch on the device.
       environment: the same.
       carry: the trials after `t` rounds.
       t: rounds already played.
-      rounds: how many more to play at most (accelerators: to the end of a block).
+      rounds: largest number of further rounds (accelerators: to the end of a block).
       block_values: `[M, ..., W]` per metric; receives those of the record points on the way (made by the first call).
 
     Returns:

@@ -32,9 +32,9 @@ def job_spec(
 
     Args:
       label: the label and its jobs.
-      base_seed: of the run.
+      base_seed: seed of the run.
       devices: the devices that compute.
-      traces: of this run.
+      traces: traces of this run.
       identity: stands for the host code of the run.
     """
     described = {**describe(label.whole), "base_seed": base_seed}
@@ -49,9 +49,9 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
     """Return everything that determines what the programs of a run compute; a resume compares it field by field.
 
     Args:
-      plan: what is run.
+      plan: the plan to run.
       devices: the devices that compute.
-      traces: of this run.
+      traces: traces of this run.
       identity: stands for the host code of the run.
     """
     jobs: dict[str, Any] = {}

@@ -49,8 +49,8 @@ def make_jobs(
       seeds: one value or label to value.
       record_points: one value or label to value.
       options: settings of the run.
-      device: whose kind decides about the default width.
-      traces: of this run.
+      device: device whose kind determines the default width.
+      traces: traces of this run.
 
     Raises:
       InputError: if an argument is invalid.

@@ -127,7 +127,7 @@ def init_carry(
     """Put the first states of environment and learner together, for one trial or a batch.
 
     Args:
-      keys: of the trial.
+      keys: keys of the trial.
       env_state: first state of the environment.
       alg_state: first state of the learner.
       totals: those of no rounds; none by default.
@@ -140,7 +140,7 @@ def init_trial(base_key: jax.Array, algorithm: Any, environment: Any, seed_index
     """Start a trial, without totals of metrics.
 
     Args:
-      base_key: of the run.
+      base_key: key of the run.
       algorithm: its hyperparameters in this trial.
       environment: the same.
       seed_index: `[]` global index of the trial.

@@ -99,8 +99,8 @@ class Meter:
     """A number or an array per round, and its reduction over rounds, entry by entry.
 
     Attributes:
-      name: of the metric.
-      measure: from a `Round` to a number, or to an array of the same shape in every round.
+      name: name of the metric.
+      measure: function from a `Round` to a number, or to an array of the same shape in every round.
       reduce: `"sum"` (cumulative), `"max"` (running maximum) or `"last"` (value of the newest round).
       axes: names of the axes of an array.
       unit: for tables and figures.

@@ -83,7 +83,7 @@ class Job:
 
         Args:
           first: number of its first trial.
-          count: of its trials; the slots beyond repeat the last one.
+          count: number of its trials; the remaining slots repeat the last one.
         """
         trial = np.minimum(np.arange(first, first + self.width), first + count - 1)
         points, seeds = np.divmod(trial, self.n_seeds)

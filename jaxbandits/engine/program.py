@@ -357,8 +357,8 @@ def prepare_program(
       environment: the same.
       width: trials per batch.
       record_capacity: record points that one call can report.
-      device: where it runs.
-      compile: how rounds are compiled, as in `Options`.
+      device: device to run on.
+      compile: compilation mode of rounds, as in `Options`.
     """
     begin = time.perf_counter()
     sharding = jax.sharding.SingleDeviceSharding(device)
@@ -437,7 +437,7 @@ def loop_unit(
       width: trials of a batch.
       args: shapes of algorithm, environment and carry, leaves `[..., W]`.
       rounds: shapes of the other arguments of `loop.play_rounds`.
-      cpu_options: of XLA, on a CPU.
+      cpu_options: options of XLA on a CPU.
     """
     return CompileUnit(
         name="play_rounds",

@@ -28,7 +28,7 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
     """Return the number of trials in a batch, 1 or a multiple of 16.
 
     Args:
-      bytes_of_trial: of the arrays that a round of one trial reads or writes.
+      bytes_of_trial: bytes of the arrays that a round of one trial reads or writes.
       device: that runs it.
     """
     if not target.is_accelerator(device.platform):

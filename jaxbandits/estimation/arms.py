@@ -27,7 +27,7 @@ def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -
     Args:
       arms: `[K, d]`.
       mask: `[K]` True where the arm may be played; None when all may. At least one is True.
-      score: from an arm `[d]` to its score, by `numerics.linalg` or `jnp`.
+      score: function from an arm `[d]` to its score, by `numerics.linalg` or `jnp`.
     """
     return choose_best(arms, mask, jax.vmap(score)(arms))
 

@@ -78,7 +78,7 @@ def follow(
       scores: carried until now; None: nothing is.
       theta: `[d]` after the round.
       inverse: V^{-1} after the round.
-      step: what led to them.
+      step: the update that led to them.
     """
     if scores is None:
         return None

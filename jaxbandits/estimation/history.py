@@ -104,7 +104,7 @@ def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], blo
     Args:
       history: leaves `[capacity, ...]`.
       count: `[]` rows written so far (t + 1 after `append(history, t, row)`); the same for all trials under `vmap`.
-      f: from rows (leaves `[block, ...]`) and `valid` (`[block]`) to a pytree of arrays. Rows that are not valid are
+      f: function from rows (leaves `[block, ...]`) and `valid` (`[block]`) to a pytree of arrays. Invalid rows are
         finite but arbitrary, and must not contribute.
       block: static; rows per step, at most `capacity`.
     """

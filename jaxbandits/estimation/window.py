@@ -47,7 +47,7 @@ def empty(size: int, row: Any, term: Term) -> Window:
     Args:
       size: tau, static.
       row: a pytree of arrays like the rows to come.
-      term: from a row to its summand.
+      term: function from a row to its summand.
     """
     zero = jax.tree.map(jnp.zeros_like, term(row))
     part = _part(size)
@@ -61,8 +61,8 @@ def append(window: Window, t: jax.Array, row: Any, term: Term) -> Window:
     Args:
       window: after the round before.
       t: `[]` best the same for all trials under `vmap`, else every round costs tau of them.
-      row: of this round.
-      term: from a row to its summand.
+      row: row of this round.
+      term: function from a row to its summand.
     """
     size = jax.tree.leaves(window.rows)[0].shape[0]
     part, slot = _part(size), t % size

@@ -90,7 +90,7 @@ def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax
 
 
 def exp(x: ArrayLike) -> jax.Array:
-    """Compute `jnp.exp`; in float64, results below the least normal number are 0."""
+    """Compute `jnp.exp`; in float64, results below the point of minimum normal number are 0."""
     x = jnp.asarray(x)
     return _exp(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.exp(x)
 

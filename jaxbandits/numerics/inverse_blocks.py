@@ -97,7 +97,7 @@ def _accumulate(n: int, terms: Callable[[Any, int], list[jax.Array]]) -> jax.Arr
 
     Args:
       n: number of terms, > 0.
-      terms: from the index of the first one and a number of terms to these terms.
+      terms: function from the index of the first one and a number of terms to these terms.
     """
     size = _TERMS
     first = n % size or size

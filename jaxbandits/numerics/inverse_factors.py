@@ -87,7 +87,7 @@ def add(inverse: InverseFactors, weight: ArrayLike, image: Image) -> InverseFact
     """Return the inverse of `V + weight x x'`.
 
     Args:
-      inverse: of V.
+      inverse: inverse of V.
       weight: `[]` >= 0.
       image: `image(inverse, x)`.
     """

@@ -115,8 +115,8 @@ def _secular_newton(
     """Solve `||x(mu)|| = radius` to 8 roundings.
 
     Args:
-      make_path: from x(0) to the path and -dx/dmu(0). It is evaluated in a loop of at most one iteration, which is
-        skipped if x(0) lies inside for all trials, as in most rounds.
+      make_path: function from x(0) to the path and -dx/dmu(0). It is evaluated in a loop of at most one iteration,
+        which is skipped if x(0) lies inside for all trials, as in most rounds.
       x: `[d]` x(0).
       radius: radius of the ball, > 0.
 

@@ -106,7 +106,7 @@ def legend(ax: "Axes", title: str, outside: bool = False) -> None:
     """Add a legend where it hides the fewest points of curves, or beside the axes.
 
     Args:
-      ax: where.
+      ax: axes to draw on.
       title: above the labels: what the band is.
       outside: on the right of the axes, in a figure that this widens.
     """

@@ -99,7 +99,7 @@ class RateEstimator:
         """Return the number of rounds that a call may play to take about `seconds`; 1 before any call was timed.
 
         Args:
-          seconds: what a call should take.
+          seconds: intended duration of a call.
           previous: rounds of the call before it in this batch; None for the first.
         """
         if self._seconds_per_round is None:

@@ -40,7 +40,7 @@ def identify(lowered: Any, options: Mapping[str, Any]) -> ProgramIdentity:
 
     Args:
       lowered: `jax.stages.Lowered`.
-      options: of its compilation.
+      options: options of its compilation.
     """
     text = lowered.as_text()
     calls = list(_custom_calls(text))

@@ -58,7 +58,7 @@ class Result(LabelledTrials):
         short). Where no trial is below zero, no interval is.
 
         Args:
-          metric: which; the first by default.
+          metric: name of the metric; the first by default.
           level: coverage of the interval of the mean, in (0, 1).
           **at: for a vector metric, which entries: axis name to index, such as `group=2`; all entries by default.
 
@@ -101,11 +101,11 @@ class Result(LabelledTrials):
         Warns when points differ in a field of the environment: the best of them may be the easiest environment.
 
         Args:
-          metric: which, at the horizon; the first by default.
+          metric: name of the metric, taken at the horizon; the first by default.
           by: `"mean"`, `"median"`, or a function of one point's values `[seeds, ...]` on the selection seeds. A failed
             trial counts as infinitely bad.
           minimise: whether less is better.
-          select: how many seeds choose: a fraction in (0, 1) or a number.
+          select: share (in (0, 1)) or number of the seeds that are used for the choice.
           level: coverage of the interval on the evaluation seeds.
 
         Returns:
@@ -166,8 +166,8 @@ class Result(LabelledTrials):
         equal on all seeds decide nothing. Printed, it is a table.
 
         Args:
-          metric: which; the first by default.
-          points: which points of the labels that sweep, as for `plot`: at most 20 labels and points in all.
+          metric: name of the metric; the first by default.
+          points: points of the swept labels, as for `plot`: at most 20 labels and points in all.
           level: coverage of all intervals together.
           margin: a difference that does not matter, in units of the metric: pairs whose interval lies within it are
             comparable. By default that of `until`, or 0: none are.
@@ -188,7 +188,7 @@ class Result(LabelledTrials):
         """Estimate the growth of a mean: the slope of its logarithm against that of the round, per label and point.
 
         Args:
-          metric: which, positive in the mean; the first by default.
+          metric: name of a metric with positive mean; the first by default.
           since: only record points from this share of the horizon on count.
           level: coverage of each interval (delete-one jackknife over seeds).
 
@@ -204,9 +204,9 @@ class Result(LabelledTrials):
         """Find per label and point the first record point with a metric at most as large as a threshold.
 
         Args:
-          metric: which; None for the first.
+          metric: name of the metric; None: the first.
           threshold: the value.
-          above: at least as large instead.
+          above: look for values at or above the level instead.
           level: coverage of each interval: of the share of trials that ever come there (exact), and of the median round
             (order statistics; infinite where fewer than half of them do).
 
@@ -243,13 +243,13 @@ class Result(LabelledTrials):
         A label has the same colour, line and marker in all figures of a result.
 
         Args:
-          metric: which; the first by default.
+          metric: name of the metric; the first by default.
           x: the abscissa: `"round"`, or a recorded metric (its mean over seeds), scalar or with the axes of `metric`,
             then read at the entry of each curve.
           algorithms: labels to draw; all that measured the metric by default. Colours do not depend on it.
-          points: which points of the labels that sweep: field to a value or to several, such as `{"ridge": 0.1}`, or
+          points: points of the swept labels: field to a value or to several, such as `{"ridge": 0.1}`, or
             positions; all by default.
-          ax: where; a new figure by default.
+          ax: axes to draw on; a new figure by default.
           band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %).
           xscale: `"linear"`, `"log"` or `"symlog"`; None: logarithmic where the record points are
             (`record_points="log"`), and linear elsewhere.
@@ -283,15 +283,15 @@ class Result(LabelledTrials):
         The best cell is framed, and up to 100 cells have their value printed in them.
 
         Args:
-          metric: which; None for the first.
+          metric: name of the metric; None: the first.
           first: the field on the x-axis; may be omitted, with `second`, if exactly two fields are swept.
           second: the field upwards.
           label: label to draw; may be omitted if there is only one.
-          points: which points, as for `plot`: needed where more than two fields are swept.
-          ax: where; a new figure by default.
-          scale: of the colours: `"linear"`, `"log"`, or `"auto"`: logarithmic where the largest mean is at least 100
+          points: selection of points, as for `plot`: needed where more than two fields are swept.
+          ax: axes to draw on; a new figure by default.
+          scale: colour scale: `"linear"`, `"log"`, or `"auto"`: logarithmic if the largest mean is at least 100
             times the smallest, and all are positive.
-          minimise: whether the least mean is the best.
+          minimise: whether the smallest mean is the best.
           **at: the entry of a vector metric: axis name to index.
 
         Raises:
@@ -314,10 +314,10 @@ class Result(LabelledTrials):
         """Draw the mean at the horizon against one swept field: a curve per label and point of its other fields.
 
         Args:
-          metric: which; None for the first.
+          metric: name of the metric; None: the first.
           field: the swept field, of numbers.
-          points: which points, as for `plot`.
-          ax: where; a new figure by default.
+          points: selection of points, as for `plot`.
+          ax: axes to draw on; a new figure by default.
           level: coverage of each interval.
 
         Raises:
@@ -347,11 +347,11 @@ class Result(LabelledTrials):
         Args:
           first: the label.
           second: the label that is taken off; it ran at the same points (`sweep({"a": ..., "b": ...}, ...)`).
-          metric: which; the first by default.
+          metric: name of the metric; the first by default.
           x: the field across, such as `environment.noise.df`.
           y: the field upwards, if any.
-          points: which points, as for `plot`.
-          ax: where; a new figure by default.
+          points: selection of points, as for `plot`.
+          ax: axes to draw on; a new figure by default.
           level: coverage of all intervals together.
 
         Raises:

@@ -1,9 +1,9 @@
 """Race the points of a grid: those that a paired sequential test has decided against play no further seeds.
 
 All points play the same seeds (common random numbers), a group of them at a time. After each group every point is
-tested against the leader, the point of the least mean so far, on the differences d = x - (1 + tolerance) y per seed (x
-the metric of the point, y that of the leader; 1 - tolerance where the leader's mean is negative). A point drops out
-once a test rejects "the mean of d is at most 0"; at once when one of its trials failed.
+tested against the leader, the point with the smallest mean so far, on the differences d = x - (1 + tolerance) y per
+seed (x the metric of the point, y that of the leader; 1 - tolerance where the leader's mean is negative). A point drops
+out once a test rejects "the mean of d is at most 0"; at once when one of its trials failed.
 
 Two tests share the error:
 
@@ -75,8 +75,8 @@ class Candidate(NamedTuple):
 
     Attributes:
       point: field to value.
-      mean: of the metric over the seeds that it played, infinite where a trial failed.
-      seeds: how many it played.
+      mean: mean of the metric over the seeds that it played; infinite if a trial failed.
+      seeds: number of seeds that it played.
       outcome: "winner", "survivor", "worse" (dropped by the test) or "failed" (dropped because a trial failed).
       rival: the point that led when this one dropped as worse, else None.
     """
@@ -146,7 +146,7 @@ def race(
     tolerance: float = 0.0,
     **settings: Unpack[Settings],
 ) -> Race:
-    """Find the point of a grid with the least mean of a metric in fewer rounds than the whole grid would take.
+    """Find the point of a grid with the smallest mean of a metric in fewer rounds than the whole grid would take.
 
     Points that a paired sequential test has decided against drop out; the documentation of the module
     `jaxbandits.simulation.racing` says how. The best point drops out with a probability of at most `error`, as long as
@@ -163,8 +163,8 @@ def race(
         the earliest: with fewer the whole grid is played.
       metric: a scalar metric, its value at the horizon decides; None: the first of the environment.
       error: probability that the best point drops out, in (0, 0.5].
-      tolerance: relative to the least mean, in [0, 1); points with means that close are alike, and drop out only when
-        they are worse by more.
+      tolerance: relative to the smallest mean, in [0, 1); points whose means differ by less are equivalent, and drop
+        out only when they are worse by more.
       **settings: see `Options`; with `checkpoint`, each group of seeds has a directory there.
 
     Returns:
@@ -237,7 +237,7 @@ def race_values(
     """Play groups of seeds and drop points after each: the statistics of a race, without simulation.
 
     Args:
-      play: from positions `[k]` of points, the first seed (counted from 0) and the number of seeds n to values
+      play: function from positions `[k]` of points, the first seed (counted from 0) and the number of seeds n to values
         `[k, n]`, not finite where a trial failed.
       n_points: K.
       seeds: S, of a point that does not drop out.
@@ -298,12 +298,12 @@ def log_wealth(difference: np.ndarray, loss: float) -> np.ndarray:
 
 
 def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarray, tolerance: float = 0.0) -> int:
-    """Return the position of the least mean; of means within the tolerance, that of the point nearest to 1.
+    """Return the position of the smallest mean; of means within the tolerance, that of the point nearest to 1.
 
     Args:
       points: field to value; nearness is that of logarithms, all numbers together. Flags and names do not count.
-      means: of each; infinite where a trial failed.
-      tolerance: relative, of the size of the least mean.
+      means: mean of each point; infinite if a trial failed.
+      tolerance: relative, of the size of the smallest mean.
 
     Returns:
       The position; the first one of equally near points, and if no mean is finite.

@@ -91,7 +91,7 @@ class Directory:
         """Write the manifest; if anything was computed already, compare it with the saved one instead.
 
         Args:
-          manifest: of the sweep.
+          manifest: manifest of the sweep.
           check_same: a function of the saved and the new manifest that raises an error if they are different sweeps.
         """
         manifest = {"format": _FORMAT, **manifest}
@@ -170,8 +170,8 @@ class Directory:
         """Record that a part is done, after its results were written.
 
         Args:
-          name: of the part.
-          details: of the record, besides checksum and size of the results.
+          name: name of the part.
+          details: further entries of the record.
         """
         path = self.result_path(name)
         record = {"part": name, "sha256": checksum(path), "bytes": path.stat().st_size, **details}

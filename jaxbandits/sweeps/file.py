@@ -69,7 +69,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     """Read a sweep file.
 
     Args:
-      path: of the file.
+      path: path of the file.
       overrides: such as `"horizon=500"`, `"env.dim=5,10"` (a field of every environment) or
         `"algorithms.oful.ridge=0.1"`; several values, separated by commas, are swept. A zipped field stays zipped.
 

@@ -19,7 +19,7 @@ def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.Pa
     have written. A part that failed and is done in no directory stays failed. Call it again when more parts are done.
 
     Args:
-      directories: of the same sweep, at least one.
+      directories: one or more directories of the same sweep.
       out: a new directory, or one of that sweep.
 
     Returns:

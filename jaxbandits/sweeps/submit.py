@@ -67,7 +67,7 @@ def submit(
       cpus: cores and threads of a job; None: the cluster's default, locally an equal share.
       gpus: GPUs of a job; None: the cluster's default, locally none.
       memory_gb: memory of a job; None: the cluster's default.
-      partition: of the cluster; None: its default.
+      partition: partition of the cluster; None: its default.
 
     Returns:
       The jobs, as objects of submitit.

@@ -203,11 +203,11 @@ def _divide(label: str, positions: Sequence[int], job: Job, spec: dict[str, Any]
     """Divide a job into rectangles of points times seeds: whole points if their seeds fit into one part.
 
     Args:
-      label: whose job.
-      positions: of its points in the grid of the label.
-      job: what is divided.
-      spec: of the sweep.
-      number: of the job among those of the sweep.
+      label: label of the job.
+      positions: positions of its points in the grid of the label.
+      job: the job to divide.
+      spec: spec of the sweep.
+      number: index of the job in the sweep.
     """
     part_trials = spec["parts"][number]
     n_points, n_seeds = max(1, part_trials // job.n_seeds), min(part_trials, job.n_seeds)

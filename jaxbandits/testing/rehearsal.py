@@ -125,7 +125,7 @@ def _check_state(name: str, before: Any, after: Any, first: str) -> None:
     """Assert that a method returns a state of the structure, shapes and types of the first one.
 
     Args:
-      name: of the method.
+      name: name of the method.
       before: shapes of the first state.
       after: shapes of the returned state.
       first: names of the methods that make the first state.

@@ -17,7 +17,7 @@ def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) 
         g2 = 8 kappa d R C_mu beta_t+1^2 / g log(1 + t / (g kappa d lambda))
 
     Args:
-      algorithm: in the theory preset; then lambda g >= 1, which the proof needs, as it does kappa >= 1.
+      algorithm: an instance of the preset `theory`; then lambda g >= 1, which the proof needs, as it does kappa >= 1.
       rounds: `[M]` t.
       optimal_slope: `[..., M]` t / kappa_*, the sum of mu' at the best arm of each round up to t.
     """

@@ -14,7 +14,8 @@ def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) ->
     too small.
 
     Args:
-      algorithm: in the theory preset (lambda = d, alpha = 4, L = 1, delta = 1/(8T), sigma_min = 1/sqrt(T)).
+      algorithm: an instance of the preset `theory` (lambda = d, alpha = 4, L = 1, delta = 1/(8T), sigma_min =
+        1/sqrt(T)).
       rounds: `[M]` t.
       noise_power: `[..., M]` sum of nu_s^2 up to t.
     """

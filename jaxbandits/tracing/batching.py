@@ -103,8 +103,8 @@ def while_loop(
     A trial whose condition is false keeps its values while others go on.
 
     Args:
-      cond_fun: from the carry to a bool: whether another step is made.
-      body_fun: from the carry to the next one.
+      cond_fun: function from the carry to a bool: whether another step is made.
+      body_fun: function from the carry to the next one.
       init_val: the first carry.
       max_steps: a number of steps after which `cond_fun` is certainly False. On a target without loops of unknown
         length exactly that many steps run, and those for which `cond_fun` is False leave the carry as it is (see
@@ -153,7 +153,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
       lower: first index: an int, which is known to the compiler, or an array `[]`. Under `vmap` it must be the same for
         all trials.
       upper: end of the indices, as `lower`.
-      body_fun: from an index (int32) and the carry to the next carry.
+      body_fun: function from an index (int32) and the carry to the next carry.
       init_val: the first carry.
 
     Raises:

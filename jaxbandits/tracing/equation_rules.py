@@ -56,7 +56,7 @@ def dot_general(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan:
       size: length of the batch axis.
       eqn: the equation.
       args: its operands, arrays or `Rows`.
-      batched: which have the batch axis.
+      batched: whether each has the batch axis.
       plan: how to keep the result in `Rows`; None: as an array, unless an operand is in rows along an axis of it.
     """
     del size

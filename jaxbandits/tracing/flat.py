@@ -35,7 +35,7 @@ def flatten(jaxpr: Any, consts: Sequence[Any], inlined: Callable[[Any], Any | No
     Args:
       jaxpr: an open jaxpr.
       consts: its constants.
-      inlined: from an equation to the closed jaxpr whose equations replace it; None where the equation is a step.
+      inlined: function from an equation to the closed jaxpr whose equations replace it; None if the equation is a step.
     """
     steps: list[Step] = []
     constants: dict[int, Any] = {}

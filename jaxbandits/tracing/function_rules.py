@@ -64,7 +64,7 @@ def _carry_flags(
     """Return which values of a loop's carry are batched: at the start, or once some number of steps have been made.
 
     Args:
-      step: from these flags, a carry and further arguments to the next carry and its flags.
+      step: function from these flags, a carry and further arguments to the next carry and its flags.
       size: length of the batch axis.
       init: the first carry, and which of it have the batch axis.
       more: shapes of the further arguments.
@@ -151,7 +151,7 @@ def _with_derivative_of(
       run: the interpreter.
       bind: the equation, as a function of the operands of one trial.
       function: computes the batched results of the equation.
-      batched: which of its arguments have the batch axis.
+      batched: whether each argument has the batch axis.
     """
 
     @jax.custom_jvp

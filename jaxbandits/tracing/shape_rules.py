@@ -28,7 +28,7 @@ def align_ranks(size: Any, rank: int, args: list[Any], batched: list[bool], with
       size: W.
       rank: number of axes of the result for one trial.
       args: the operands.
-      batched: which have the batch axis.
+      batched: whether each has the batch axis.
       without_scalars: whether unbatched scalars need axes too; else `lax` takes them beside arrays of any shape.
     """
     shapes = [jnp.shape(x)[: jnp.ndim(x) - b] for x, b in zip(args, batched, strict=True)]  # for one trial

@@ -113,8 +113,8 @@ def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype
     Args:
       better: whether its first argument is strictly better than the second one.
       x: `[..., n, ..., W]`, n >= 1.
-      axis: of length n.
-      dtype: of the index.
+      axis: an axis of length n.
+      dtype: dtype of the index.
     """
     if x.shape[axis] <= SEARCHED:
         places: Any = range(x.shape[axis])
@@ -190,7 +190,7 @@ def _long_product(axes: Product, x: jax.Array, y: jax.Array, sides: list[tuple[i
     """Contract one long axis, in blocks of slices as in `reduce`.
 
     Args:
-      axes: of the product.
+      axes: axes of the product.
       x: the left side.
       y: the right side.
       sides: for each axis of the result, the axes of the left and of the right side that become it.
@@ -217,7 +217,7 @@ def product(axes: Product, x: Any, y: Any, ndims: tuple[int, int], rows: int | N
     """Compute `dot_general` of operands `[..., W]` or `[..., 1]` as an array, or as `Rows` along an axis of the result.
 
     Args:
-      axes: of the product.
+      axes: axes of the product.
       x: the left side; if it is `Rows`, these lie along a contracted axis or along that of the rows of the result.
       y: the right side.
       ndims: numbers of axes of the sides, without the last one.

@@ -272,7 +272,7 @@ def _run(
       jaxpr: an open jaxpr.
       consts: its constants.
       args: its arguments.
-      batched: which of them have the batch axis.
+      batched: whether each has the batch axis.
       invariant: which of them the loop around this call never changes; (): none is known.
 
     Returns:
@@ -323,7 +323,7 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any 
       size: length of the batch axis; None: there is none.
       eqn: the equation.
       args: its operands, arrays or `Rows`.
-      batched: which have the batch axis.
+      batched: whether each has the batch axis.
       plan: `RowPlan` of a product or `SortPlan` of a sort (`row_axes`); None: the result is an array.
 
     Returns:

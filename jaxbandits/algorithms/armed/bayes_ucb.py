@@ -41,7 +41,7 @@ class BayesUCB(BetaPosterior):
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "BayesUCB":
-        """Use c = 5, the least value of the guarantee, for n rounds."""
+        """Use c = 5, the smallest value with the guarantee, for n rounds."""
         fields: dict[str, Any] = {"n_arms": n_arms, "horizon": horizon, "c": 5.0}
         return cls(**fields | changes)
 

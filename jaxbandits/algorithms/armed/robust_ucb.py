@@ -2,7 +2,7 @@
 
     m_i    = 1 / T_i sum_{s <= T_i} X_s 1{|X_s| <= (u s / l_t)^{1/(1+eps)}}     X_s the s-th reward of arm i
     play     argmax_i  m_i + 4 u^{1/(1+eps)} (l_t / T_i)^{eps/(1+eps)},   every arm once before
-    l_t    = log(n^2),   n the least power of two with n >= t
+    l_t    = log(n^2),   n the smallest power of two with n >= t
 
 in round $t = 1$, 2, ... Notation: u moment_bound, $E |X|^{1+eps} <= u$. A truncation level that falls with t lets
 rewards go one by one; with $l_t$ on a grid of 31 levels the sum is kept for each: $O(31 K)$ memory and time.

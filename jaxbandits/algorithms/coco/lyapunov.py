@@ -73,7 +73,7 @@ def surrogate_values(feedback: ConstrainedValue, weight: jax.Array) -> list[jax.
 def double_until(level: jax.Array, target: ArrayLike) -> jax.Array:
     """Compute `while level < target: level *= 2` for a positive level, without the loop, exact on every device.
 
-    The least power of two at or above the ratio is a carry in its binary form: adding all ones to the fraction moves
+    The smallest power of two at or above the ratio is a carry in its binary form: adding all ones to the fraction moves
     the exponent up by one unless the fraction was zero. (log2 and exp2 are not exact at powers of two.)
     """
     ratio = jnp.asarray(target / level, level.dtype)

@@ -61,9 +61,9 @@ class OracleLearner(abc.ABC):
         """Return the probabilities `[K]` of round t (from 0), 0 where the mask `[K]` is False.
 
         Args:
-          key: for the oracle.
+          key: key of the oracle.
           t: `[]` int32.
-          state: of the oracle.
+          state: state of the oracle.
           obs: its mask may be None.
           mask: `[K]` True where an arm may be played.
         """

@@ -22,7 +22,7 @@ class RegCBOpt(RegCB):
 
     Guarantee:
       None with an online oracle. With least squares over a class that contains the mean rewards, and bounds from all
-      its functions within Delta of the least loss, regret is logarithmic in T under conditions on the contexts.
+      its functions within Delta of the smallest loss, regret is logarithmic in T under conditions on the contexts.
 
     Deviations:
       * [printed] Bounds by the sensitivity of an online oracle and ties at random, and c = 0.1, as in Vowpal Wabbit.

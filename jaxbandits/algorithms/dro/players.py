@@ -97,7 +97,7 @@ class Players(NamedTuple):
           q: `[m]` weights q_t of the decision.
           grad: `[d]` gradient that the model descends.
           gain: `[m]` gains that the weights ascend.
-          factors: of this round.
+          factors: factors of this round.
           k: weights are at most 1/k.
         """
         return self._replace(

@@ -52,7 +52,7 @@ class GLMUCB(ArmLearner):
 
     Deviations:
       * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$ also
-        replaces the least eigenvalue of the initial design of the original, which is not played. t is read as max(t,
+        replaces the smallest eigenvalue of the initial design of the original, which is not played. t is read as max(t,
         2).
       * [ours] An estimate outside the ball is replaced by the maximum-likelihood estimate inside it; the original
         projects in another (non-convex) way, and the public code does not project.
@@ -83,7 +83,7 @@ class GLMUCB(ArmLearner):
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R_max, rewards are in [0, R_max]; the paper: 100 for Poisson")
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R_sub, sub-Gaussian constant of the noise")
-    curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, least slope of mu; None: over the ball")
+    curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, smallest slope of mu; None: over the ball")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
     rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; 1 is the theory")
 

@@ -92,7 +92,7 @@ class RSGLinCB(ArmLearner):
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
-    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (least slope of mu at arms and parameters); None: 1 / c_mu")
+    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / c_mu")
     delta: ArrayLike = param(0.05, "(0, 1)", "failure probability; below 1, so that lambda is positive at T = 1 too")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
     threshold: ArrayLike | None = param(None, "(0, inf)", "of the warm-up; None: 1 / (gamma^2 kappa R^2)")

@@ -36,7 +36,7 @@ class GradientLearner(abc.ABC):
 
         Args:
           t: `[]` int32.
-          state: at the start of the round.
+          state: state at the start of the round.
           x: `[d]` the play.
           grad: `[d]` gradient of the loss at x.
         """

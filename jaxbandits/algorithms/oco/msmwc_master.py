@@ -86,7 +86,7 @@ def middle_learners(
       lipschitz: G, > 0.
       horizon: T, 1 <= T <= 2^(first + N - 1).
       c_meta: weight of the corrections, 1 / (rate of scale 1).
-      n_active: how many of the N experts take part; the others have weight 0. None: all.
+      n_active: number of active experts; the others have weight 0. None: all N.
     """
     dtype = jnp.result_type(float)
     lipschitz, horizon = jnp.asarray(lipschitz, dtype), jnp.asarray(horizon, dtype)

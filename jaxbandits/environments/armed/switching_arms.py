@@ -84,7 +84,7 @@ class SwitchingArms:
           n_arms: K.
           horizon: rounds for which there are phases; the last one goes on.
           gap: the same in all phases.
-          growth: of the phases.
+          growth: growth of the phases.
           best: number of the best arm.
 
         Raises:

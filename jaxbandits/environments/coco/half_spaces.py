@@ -33,8 +33,8 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
     """Return a uniform unit vector along which the loss is to fall, and a of length `slope` at an angle to it.
 
     Args:
-      key: for this alone.
-      shape: of the points.
+      key: random key.
+      shape: shape of the points.
       slope: ||a||.
       conflict: cosine of the angle: 1 where following the loss runs straight into the constraint. In one dimension
         nothing is orthogonal, and a is scaled by it instead.

@@ -150,7 +150,7 @@ class LoggedReplay:
         """Replay the events of a data frame, a row each.
 
         Args:
-          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
           action: column of the arm that was played.
           reward: column of what it paid.
           **columns: of `Log.from_frame` (`propensity`, `context`, `actions`, `time`), or fields, such as `order`.

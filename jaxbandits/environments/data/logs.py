@@ -92,7 +92,7 @@ class Log:
         """Take a log from a data frame, a row an event.
 
         Args:
-          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
           action: column of the action that was played: names, or whole numbers such as ids.
           reward: column of what it paid.
           propensity: column of the probability with which it was played.
@@ -187,8 +187,8 @@ def number_actions(
       action: `[n]` names or whole numbers.
       actions: all actions in their order; or K: whole numbers from 0 to K - 1 are what they are, K other ones are
         numbered in their order; None: as `labels.number_labels`.
-      name: what errors call `action`.
-      count: what errors call K.
+      name: name of `action` in error messages.
+      count: name of K in error messages.
 
     Raises:
       InputError: for invalid entries, or if the number of distinct entries is not K and no order is given.

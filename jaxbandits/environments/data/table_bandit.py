@@ -104,7 +104,7 @@ class TableBandit:
         """Classification on the rows of a data frame.
 
         Args:
-          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
           label: column of the labels, whole numbers or text.
           features: columns of numbers, the context; no other column is used.
           classes: all labels in the order of the arms; None: as in `from_table`.
@@ -127,7 +127,7 @@ class TableBandit:
         Args:
           path: the file; its ending says which.
           label: name or number of the column of labels.
-          order: of the rows.
+          order: order of the rows.
           **reading: `standardise`, `intercept`, `header`, `delimiter` as in `datasets.labelled.load_labelled`.
 
         Raises:

@@ -131,7 +131,7 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
 
     Args:
       scale: in (0, 1]; every group keeps at least 2 rows.
-      seed: of all draws.
+      seed: seed of all draws.
     """
     scale = ranges.real("scale", scale, "(0, 1]")
     rng = np.random.default_rng(seed)

@@ -47,7 +47,7 @@ class TextFile:
 
     Attributes:
       path: the file, plain or compressed.
-      names: of its columns.
+      names: names of its columns.
 
     Raises:
       InputError: for a file that cannot be read, has no rows, or another number of columns than names are given.
@@ -71,7 +71,7 @@ class TextFile:
           path: the file.
           separator: one character between the cells.
           header: True if the first row holds names.
-          names: of the columns, without a header; by default their numbers from 0.
+          names: column names of a file without a header; by default their numbers from 0.
           skip: lines before the table.
           comment: prefix of comment lines.
           quote: the character around cells that hold a separator.
@@ -98,7 +98,7 @@ class TextFile:
             )
 
     def column(self, role: str, column: Any) -> str:
-        """Return the name of a column that is given by its name, or by its number from 0 (negative: from the end).
+        """Return the name of a column that is given by its name or its index; negative indices count from the end.
 
         Raises:
           InputError: for a column that there is not.
@@ -163,10 +163,10 @@ class TextFile:
         """Raise the InputError of the first row for which an expression is False.
 
         Args:
-          frame: what `read` returned.
-          name: of a column.
+          frame: result of `read`.
+          name: name of a column.
           good: an expression of polars.
-          message: from the cell in this column to what is wrong with it.
+          message: function from the cell in this column to what is wrong with it.
         """
         passed = frame.select(good).to_series()
         if not passed.all():

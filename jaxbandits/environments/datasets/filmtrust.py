@@ -22,7 +22,7 @@ def load_filmtrust(
     Args:
       path: the file.
       shape: (users, items), which bound the ids.
-      n_ratings: how many lines there must be; None takes any number.
+      n_ratings: required number of lines; None: any positive number.
 
     Raises:
       InputError: if the file cannot be read or a row is malformed; the message names the file and the line.

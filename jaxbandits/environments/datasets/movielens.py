@@ -20,7 +20,7 @@ def load_movielens(
     Args:
       path: the file.
       shape: (users, items), which bound the ids.
-      n_ratings: how many there must be; None for parts of the data, such as `u1.base`.
+      n_ratings: required number of lines; None: any number, for parts of the data such as `u1.base`.
 
     Raises:
       InputError: one line naming the file, and the line for malformed rows. A pair that is rated twice is an error.

@@ -27,9 +27,9 @@ class RemoteFile(NamedTuple):
     """A file of a data set.
 
     Attributes:
-      name: of the copy.
-      url: of the file, or of the zip archive that it is in; "" if users get it themselves.
-      sha256: of its text; "" if it is not known.
+      name: name of the copy.
+      url: address of the file, or of the zip archive that it is in; "" if users get it themselves.
+      sha256: digest of its text; "" if it is not known.
       member: end of its path in the archive; "" if it is not in one.
     """
 
@@ -43,10 +43,10 @@ class DataSet(NamedTuple):
     """A data set.
 
     Attributes:
-      title: what it is.
+      title: description of the data set.
       terms: licence, and whom to cite.
       files: all of them.
-      by_hand: where users get the files, if `fetch` does not.
+      by_hand: where users can download the files if `fetch` cannot.
     """
 
     title: str

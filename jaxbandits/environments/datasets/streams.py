@@ -32,7 +32,7 @@ def load_csv(
 
     Args:
       path: the file, plain or compressed; blank lines are skipped.
-      target: the column to predict: its name in the header, or its number from 0 (negative: from the end).
+      target: the column to predict: its name in the header or its index; negative indices count from the end.
       delimiter: one character between the cells.
       header: whether the first row holds names.
       standardise: give every feature mean 0 and standard deviation 1 over the file (constant ones become 0).

@@ -66,7 +66,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
 
     Args:
       name: one of `SETS`.
-      directory: where its file lies, in the format of the repository.
+      directory: directory of its file, in the format of the repository.
 
     Raises:
       InputError: for an unknown name, a missing file, or an invalid one (the message names the line).
@@ -90,7 +90,7 @@ def uci_like(name: str, rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np
     Args:
       name: one of `SETS`.
       rows: n.
-      seed: of the draws.
+      seed: seed of the draws.
 
     Raises:
       InputError: for another name.

@@ -100,7 +100,7 @@ class ExampleGroups:
         return w * w - 2.0 * means * w + means
 
     def optimum(self, k: int = 1) -> tuple[jax.Array, jax.Array]:
-        """Return `w*` and the least mean of the k largest risks."""
+        """Return `w*` and the smallest mean of the k largest risks."""
         ordered = jnp.sort(jnp.asarray(self.means))
         center = jnp.clip(0.5, jnp.mean(ordered[:k]), jnp.mean(ordered[self.n_groups - k :]))
         return center, center * (1.0 - center)

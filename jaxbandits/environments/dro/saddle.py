@@ -14,7 +14,7 @@ _STEPS, _STARTS = 8, 100  # of the solver at most, between two looks at the gap
 
 
 class Optimum(NamedTuple):
-    """The least value of `max_q` with its certified error."""
+    """The minimum of `max_q` with its certified error."""
 
     value: float  # reached by some w: an upper bound
     gap: float  # above the largest value of the dual that was met
@@ -74,7 +74,7 @@ def optimum(
     """Return the saddle value, by sequential quadratic programming on the dual, unless the start is good enough.
 
     Args:
-      dual: from q `[m]` to its value and gradient `[m]`.
+      dual: function from q `[m]` to its value and gradient `[m]`.
       start: `[m]` the first q.
       k: 1 <= k <= m.
       tolerance: the gap at which to stop; the result contains the gap that was reached.

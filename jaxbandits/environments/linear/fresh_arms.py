@@ -36,7 +36,7 @@ class FreshArmsState(NamedTuple):
 class FreshArms:
     """Linear bandit with K new unit arms per round, whose noise may lack a variance; theta* is the same in all trials.
 
-    Tells the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not see $nu_t$.
+    The feedback is the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not receive $nu_t$.
 
     Raises (by `validate`):
       InputError: for noise without a moment of order 1 + eps.

@@ -42,7 +42,7 @@ class HeavyTailedState(NamedTuple):
 class HeavyTailed:
     """Linear bandit whose noise may lack a variance; every trial draws its own instance.
 
-    Tells the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not see $nu_t$.
+    The feedback is the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not receive $nu_t$.
     """
 
     source: ClassVar[str] = "Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5"

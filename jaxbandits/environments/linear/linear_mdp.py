@@ -38,7 +38,8 @@ class LinearMDPState(NamedTuple):
 class LinearMDP:
     """Finite-horizon MDP with known transitions and unknown linear rewards; every trial draws its own instance.
 
-    Tells the pairs visited, their rewards and nu (`ScaledEpisode`); a learner that declares `Episode` does not see nu.
+    The feedback is the visited pairs, their rewards and nu (`ScaledEpisode`); a learner that declares `Episode` does
+    not receive nu.
 
     Deviations:
       The paper discusses heavy-tailed linear MDPs without an algorithm, a theorem or an experiment: instances, known

@@ -43,7 +43,7 @@ class ExcessOutcome(NamedTuple):
 class LinearSystem:
     """A linear system driven by white input and noise that may lack a variance; the same system in all trials.
 
-    The default is a stable system with two states and one input. Tells the next state and the moment scales
+    The default is a stable system with two states and one input. The feedback is the next state and the moment scales
     (`ScaledNextState`); a learner that declares `NextState` does not see the scales.
 
     Deviations:

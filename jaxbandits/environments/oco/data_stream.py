@@ -50,7 +50,7 @@ class DataStream:
     """Losses of the rows of a table, one a round, against a fixed comparator.
 
     The comparator is `comparator`, and without one `table.best`, the minimiser of the mean loss over the table (least
-    squares of least norm; logistic regression by Newton's method), which `from_arrays` finds on the host in float64:
+    squares of minimum norm; logistic regression by Newton's method), which `from_arrays` finds on the host in float64:
     after whole passes it is the best fixed point in hindsight.
 
     Orders: "shuffled" (a fresh random permutation every pass and trial), "iid" (with replacement), "given" (as in the
@@ -94,7 +94,7 @@ class DataStream:
         """Return a stream of the rows of a data frame.
 
         Args:
-          frame: of pandas, polars or pyarrow, or a mapping of arrays.
+          frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
           target: column of the targets, numbers as `from_arrays` takes them.
           features: columns of numbers; no other column is used.
           **settings: the other fields.
@@ -217,7 +217,7 @@ def _check_table(table: Table) -> None:
 
 
 def best_fit(features: np.ndarray, targets: np.ndarray, loss: str) -> np.ndarray:
-    """Return the minimiser `[d]` of the mean loss over the rows, of least norm for squared losses.
+    """Return the minimiser `[d]` of the mean loss over the rows, of minimum norm for squared losses.
 
     Raises:
       InputError: if the losses are logistic and the classes separable, so that there is no minimiser.

@@ -135,7 +135,7 @@ class LinearLosses:
 
     @property
     def lipschitz(self) -> ArrayLike:
-        """G, the least bound on the norm of all gradients."""
+        """G, the smallest bound on the norm of all gradients."""
         return self.loss_scale * (abs(self.mean) * self.sequence.bound + self.noise_scale)
 
     def cumulative_variance(self, horizon: ArrayLike) -> ArrayLike:

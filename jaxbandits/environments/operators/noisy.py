@@ -38,6 +38,6 @@ class Noisy(Operator):
 
 
 def with_noise(environment: Any, noise: Noise) -> Noisy:
-    """Return the environment with `noise` added to the rewards that it tells (`Noisy`)."""
+    """Return the environment with `noise` added to the rewards of its feedback (`Noisy`)."""
     check_noise(noise, "noise")
     return Noisy(environment=environment, noise=noise)
