@@ -1,4 +1,4 @@
-"""Code of others: of neither this package nor JAX, by where it is written; and what a run says that depends on it."""
+"""Code from neither this package nor JAX, identified by its files, and its description in the results of a run."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Abstract index policy on the posteriors of coins: independent beta laws of the means.
+"""Abstract index policy on the posteriors of Bernoulli arms: the means have independent beta distributions.
 
 Beta(alpha_0 + S_i, beta_0 + F_i),   S_i the sum of the rewards of arm i, S_i + F_i its plays
 """

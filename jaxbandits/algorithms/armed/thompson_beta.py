@@ -2,7 +2,8 @@
 
     theta_i ~ Beta((alpha_0 + S_i) / s, (beta_0 + F_i) / s),   play argmax_i theta_i
 
-with $S_i$ the sum of the rewards of arm i, $S_i + F_i$ its plays: at $s = 1$ the posterior of coins. $O(K)$ per round.
+with $S_i$ the sum of the rewards of arm i, $S_i + F_i$ its plays: at $s = 1$ the posterior of Bernoulli arms. $O(K)$
+per round.
 """
 
 from typing import ClassVar

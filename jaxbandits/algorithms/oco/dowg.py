@@ -38,7 +38,7 @@ class DoWG(GradientLearner):
       * [ours] Starts at the origin; r_eps is an absolute length.
     Numerics: without a `domain`, losses that keep a direction have no minimiser, and the plays run after it: under a
       constant gradient they grow by the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$, so that $r_t^2 ||g_t||^2$
-      overflows in float32 after some hundred such rounds; NaN in the state then has the trial counted as failed.
+      overflows in float32 after a few hundred such rounds; the state then contains NaN, and the trial counts as failed.
       Gradients below 1e-19 in float32 (squares underflow), or with $r_t ||g||$ below it, count as zero
       (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: A. Khaled, K. Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient

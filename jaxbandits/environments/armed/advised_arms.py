@@ -41,9 +41,10 @@ class AdvisedOutcome(NamedTuple):
 
 @pytree
 class AdvisedArms:
-    """K coins whose probabilities depend on a context that only experts see; the last expert is the most skilled."""
+    """K Bernoulli arms whose means depend on a context that only the experts see; the last expert is the most
+    skilled."""
 
-    source: ClassVar[str] = "coins in a hidden context, with experts of increasing skill"
+    source: ClassVar[str] = "Bernoulli arms in a hidden context, with experts of increasing skill"
     axes: ClassVar = {"expert_mean": ("expert",)}
     units: ClassVar = dict.fromkeys(("regret", "expert_regret", "mean", "expert_mean"), "reward")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")

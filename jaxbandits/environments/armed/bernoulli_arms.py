@@ -17,7 +17,7 @@ from jaxbandits.numerics import rng
 
 @pytree
 class BernoulliArms(Arms):
-    """K coins. Means that drift are clipped to [0, 1].
+    """K Bernoulli arms. Drifting means are clipped to [0, 1].
 
     Example:
       >>> BernoulliArms.from_means([0.9, 0.8]).n_arms

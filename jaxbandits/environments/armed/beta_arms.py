@@ -17,7 +17,7 @@ from jaxbandits.numerics import rng
 
 @pytree
 class BetaArms(Arms):
-    """K arms with rewards in (0, 1) and less variance than coins. Means are clipped into [0.001, 0.999].
+    """K arms with rewards in (0, 1) and less variance than Bernoulli arms. Means are clipped to [0.001, 0.999].
 
     Example:
       >>> BetaArms.from_means([0.9, 0.8], concentration=10.0).n_arms
@@ -26,7 +26,7 @@ class BetaArms(Arms):
 
     source: ClassVar[str] = "bounded arms: fractions by beta laws"
     means: ArrayLike | None = param(None, "(0, 1)", "[K] means; None: uniform on [0, 1], drawn per trial")
-    concentration: ArrayLike = param(4.0, "(0, inf)", "c; towards 0 arms become coins")
+    concentration: ArrayLike = param(4.0, "(0, inf)", "c; the smaller, the closer to Bernoulli arms")
 
     def init(self, key: jax.Array) -> ArmsState:
         drawn = super().init(key)

@@ -26,7 +26,7 @@ class RetiringState(NamedTuple):
 
 @pytree
 class RetiringArms:
-    """K coins, one of which is replaced by another now and then; an observation contains the item numbers.
+    """K Bernoulli arms that are replaced one at a time; an observation contains the item numbers.
 
     A learner that pays no regard to the numbers meets means that jump; `PerItem` starts anew on a new item.
 

@@ -39,7 +39,7 @@ class SwitchingOutcome(NamedTuple):
 
 @pytree
 class SwitchingArms:
-    """K coins whose probabilities change together, from phase to phase; an oblivious adversary.
+    """K Bernoulli arms whose means change together, from phase to phase; an oblivious adversary.
 
     `SwitchingArms.constrained` is the stochastically constrained adversary. Rewards without a law are a `TableBandit`:
     `TableBandit.from_rewards(rewards, order="given")`, with its `fixed_arm_regret`.
@@ -49,7 +49,7 @@ class SwitchingArms:
       JMLR 22(28), 2021, Section 6: the adversary of `constrained`.
     """
 
-    source: ClassVar[str] = "coins that change at given rounds; the adversary of Zimmert & Seldin, JMLR 2021"
+    source: ClassVar[str] = "Bernoulli arms that change at given rounds; the adversary of Zimmert & Seldin, JMLR 2021"
     axes: ClassVar = {"arm_mean": ("arm",)}
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "mean", "arm_mean"), "reward")
     phases: Phases = shared(doc="means and starts (made by from_phases or constrained)")

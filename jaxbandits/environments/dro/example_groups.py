@@ -1,4 +1,4 @@
-"""Groups of coins with a number to fit: the example by which the paper argues for average top-k risk (Figure 1).
+"""Groups of Bernoulli variables with a number to fit: the paper's example in favour of average top-k risk (Figure 1).
 
     z ~ Bernoulli(mu_i),   loss(w; z) = (w - z)^2,   R_i(w) = w^2 - 2 mu_i w + mu_i,   w in [0, 1]
 
