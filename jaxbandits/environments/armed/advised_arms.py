@@ -41,8 +41,7 @@ class AdvisedOutcome(NamedTuple):
 
 @pytree
 class AdvisedArms:
-    """K Bernoulli arms whose means depend on a context that only the experts see; the last expert is the most
-    skilled."""
+    """K Bernoulli arms whose means depend on a context that only experts see; the last expert is the best."""
 
     source: ClassVar[str] = "Bernoulli arms in a hidden context, with experts of increasing skill"
     axes: ClassVar = {"expert_mean": ("expert",)}
