@@ -213,7 +213,7 @@ class FastThompson:
 check_algorithm(FastThompson(dim=3), env)
 both = compare({"plain": LinearThompson(dim=3, scale=0.3), "fast": FastThompson(dim=3, scale=0.3)}, env, T, SEEDS)
 print(both.table("regret"))
-print("plain less fast, seed by seed:", both.paired_difference("plain", "fast"))
+print("plain minus fast, seed by seed:", both.paired_difference("plain", "fast"))
 
 # %% [markdown]
 # Both draw from the same distribution, but not the same numbers. Their regrets therefore differ only by chance, and a

@@ -42,7 +42,7 @@ _RECORD = {
     "wall_s": float, "timing": {"compile_s": float, "run_s": float, "rounds": int},
 }  # fmt: skip
 _FOLDERS = ("parts", "failed", "working")
-_NUMBER_BYTES = 512  # of a file in an archive that holds one number
+_NUMBER_BYTES = 512  # largest size of an archive member that holds one number
 _PATIENCE = 0.5  # seconds, longer than any process takes to test the lock of a part
 
 
@@ -64,8 +64,8 @@ class Directory:
     """Directory of a sweep."""
 
     def __init__(self, path: str | os.PathLike[str]):
-        """Choose a directory, which need not exist."""
-        self.path = files.path_of(path, "a sweep lives in a directory")
+        """Refer to a directory, which need not exist."""
+        self.path = files.path_of(path, "a sweep is stored in a directory")
 
     @property
     def manifest(self) -> Path:
@@ -109,7 +109,7 @@ class Directory:
             files.make_directory(self.path / name)
 
     def check_identified(self, manifest: Mapping[str, Any]) -> None:
-        """Raise `InputError` where the numbers of a sweep depend on code that no digest identifies."""
+        """Raise `InputError` if the results of a sweep depend on code that no digest identifies."""
         if why := lack_of_identity(manifest["spec"]):
             raise InputError(f"{self.path} can be neither resumed nor shared between processes nor merged: {why}")
 
@@ -151,7 +151,7 @@ class Directory:
         return PartState.MISSING if self.read_failure(name) is None else PartState.FAILED
 
     def read_record(self, name: str) -> dict[str, Any] | None:
-        """Read the record of a part; None if it is not done, or its results are missing or of another size or part."""
+        """Read the record of a part; None if it is not done, or its results are missing or do not match."""
         try:
             record = files.read_json(self._record_path(name))
             is_own = misfit(record, _RECORD) is None and record["part"] == name
@@ -208,7 +208,7 @@ class Directory:
             yield directory
 
     def count_rounds(self, name: str, width: int) -> int:
-        """Return the trial-rounds in the checkpoint of a part, padding included."""
+        """Return the number of rounds in the checkpoint of a part, summed over trials and padding."""
         rounds = 0
         for path in (self.working_path(name) / "checkpoint").glob("batch-*.npz"):
             with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as arrays:  # a file may vanish
@@ -218,7 +218,7 @@ class Directory:
         return rounds
 
     def seconds_since_begin(self, name: str) -> float:
-        """Return how long ago a part was begun, by the first file of its checkpoint; 0 if there is none."""
+        """Return the seconds since the first file of a part's checkpoint was written; 0 without a checkpoint."""
         try:
             return max(0.0, time.time() - (self.working_path(name) / "checkpoint" / "spec.json").stat().st_mtime)
         except OSError:  # it may vanish

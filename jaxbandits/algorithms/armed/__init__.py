@@ -1,4 +1,4 @@
-"""Algorithms for bandits with K arms and no features, one a file; imported on first access."""
+"""Algorithms for bandits with K arms and no features, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -2,8 +2,8 @@
 
     play   argmax_i  Q(1 - 1 / (t log^c n), Beta(alpha_0 + S_i, beta_0 + F_i))
 
-in round t = 1, 2, ... of n; Q is the quantile, S_i the sum of the rewards of arm i, $S_i + F_i$ its plays. $O(K)$ a
-round.
+in round t = 1, 2, ... of n; Q is the quantile, S_i the sum of the rewards of arm i, $S_i + F_i$ its plays. Cost per
+round $O(K)$.
 """
 
 from typing import Any, ClassVar
@@ -27,8 +27,8 @@ class BayesUCB(BetaPosterior):
 
     Deviations:
       * [printed] c = 0 by default, as in the paper's experiments; `theory` has c = 5.
-      * [ours] In round 1, where the quantile of order 0 says nothing, that of order 1/2 is taken. A reward between 0
-        and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1]. Ties: the first arm wins.
+      * [ours] Round 1 uses the median, since the quantile of order 0 is 0 for every arm. A reward between 0 and 1
+        counts as a fractional success; rewards outside [0, 1] are clipped. Ties: the first arm wins.
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.
@@ -36,7 +36,7 @@ class BayesUCB(BetaPosterior):
     """
 
     source: ClassVar[str] = "Kaufmann, Cappe & Garivier, AISTATS 2012, Algorithm 1"
-    horizon: ArrayLike = param(1000.0, "[3, inf)", "n, rounds; without effect where c = 0")
+    horizon: ArrayLike = param(1000.0, "[3, inf)", "n, number of rounds; has no effect if c = 0")
     c: ArrayLike = param(0.0, "[0, inf)", "c, power of log n")
 
     @classmethod

@@ -17,13 +17,13 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 class BetaPosterior(IndexPolicy):
     """Abstract policy for rewards 0 and 1.
 
-    A reward between 0 and 1 counts as that fraction of a success. Each reward outside is clipped to [0, 1], hence
-    $0 <= S_i <= T_i$ for $T_i$ plays, also after rounding.
+    A reward between 0 and 1 counts as a fractional success, and rewards outside [0, 1] are clipped. Hence
+    $0 <= S_i <= T_i$ for $T_i$ plays, even after rounding.
     """
 
-    first_pulls: ClassVar[float] = 0.0  # the prior serves arms that were not played
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
+    first_pulls: ClassVar[float] = 0.0  # arms without plays have the prior
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, prior successes")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, prior failures")
 
     def update(
         self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs, decision: ArmDecision, feedback: Reward

@@ -5,8 +5,8 @@
     alpha    = sqrt(2 l_t / (n v (1 + 2 l_t / (n - 2 l_t)))),   n = T_i,   l_t = log(t^2)
     play     argmax_i  m_i + 2 sqrt(v l_t / T_i),   before these every arm with T_i < 4 l_t
 
-in round $t = 1$, 2, ... Notation: v variance_bound, B bins. After more than B rewards of an arm, $X_s$ are means of N
-of them each (`estimation.bins`), with the variance v / N. $O(B K)$ per round, memory $O(B K)$.
+in round $t = 1$, 2, ... Notation: v variance_bound, B bins. After more than B rewards of an arm, each $X_s$ is a mean
+of N rewards (`estimation.bins`) with variance v / N. Time per round and memory are $O(B K)$.
 """
 
 import math
@@ -24,11 +24,11 @@ from jaxbandits.numerics import elementary
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_UNDECIDED = 1e28  # above every index, below that of arms that were not played
+_UNDECIDED = 1e28  # above every index, but below that of arms without plays
 
 
 class CatoniState(NamedTuple):
-    """Rewards in bins, and where the search for the root starts."""
+    """Rewards in bins, and the starting points of the root search."""
 
     bins: Bins
     mean: jax.Array  # [K]  the root after the last reward of the arm
@@ -41,7 +41,7 @@ class CatoniState(NamedTuple):
 
 @pytree
 class CatoniUCB(IndexPolicy):
-    """UCB for rewards with finite variance only, by an estimate that few large rewards cannot move.
+    """UCB for rewards with finite variance, by an estimate that a few large rewards hardly change.
 
     Guarantee:
       Independent rewards with variance at most v, gaps $D_i$: expected regret is of the order
@@ -51,9 +51,9 @@ class CatoniUCB(IndexPolicy):
       * [printed] psi is the widest function that the paper admits, Catoni's own.
       * [reconstructed] alpha, the width and the number of first plays, from the paper's Lemma 3.
       * [ours] The estimate is that of the paper while $T_i <= B$; after that it is of means of bins, at least B / 2 of
-        them, for which Lemma 3 holds with the same constants; the last rewards, fewer than 2 / B of all, wait until
-        their bin is complete. Rounds beyond $e^{B/16}$ count as this one. A fixed number of Newton's steps, from the
-        root after the last reward of the arm. Ties: the first arm wins.
+        them, for which Lemma 3 holds with the same constants; the latest rewards, a share below 2 / B, are used once
+        their bin is complete. Rounds beyond $e^{B/16}$ use $l_t$ of this round. The root is found by a fixed
+        number of Newton steps from the previous root of the arm. Ties: the first arm wins.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information
@@ -66,7 +66,7 @@ class CatoniUCB(IndexPolicy):
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     variance_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on the variance of every arm")
     scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; 1 is the theory")
-    n_bins: int = static(256, "[2, 65536]", "B, bins of an arm, even; 256: for 8 million rounds")
+    n_bins: int = static(256, "[2, 65536]", "B, number of bins per arm, even; 256 suffices for 8 million rounds")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, variance_bound: ArrayLike, **changes: Any) -> "CatoniUCB":
@@ -105,7 +105,7 @@ class CatoniUCB(IndexPolicy):
     def _root(self, level: jax.Array, arm: Bins, start: jax.Array) -> jax.Array:
         """Return m_i of all arms `[K]`, or of one `[]`."""
         n, counts = arm.complete, bins.is_complete(arm)
-        # Before 4 l_t plays, where the index does not use it: alpha of so many.
+        # Before 4 l_t plays, where the index does not use alpha, take alpha at 4 l_t plays.
         n_or_more = jnp.maximum(n, jnp.maximum(4.0 * level, 1.0))
         spread = self.variance_bound / arm.size * (1.0 + 2.0 * level / (n_or_more - 2.0 * level))
         alpha = jnp.maximum(jnp.sqrt(2.0 * level / (n_or_more * spread)), 1e-6 / jnp.sqrt(spread))

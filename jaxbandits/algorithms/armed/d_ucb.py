@@ -1,7 +1,7 @@
-"""D-UCB: discounted UCB for means that change (Garivier & Moulines, ALT 2011).
+"""D-UCB: discounted UCB for non-stationary rewards (Garivier & Moulines, ALT 2011).
 
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
-    play    argmax_i  m_i + 2 B sqrt(xi log(sum_k N_k) / N_i),   every arm once before
+    play    argmax_i  m_i + 2 B sqrt(xi log(sum_k N_k) / N_i),   after one play of every arm
 
 in round t. Notation: gamma discount, B reward_bound, xi as the field. $O(K)$ per round.
 """
@@ -20,7 +20,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class DUCB(IndexPolicy):
-    """UCB that forgets: a reward counts gamma times as much after every round.
+    """UCB with exponentially decaying weights: every round multiplies the weight of a reward by gamma.
 
     Guarantee:
       Independent rewards in [0, B] whose means change at most C times up to T, xi > 1/2, gamma as in `theory`: a
@@ -36,7 +36,7 @@ class DUCB(IndexPolicy):
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB"
-    discount: ArrayLike = param(range="(0, 1]", doc="gamma, weight of a reward after one more round")
+    discount: ArrayLike = param(range="(0, 1]", doc="gamma, factor by which the weight of a reward decays per round")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "B: rewards lie in [0, B]")
     xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
 
@@ -54,7 +54,7 @@ class DUCB(IndexPolicy):
 
     @property
     def first_pulls(self) -> Any:
-        """Discounted count below which an arm counts as not played."""
+        """Discounted count below which an arm is treated as not played."""
         return jnp.finfo(jnp.result_type(float)).tiny
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:

@@ -21,7 +21,7 @@ from jaxbandits.types import ArmDecision, ArmObs
 
 @pytree
 class EpsGreedy(IndexPolicy):
-    """Greedy play that explores uniformly in a share $c K / (d^2 t)$ of the rounds.
+    """Greedy play with uniform exploration at rate $c K / (d^2 t)$.
 
     Guarantee:
       Independent rewards in [0, 1], $0 < d$ <= the smallest gap, $c > 5$: the probability of a suboptimal arm in round
@@ -36,7 +36,7 @@ class EpsGreedy(IndexPolicy):
     """
 
     source: ClassVar[str] = "Auer, Cesa-Bianchi & Fischer, Machine Learning 2002, Figure 3"
-    rate: ArrayLike = param(5.0, "(0, inf)", "c, how much is explored")
+    rate: ArrayLike = param(5.0, "(0, inf)", "c, scale of the exploration rate")
     gap: ArrayLike = param(range="(0, inf)", doc="d, lower bound on the gap between the best arm and the others")
 
     @classmethod

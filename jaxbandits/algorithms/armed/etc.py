@@ -19,14 +19,14 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class ETC(IndexPolicy):
-    """Explore, then commit: the simplest policy with sublinear regret, if m suits the gaps.
+    """Explore, then commit: the simplest policy with sublinear regret, if m is chosen for the gaps.
 
     Guarantee:
       Independent 1-sub-Gaussian rewards, gaps $D_i$, $n >= m K$ rounds: expected regret is at most
       $m sum_i D_i + (n - m K) sum_i D_i exp(-m D_i^2 / 4)$ (Theorem 6.1).
 
     Deviations:
-      * [ours] An arm that is not available when its turn comes is explored later; then the first arm wins ties.
+      * [ours] An arm that is not available in its turn is explored later. Ties: the first arm wins.
       * [ours] An m that is not a whole number is rounded up.
 
     References:
@@ -53,7 +53,7 @@ class ETC(IndexPolicy):
 
     @property
     def first_pulls(self) -> Any:
-        """Plays of every arm before an index counts."""
+        """Number of plays of every arm before the index is used."""
         return self.exploration
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:

@@ -31,8 +31,8 @@ class Exp4:
       expert after n rounds is at most $sqrt(2 n K log M)$ (Lattimore & Szepesvari, Theorem 18.1).
 
     Deviations:
-      * [ours] Without `learning_rate` it is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Of arms that are not
-        available the advice is dropped, and p divided by its sum; where nothing is left, all available arms share.
+      * [ours] Without `learning_rate` it is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Advice for unavailable arms
+        is dropped and p is normalised; if p is then 0, it is uniform on the available arms.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
@@ -94,5 +94,5 @@ class Exp4:
         return LossState(losses - jnp.min(losses))
 
     def recommend(self, state: LossState) -> jax.Array:
-        """Return the estimated losses `[M]` of the experts, less the smallest."""
+        """Return the estimated losses `[M]` of the experts minus their minimum."""
         return state.losses

@@ -1,6 +1,6 @@
-"""Abstract index policy: play the available arm with the largest index, every arm once before any twice.
+"""Abstract index policy: play each arm once, then the available arm with the largest index.
 
-A final class is its index; one that keeps more than counts and sums has its own `init` and `update`.
+A final class defines `index`; one with more state than counts and sums also defines `init` and `update`.
 """
 
 import abc
@@ -51,20 +51,20 @@ def log_rounds(t: jax.Array) -> jax.Array:
 
 @pytree
 class IndexPolicy(abc.ABC):
-    """Abstract policy `argmax_i index_i` over counts and sums of rewards; features of arms are not looked at.
+    """Abstract policy `argmax_i index_i` over counts and sums of rewards; features of arms are ignored.
 
-    Arms that were not played come first, in turn from arm t mod K on: also while feedback is late every arm is tried.
+    Arms without feedback come first, starting from arm t mod K, so that all arms are tried even if feedback is delayed.
     Ties: the first arm wins.
     """
 
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
-    first_pulls: ClassVar[Any] = 1.0  # of every arm, before an index counts; 0: indices count from the first round
+    first_pulls: ClassVar[Any] = 1.0  # pulls of every arm before the index is used; 0: use it from round 1
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 
     @abc.abstractmethod
     def index(self, key: jax.Array, t: jax.Array, state: Any) -> jax.Array:
-        """Return the index of every arm `[K]` in round t (from 0), finite also for arms that were not played."""
+        """Return the index of every arm `[K]` in round t (from 0), finite even for arms without plays."""
 
     def init(self, key: jax.Array) -> Any:
         del key  # deterministic
@@ -81,6 +81,6 @@ class IndexPolicy(abc.ABC):
         return state.add(decision.index, feedback.reward)
 
     def _in_turn(self, t: jax.Array, count: jax.Array, index: jax.Array) -> jax.Array:
-        """Put arms that need another of their first pulls above all others, arm t mod K first."""
+        """Rank arms that still need first pulls above all others, starting from arm t mod K."""
         turn = (jnp.arange(self.n_arms, dtype=t.dtype) - t) % self.n_arms
         return jnp.where(count < self.first_pulls, _UNPLAYED * (self.n_arms - turn), index)

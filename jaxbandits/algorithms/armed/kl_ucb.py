@@ -1,8 +1,8 @@
 """KL-UCB: optimism by the Kullback-Leibler divergence (Garivier & Cappe, COLT 2011, Algorithm 1).
 
-    play   argmax_i  max{q in [0, 1] : T_i kl(m_i, q) <= log t + c log log t},   every arm once before
+    play   argmax_i  max{q in [0, 1] : T_i kl(m_i, q) <= log t + c log log t},   after one play of every arm
 
-after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; kl is that of Bernoulli laws. $O(K)$ per round.
+after t rounds; arm i has $T_i$ plays with mean reward $m_i$; kl is that of Bernoulli laws. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar

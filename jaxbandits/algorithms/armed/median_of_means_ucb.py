@@ -3,7 +3,7 @@
     k        = floor(8 log(e^{1/8} t^2)), at most T_i / 2 and at least 1
     m_i      = median of the means of floor(T_i / N) blocks of N consecutive rewards of arm i,
                N the largest power of two with N k <= T_i
-    play     argmax_i  m_i + (12 v)^{1/(1+eps)} (16 log(e^{1/8} t^2) / T_i)^{eps/(1+eps)},   every arm once before
+    play     argmax_i  m_i + (12 v)^{1/(1+eps)} (16 log(e^{1/8} t^2) / T_i)^{eps/(1+eps)},   after one play of every arm
 
 in round $t = 1$, 2, ... Notation: v moment_bound, $E |X - E X|^{1+eps} <= v$; B bins. Cost per round $O(B K)$, with 32
 passes over the bins of one arm, or 64 in float64; memory $O(B K)$.
@@ -26,7 +26,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class MedianState(NamedTuple):
-    """Rewards in bins, and the median of means of every number of bins in a block."""
+    """Rewards in bins, and the median of means for every block length."""
 
     bins: Bins
     medians: jax.Array  # [levels, K]  of blocks of 1, 2, 4, ... bins; 0 where no block is complete
@@ -39,7 +39,7 @@ class MedianState(NamedTuple):
 
 @pytree
 class MedianOfMeansUCB(IndexPolicy):
-    """UCB for rewards without a variance, by medians of means: it needs a bound on a central moment only.
+    """UCB for rewards that may have infinite variance, by medians of means; it needs only a bound on a central moment.
 
     Guarantee:
       Independent rewards with $E |X - E X|^{1+eps} <= v$, gaps $D_i$: expected regret is of the order
@@ -47,10 +47,10 @@ class MedianOfMeansUCB(IndexPolicy):
 
     Deviations:
       * [reconstructed] k and the width, from the paper's Lemma 2.
-      * [ours] Blocks have a power of two of rewards, and there may be up to 2 k of them; the paper has k of
-        $floor(T_i / k)$. Its proof needs at least k blocks of more than $T_i / (2 k)$ rewards each: both hold here, and
-        its constants. No more than B / 2 blocks: rounds beyond $e^{B/32}$ count as this one in k. Of an even number of
-        blocks the median is the mean of the middle two. Ties: the first arm wins.
+      * [ours] The number of rewards in a block is a power of two, and there are up to 2 k blocks; the paper has k
+        blocks of $floor(T_i / k)$ rewards. Its proof needs at least k blocks of more than $T_i / (2 k)$ rewards, which
+        holds here, so that its constants hold too. There are at most B / 2 blocks: k does not grow beyond round
+        $e^{B/32}$. The median of an even number of means is the mean of the middle two. Ties: the first arm wins.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information
@@ -62,7 +62,9 @@ class MedianOfMeansUCB(IndexPolicy):
     moment_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on E |X - E X|^{1+eps} of every arm")
     eps: ArrayLike = param(1.0, "(0, 1]", "eps, rewards have a moment of order 1 + eps")
     scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; 1 is the theory")
-    n_bins: int = static(512, "[2, 65536]", "B, bins of an arm, a power of two; 512: for 8 million rounds")
+    n_bins: int = static(
+        512, "[2, 65536]", "B, number of bins per arm, a power of two; 512 suffices for 8 million rounds"
+    )
 
     @classmethod
     def theory(
@@ -113,7 +115,7 @@ class MedianOfMeansUCB(IndexPolicy):
     def _n_levels(self) -> int:
         """Return the number of block lengths, in bins, that may be needed: 1, 2, 4, ...
 
-        With t >= n there are n / k bins in a block at most, where N = 1 and n <= B; they are most with n = B.
+        A block has at most n / k bins for t >= n, with N = 1 and n <= B; the maximum is at n = B.
         """
         least = max(1.0, min(0.5 * self.n_bins, math.floor(1.0 + 16.0 * math.log(self.n_bins))))
         return 1 + math.floor(math.log2(max(2.0, self.n_bins / least)))

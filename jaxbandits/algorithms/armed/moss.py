@@ -1,8 +1,8 @@
 """MOSS: minimax optimal strategy in the stochastic case (Audibert & Bubeck, COLT 2009).
 
-    play   argmax_i  m_i + R sqrt(4 / T_i log^+(n / (K T_i))),   log^+ x = max(log x, 0),   every arm once before
+    play   argmax_i  m_i + R sqrt(4 / T_i log^+(n / (K T_i))),   log^+ x = max(log x, 0),   after one play of every arm
 
-with $T_i$ plays and mean reward $m_i$ of arm i, as Lattimore & Szepesvari (2020), Algorithm 7, state it. Notation: n
+where arm i has $T_i$ plays and mean reward $m_i$ (the form of Lattimore & Szepesvari, 2020, Algorithm 7). Notation: n
 horizon, R noise_scale. $O(K)$ per round.
 """
 
@@ -18,7 +18,7 @@ from jaxbandits.numerics import elementary
 
 @pytree
 class MOSS(IndexPolicy):
-    """UCB with a known horizon and no logarithm in its worst case.
+    """UCB with a known horizon, whose worst-case regret has no logarithm.
 
     Guarantee:
       Independent R-sub-Gaussian rewards with $R = 1$, gaps $D_i$: expected regret after n rounds is at most

@@ -1,6 +1,6 @@
-"""Any index policy on items that are replaced: an arm with a new item counts as one that was never played.
+"""Any index policy on items that are replaced: an arm with a new item is treated as never played.
 
-    T_i, S_i   plays and rewards of the item behind arm i, 0 for an item of which no reward arrived
+    T_i, S_i   plays and rewards of the item of arm i, 0 for an item without rewards
     play       as the policy does with these
 
 Delayed feedback of an item that has been replaced is dropped. Cost per round: $O(K)$ in addition to the policy.
@@ -27,7 +27,7 @@ class ItemState(NamedTuple):
 
 @pytree
 class PerItem:
-    """Index policy for arms behind which items are replaced, such as news articles.
+    """Index policy for arms whose items are replaced, such as news articles.
 
     Guarantee:
       That of the policy while no item is replaced.
@@ -83,6 +83,6 @@ def _items(obs: ArmObs) -> jax.Array:
 
 
 def _pulls_of(state: ItemState, obs: ArmObs) -> Pulls:
-    """Return counts and sums of the items that an observation shows."""
+    """Return counts and sums of the items in an observation."""
     is_same = state.items == _items(obs)
     return Pulls(jnp.where(is_same, state.pulls.count, 0.0), jnp.where(is_same, state.pulls.total, 0.0))

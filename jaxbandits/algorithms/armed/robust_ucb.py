@@ -1,11 +1,11 @@
 """Robust UCB with the truncated mean (Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Information Theory 59(11), 2013).
 
     m_i    = 1 / T_i sum_{s <= T_i} X_s 1{|X_s| <= (u s / l_t)^{1/(1+eps)}}     X_s the s-th reward of arm i
-    play     argmax_i  m_i + 4 u^{1/(1+eps)} (l_t / T_i)^{eps/(1+eps)},   every arm once before
+    play     argmax_i  m_i + 4 u^{1/(1+eps)} (l_t / T_i)^{eps/(1+eps)},   after one play of every arm
     l_t    = log(n^2),   n the smallest power of two with n >= t
 
-in round $t = 1$, 2, ... Notation: u moment_bound, $E |X|^{1+eps} <= u$. A truncation level that falls with t lets
-rewards go one by one; with $l_t$ on a grid of 31 levels the sum is kept for each: $O(31 K)$ memory and time.
+in round $t = 1$, 2, ... Notation: u moment_bound, $E |X|^{1+eps} <= u$. The truncation level changes with t, which
+would require all rewards. With $l_t$ on a grid of 31 levels, one sum per level suffices: memory and time are $O(31 K)$.
 """
 
 import math
@@ -23,7 +23,7 @@ _LEVELS = 31  # rounds are counted in 31 bits
 
 
 class TruncatedState(NamedTuple):
-    """Counts, and the sums of the rewards that are left at each level."""
+    """Counts, and the sum of the truncated rewards at each level."""
 
     count: jax.Array  # [K]  T_i
     totals: jax.Array  # [31, K]  at l = log 4, log 16, ..., log 4^31
@@ -31,9 +31,9 @@ class TruncatedState(NamedTuple):
 
 @pytree
 class RobustUCB(IndexPolicy):
-    """UCB for rewards without a variance: a moment of order 1 + eps suffices for logarithmic regret.
+    """UCB for rewards that may have infinite variance; a moment of order 1 + eps suffices for logarithmic regret.
 
-    The paper's other estimators are those of `MedianOfMeansUCB` and `CatoniUCB`.
+    `MedianOfMeansUCB` and `CatoniUCB` have the other estimators of the paper.
 
     Guarantee:
       Independent rewards with $E |X|^{1+eps} <= u$, gaps $D_i$: expected regret is at most

@@ -3,7 +3,7 @@
     L_i   <- L_i + (1 - reward) / (p_i + gamma_t)   for the arm i played, with probability p_i
     play     i with probability weights_i(L)
 
-A final class is its weights. They must not change if a number is added to all $L_i$: the least one is kept at 0.
+A final class defines `weights`, which must not change if a constant is added to all $L_i$: the smallest is kept at 0.
 """
 
 import abc
@@ -21,14 +21,15 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 class LossState(NamedTuple):
     """Estimated losses of the arms."""
 
-    losses: jax.Array  # [K]  L_i, less the smallest
+    losses: jax.Array  # [K]  L_i minus the smallest
 
 
 @pytree
 class SampledPolicy(abc.ABC):
-    """Abstract randomised policy for rewards in [0, 1]; features of arms are not looked at.
+    """Abstract randomised policy for rewards in [0, 1]; features of arms are ignored.
 
-    The decision carries its probability. Arms that are not available have weight 0 in that round, the others share it.
+    The decision carries its probability. Unavailable arms have weight 0 in that round, and the other weights are
+    normalised.
     """
 
     feedback: ClassVar[type] = Reward
@@ -37,7 +38,7 @@ class SampledPolicy(abc.ABC):
 
     @abc.abstractmethod
     def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
-        """Return the probabilities `[K]` of round t (from 0), of losses `[K]` of which inf excludes an arm."""
+        """Return the probabilities `[K]` of round t (from 0) for losses `[K]`; a loss of inf excludes an arm."""
 
     def bias(self, t: jax.Array) -> Any:
         """Return gamma_t, which is added to the probability in the estimates of losses."""

@@ -1,14 +1,14 @@
-"""SW-UCB: UCB on a sliding window, for means that change (Garivier & Moulines, ALT 2011).
+"""SW-UCB: UCB on a sliding window, for non-stationary rewards (Garivier & Moulines, ALT 2011).
 
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
-    play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms that are not in the window before
+    play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms without plays in the window first
 
 after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ per round on average, memory $O(K + tau)$.
 
-No reward is subtracted, as what a huge one has rounded away would stay missing. The rounds are cut into blocks of tau,
-and the window is the end of a block and the beginning of the next one. The sums of the beginning grow by addition. When
-a block is full, each of its rewards gives way to the sum over the later rounds of the block, of the same arm: what is
-left of that arm when the round leaves the window.
+No reward is subtracted, since digits that a huge reward has rounded away would stay lost. Rounds are grouped into
+blocks of tau, so that the window is the end of one block and the beginning of the next. Sums over the beginning grow by
+addition. When a block is complete, each of its rewards is replaced by the sum of the later rewards of the same arm in
+the block, which is the remaining sum of this arm when the round leaves the window.
 """
 
 import math
@@ -30,10 +30,10 @@ class WindowState(NamedTuple):
     """Counts of the window, its sums in two parts, and its rounds."""
 
     count: jax.Array  # [K]  N_i
-    ending: jax.Array  # [K]  sum of the rewards in the rounds that are left of the last block
+    ending: jax.Array  # [K]  sum of the rewards in the rounds of the last block that are still in the window
     beginning: jax.Array  # [K]  sum of the rewards in the rounds of this block
     index: jax.Array  # [tau] int32, the arms played
-    value: jax.Array  # [tau]  rewards of this block; of the last one, sum of later rewards of the same arm in it
+    value: jax.Array  # [tau]  rewards of this block; for the last block, sums of later rewards of the same arm
 
     @property
     def pulls(self) -> Pulls:
@@ -58,7 +58,7 @@ class SWUCB(IndexPolicy):
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, SW-UCB"
-    window: int = static(range="[1, inf)", doc="tau, rounds that count")
+    window: int = static(range="[1, inf)", doc="tau, number of rounds in the window")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "B: rewards lie in [0, B]")
     xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
 
@@ -93,7 +93,7 @@ class SWUCB(IndexPolicy):
         leaves = jnp.where(t >= self.window, 1.0, 0.0)
         ending = state.ending.at[oldest].set(later)  # 0 in the first block
         beginning = state.beginning.at[arm].add(reward)
-        is_full = t % self.window == self.window - 1  # the same for all trials: a real branch
+        is_full = t % self.window == self.window - 1  # t is the same for all trials: a real branch
         ending, value, beginning = batching.cond(
             is_full,
             lambda: (*_later_sums(index, value, self.n_arms), jnp.zeros_like(beginning)),

@@ -2,8 +2,8 @@
 
     theta_i ~ Beta((alpha_0 + S_i) / s, (beta_0 + F_i) / s),   play argmax_i theta_i
 
-with $S_i$ the sum of the rewards of arm i, $S_i + F_i$ its plays: at $s = 1$ the posterior of Bernoulli arms. $O(K)$
-per round.
+where $S_i$ is the sum of the rewards of arm i and $S_i + F_i$ its number of plays. At $s = 1$ this is the posterior of
+Bernoulli arms. Cost per round $O(K)$.
 """
 
 from typing import ClassVar
@@ -25,8 +25,8 @@ class ThompsonBeta(BetaPosterior):
       sum_i (mu* - mu_i) / kl(mu_i, mu*) (Kaufmann, Korda & Munos, Theorem 1), which no consistent policy beats.
 
     Deviations:
-      * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
-        (Agrawal and Goyal toss a coin with the reward as its probability.)
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. (Agrawal and
+        Goyal draw a Bernoulli variable with the reward as its mean.)
 
     References:
       William R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two

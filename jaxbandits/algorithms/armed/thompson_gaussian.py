@@ -2,8 +2,8 @@
 
     theta_i ~ N(sum of the rewards of arm i / (T_i + 1), R^2 / (T_i + 1)),   play argmax_i theta_i
 
-with $T_i$ plays of arm i: the posterior of a N(0, $R^2$) prior and N(mu_i, $R^2$) rewards. Notation: R noise_scale.
-$O(K)$.
+where $T_i$ is the number of plays of arm i. This is the posterior for a N(0, $R^2$) prior and N(mu_i, $R^2$) rewards.
+Notation: R noise_scale. Cost per round $O(K)$.
 """
 
 from typing import ClassVar
@@ -32,7 +32,7 @@ class ThompsonGaussian(IndexPolicy):
     """
 
     source: ClassVar[str] = "Agrawal & Goyal, AISTATS 2013, Algorithm 2"
-    first_pulls: ClassVar[float] = 0.0  # the prior serves arms that were not played
+    first_pulls: ClassVar[float] = 0.0  # arms without plays have the prior
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of prior and rewards")
 
     @classmethod

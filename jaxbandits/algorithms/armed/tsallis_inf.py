@@ -17,7 +17,9 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class TsallisINF(SampledPolicy):
-    """Logarithmic regret against stochastic rewards and $sqrt(K T)$ against any, without knowing which and without T.
+    """Logarithmic regret for stochastic rewards and $O(sqrt(K T))$ for adversarial ones.
+
+    It needs to know neither the regime nor T.
 
     Guarantee:
       Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ for any rewards, and
@@ -25,8 +27,8 @@ class TsallisINF(SampledPolicy):
       best arm and gaps $D_i$ (Theorem 1).
 
     Deviations:
-      * [ours] `rate` multiplies $eta_t$. A fixed number of Newton's steps from the right, on the inverse root of the
-        sum, which is concave; weights are then divided by their sum.
+      * [ours] `rate` multiplies $eta_t$. x is found by a fixed number of Newton steps on the inverse root of the sum,
+        which is concave; the weights are then normalised.
 
     References:
       Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
@@ -50,7 +52,7 @@ class TsallisINF(SampledPolicy):
 
 
 def tsallis_weights(losses: jax.Array, rate: jax.Array) -> jax.Array:
-    """Return w_i = 4 (rate (L_i - x))^{-2} `[K]` with sum 1, of losses of which inf excludes an arm.
+    """Return w_i = 4 (rate (L_i - x))^{-2} `[K]` with sum 1; a loss of inf excludes an arm.
 
     With y_i = rate (L_i - min L) / 2 and z = rate (min L - x) / 2 it is w_i = (y_i + z)^{-2}. The inverse root
     g(z) = (sum_i (y_i + z)^{-2})^{-1/2}, a power mean, is concave and increasing: from z = 1, where the sum is at least

@@ -1,8 +1,8 @@
 """UCB1: optimism for rewards in [0, 1] (Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002, Figure 1).
 
-    play   argmax_i  m_i + sqrt(c log t / T_i),   every arm once before
+    play   argmax_i  m_i + sqrt(c log t / T_i),   after one play of every arm
 
-after t rounds, of which $T_i$ played arm i, with mean reward $m_i$; $c = 2$. Notation: c exploration. $O(K)$ per round.
+after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $c = 2$. Notation: c exploration. $O(K)$ per round.
 """
 
 from typing import ClassVar

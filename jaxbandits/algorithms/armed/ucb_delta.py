@@ -1,8 +1,8 @@
-"""UCB(delta): optimism at one level of confidence (Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 3).
+"""UCB(delta): optimism at a fixed confidence level (Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 3).
 
-    play   argmax_i  m_i + R sqrt(2 log(1 / delta) / T_i),   every arm once before
+    play   argmax_i  m_i + R sqrt(2 log(1 / delta) / T_i),   after one play of every arm
 
-after rounds of which $T_i$ played arm i, with mean reward $m_i$. Notation: R noise_scale. $O(K)$ per round.
+where arm i has $T_i$ plays with mean reward $m_i$. Notation: R noise_scale. Cost per round $O(K)$.
 """
 
 from typing import Any, ClassVar

@@ -1,9 +1,9 @@
 """UCB-V: optimism with empirical variances (Audibert, Munos & Szepesvari, TCS 410, 2009).
 
-    play   argmax_i  m_i + sqrt(2 V_i E_t / T_i) + 3 c b E_t / T_i,   E_t = zeta log t,   every arm once before
+    play   argmax_i  m_i + sqrt(2 V_i E_t / T_i) + 3 c b E_t / T_i,   E_t = zeta log t,   after one play of every arm
 
-in round $t = 1$, 2, ...; $T_i$ plays, mean reward $m_i$ and empirical variance $V_i$ of arm i before it. b is the field
-reward_range. $O(K)$ per round.
+in round $t = 1$, 2, ..., before which arm i has $T_i$ plays, mean reward $m_i$ and empirical variance $V_i$. b is the
+field reward_range. Cost per round $O(K)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -26,7 +26,7 @@ class Moments(NamedTuple):
 
 @pytree
 class UCBV(IndexPolicy):
-    """Upper confidence bounds by Bernstein's inequality with the empirical variance: small for arms of low variance.
+    """Upper confidence bounds by Bernstein's inequality with the empirical variance.
 
     Guarantee:
       Independent rewards in [0, b], variances $sigma_i^2$, gaps $D_i$, $c = 1$, $zeta > 1$: expected regret is at most

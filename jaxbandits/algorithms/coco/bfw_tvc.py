@@ -1,8 +1,8 @@
 """BFW-TVC: projection-free bandit learning with time-varying constraints (Wang, Wan & Zhang, AAAI 2025, Algorithm 3).
 
-    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are
-    observed e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,      w_t = Phi'(beta Q_t)
-    (`lyapunov`) at the end of block m of K rounds:
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; observed: f_t(x_t), g_t(x_t)
+    e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,      w_t = Phi'(beta Q_t)  (`lyapunov`)
+    at the end of block m of K rounds:
       double G~ while G~ < beta G (gamma + w_t); a doubling starts an epoch: anchor = y_m, sum of estimates = 0
       F_m(y) = eta <sum of e_t of the epoch, y> + ||y - anchor||^2,    eta = c D / (d M G~ T^{3/4})    (22), (23)
       y_m+1 = Frank-Wolfe with line search on F_m from y_m, up to the first step whose gap was <= eps  (24)-(26)

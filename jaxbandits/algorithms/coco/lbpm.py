@@ -1,7 +1,8 @@
 """LBPM: LPM with bandit feedback (after Garber & Kretzu, 2024, Algorithm 5; reconstructed).
 
-    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are
-    observed e_t = (d / delta) (f_t(x_t) + l_m g_t^+(x_t)) u_t at the end of block m of K rounds
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; observed: f_t(x_t), g_t(x_t)
+    e_t = (d / delta) (f_t(x_t) + l_m g_t^+(x_t)) u_t
+    at the end of block m of K rounds
       z' = z_m - eta (sum of e_t),      l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_t) - K theta l_m))
       y_m+1, z_m+1 = close infeasible projection of z' from y_m on the shrunk set, to accuracy delta^2 / 3
 

@@ -4,8 +4,8 @@
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
     x_t+1 = P_K(x_t - eta_t h_t),   eta_t = sqrt(2) D / (2 sqrt(||h_1||^2 + ... + ||h_t||^2))
 
-The projection-based reference of the family: it shows the gain of a projection each round. Steps are the same when all
-h are multiplied by one number, so everything is divided by beta gamma (see `lyapunov`).
+This is the baseline with projections. Its steps do not change when all h are multiplied by a constant, so the code
+divides all h by beta gamma (see `lyapunov`).
 
 Notation: K domain, T horizon, G lipschitz, D domain.diameter; $b = beta$, $V = gamma$.
 """
@@ -32,7 +32,7 @@ class SinhaVazeState(NamedTuple):
     x: Point  # [d]  x_t
     queue: CompensatedSum  # []  Q_t
     energy: ScaledSquares  # []  sum of ||h / (beta gamma)||^2
-    eta_scale: jax.Array  # []  sqrt(2) D / 2, eta_t times the root of the energy
+    eta_scale: jax.Array  # []  sqrt(2) D / 2; eta_t is this divided by the root of the energy
     surrogate: Lyapunov  # [] beta, gamma, lam
 
 
@@ -40,8 +40,8 @@ class SinhaVazeState(NamedTuple):
 class SinhaVaze(PointLearner):
     """Method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
 
-    Guarantee: regret $O(sqrt T)$ and $Q_T = O(sqrt T log T)$, for $f_t$, $g_t$ convex and G-Lipschitz on K with a point
-      of K that satisfies every constraint.
+    Guarantee: regret $O(sqrt T)$ and $Q_T = O(sqrt T log T)$, if all $f_t$, $g_t$ are convex and G-Lipschitz on K, and
+      some point of K satisfies every constraint.
     Deviations: constants as in the literature, not verified against the paper's text [reconstructed]; the exponent is
       clamped at 60 (float32) or 600 (float64) [ours], see `diagnostics`.
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
@@ -49,7 +49,7 @@ class SinhaVaze(PointLearner):
     """
 
     feedback: ClassVar[type] = Constrained
-    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; projects"
+    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; with projections"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "project", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through lam")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")

@@ -6,8 +6,8 @@
     A_0  <- A_0 + v_k v_k' / (1 + w_k),   beta <- beta + A_0^{-1} v_k (reward - u_k'b_k - v_k'beta) / (1 + w_k)
     A_k  <- A_k + x x',   B_k <- B_k + x z_k',   b_k <- b_k + reward x    for the arm k played
 
-$A_0$ and $b_0 = A_0 beta$ of the paper are changed by four terms per round, which sum to one outer product (a step of
-block elimination); its score and width are these, too. $O(K (p^2 + p k + k^2))$ per round.
+The paper updates $A_0$ and $b_0 = A_0 beta$ by four terms per round, whose sum is one outer product (a step of block
+elimination). Score and width equal the paper's. Cost per round $O(K (p^2 + p k + k^2))$.
 """
 
 import math
@@ -35,7 +35,7 @@ class ArmModels(NamedTuple):
 
 
 class HybridState(NamedTuple):
-    """Common coefficients, and what every arm adds to them."""
+    """Common coefficients, and the terms of every arm."""
 
     beta: Vector  # [k]
     inverse: InverseFactors  # A_0^{-1}

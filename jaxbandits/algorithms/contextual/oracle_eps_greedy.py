@@ -2,7 +2,8 @@
 
     play   argmax_k yhat_k with probability 1 - eps, else an arm uniformly at random
 
-yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). $O(K p)$ per round, and the oracle.
+yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
+the oracle.
 """
 
 from typing import Any, ClassVar

@@ -4,7 +4,7 @@
     play       k with a probability that depends on yhat
     oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, where it queries them
 
-A final class is its weights.
+A final class defines the probabilities.
 """
 
 import abc
@@ -48,7 +48,7 @@ class OracleLearner(abc.ABC):
     oracle: Any = param(doc="learner of jaxbandits.oco with dim = K p")
 
     def check(self) -> None:
-        """Raise InputError for an oracle of another dimension."""
+        """Raise InputError if the oracle does not have dimension K p."""
         size = self.n_arms * self.dim
         if getattr(self.oracle, "dim", None) != size:
             raise InputError(

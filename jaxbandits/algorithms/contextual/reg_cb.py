@@ -6,12 +6,12 @@
                w ((y - yhat_k)^2 - (y - yhat_k - s w)^2) <= Delta_t
     l_k      = yhat_k - s w,   the same with y = low - 1;   both are clipped to [low, high]
 
-s is the oracle's sensitivity: by how much an example (x, k, y) of weight 1 moves its prediction, and s w stands for
-what weight w would do. The bounds are those of all weights of the example for which the oracle's loss on the past may
-still be within Delta_t of the least one: the form of Vowpal Wabbit, and of Bietti, Agarwal & Langford (JMLR 2021), for
-online oracles. $O(K)$ updates of the oracle per round.
+s is the oracle's sensitivity: the change of its prediction after an example (x, k, y) of weight 1; s w approximates the
+change for weight w. The bounds are the extreme predictions over weights for which the oracle's loss on the past is
+still within about Delta_t of its minimum. This is the form of Vowpal Wabbit and of Bietti, Agarwal & Langford (JMLR
+2021) for online oracles. $O(K)$ updates of the oracle per round.
 
-A final class chooses the arms that may be played.
+A final class defines the arms that may be played.
 """
 
 import abc
@@ -34,11 +34,11 @@ class RegCB(OracleLearner):
     """Abstract policy on lower and upper bounds of the rewards."""
 
     c: ArrayLike = param(0.1, "[0, inf)", "c, multiplies Delta_t")
-    low: ArrayLike = param(0.0, "(-inf, inf)", "least reward")
+    low: ArrayLike = param(0.0, "(-inf, inf)", "smallest reward")
     high: ArrayLike = param(1.0, "(-inf, inf)", "largest reward")
 
     def check(self) -> None:
-        """Raise InputError for an oracle of another dimension, and for rewards without a range."""
+        """Raise InputError if the oracle does not have dimension K p, or if low >= high."""
         super().check()
         if is_real(self.low) and is_real(self.high) and not np.all(np.less(self.low, self.high)):
             low, high = format_value(self.low), format_value(self.high)
@@ -46,7 +46,7 @@ class RegCB(OracleLearner):
 
     @abc.abstractmethod
     def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:
-        """Return `[K]` which arms may be played, from bounds `[K]`, both the lowest number where none is available."""
+        """Return a mask `[K]` of the arms that may be played, from bounds `[K]`; unavailable arms have the lowest."""
 
     def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
         lower, upper = self.bounds(key, t, state, obs.context, jnp.sum(mask))
@@ -57,7 +57,7 @@ class RegCB(OracleLearner):
     def bounds(
         self, key: jax.Array, t: jax.Array, state: Any, context: jax.Array, available: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return l and u `[K]`, for as many arms `available` in K."""
+        """Return l and u `[K]`; Delta_t counts the `available` arms."""
         predict_key, fit_key, after_key = jax.random.split(key, 3)
         predicted = self.predict(predict_key, t, state, context)
         mean = jnp.clip(predicted, self.low, self.high)

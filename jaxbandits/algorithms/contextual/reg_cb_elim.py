@@ -18,7 +18,7 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class RegCBElim(RegCB):
-    """Play of all arms whose upper bound reaches the largest lower bound, equally often.
+    """Uniform play of all arms whose upper bound is at least the largest lower bound.
 
     Guarantee:
       None with an online oracle. With least squares over a class that contains the mean rewards, and bounds from all
@@ -26,9 +26,9 @@ class RegCBElim(RegCB):
 
     Deviations:
       * [printed] Bounds by the sensitivity of an online oracle, and c = 0.1, as in Vowpal Wabbit.
-      * [ours] The sensitivity is what one update of weight 1 does, in place of a derivative: any learner of
-        `jaxbandits.oco` has one. Newton's steps for the weight that it allows (there: 20 bisections). Arms that are not
-        available do not count in K. An oracle that draws at random draws anew in `update`.
+      * [ours] The sensitivity is the effect of one update of weight 1 instead of a derivative, so that any learner of
+        `jaxbandits.oco` can be the oracle. The weight is found by Newton's method (Vowpal Wabbit: 20 bisections). Arms
+        that are not available do not count in K. A randomised oracle draws again in `update`.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with

@@ -25,10 +25,10 @@ class RegCBOpt(RegCB):
       its functions within Delta of the smallest loss, regret is logarithmic in T under conditions on the contexts.
 
     Deviations:
-      * [printed] Bounds by the sensitivity of an online oracle and ties at random, and c = 0.1, as in Vowpal Wabbit.
-      * [ours] The sensitivity is what one update of weight 1 does, in place of a derivative: any learner of
-        `jaxbandits.oco` has one. Newton's steps for the weight that it allows (there: 20 bisections). Arms that are not
-        available do not count in K. An oracle that draws at random draws anew in `update`.
+      * [printed] Bounds by the sensitivity of an online oracle, random ties, and c = 0.1, as in Vowpal Wabbit.
+      * [ours] The sensitivity is the effect of one update of weight 1 instead of a derivative, so that any learner of
+        `jaxbandits.oco` can be the oracle. The weight is found by Newton's method (Vowpal Wabbit: 20 bisections). Arms
+        that are not available do not count in K. A randomised oracle draws again in `update`.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with

@@ -4,7 +4,8 @@
     p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
     play   k with probability p_k
 
-yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). $O(K p)$ per round, and the oracle.
+yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
+the oracle.
 """
 
 from typing import Any, ClassVar

@@ -9,7 +9,7 @@
     eta^w_t = w_scale D / (G sqrt(t)),   eta^q_t = q_scale sqrt(log m / (m t)),   gamma_t = eta^q_t / 2       (30)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(m k + d)$, memory $O(m + d)$.
+m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m k + d)$, memory $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -26,7 +26,9 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class AnytimeATkRO1(TwoPlayers):
-    """ATkRO(1)_a; with k = 1 it is Online(1)_a. Its steps have log m, not log(m/k), and one group is drawn with q_i.
+    """ATkRO(1)_a; with k = 1 it is Online(1)_a.
+
+    Its steps contain log m, not log(m/k), and group i is drawn with probability q_i.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the bound of Theorem 8 for Online(1)_a (Theorem 16).
@@ -34,8 +36,8 @@ class AnytimeATkRO1(TwoPlayers):
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
       $G = sqrt(d)$ and 1 are [ours].
-      `q_scale` multiplies gamma too, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
+      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

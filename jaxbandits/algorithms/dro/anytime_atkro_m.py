@@ -8,7 +8,7 @@
     r_t = sqrt(2 / (t (D^2 G^2 + log(m/k)))),   eta^w_t = w_scale D^2 r_t,   eta^q_t = q_scale log(m/k) r_t   (52)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(m d + m k)$, memory $O(m d)$.
+m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m d + m k)$, memory $O(m d)$.
 """
 
 from typing import ClassVar

@@ -8,7 +8,7 @@
     eta^w_t = w_scale D / (G sqrt(t)),   eta^q_t = q_scale sqrt(log m / (m t)),   gamma_t = eta^q_t / 2       (30)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m + d)$.
+m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -25,7 +25,7 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class AnytimeOnline(TwoPlayers):
-    """Online(1)_a, the anytime form of Online(1): mirror descent from q_t with its own step, not a regularised leader.
+    """Online(1)_a, the anytime form of Online(1): mirror descent from q_t with the step of round t, not FTRL.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after any t
@@ -35,8 +35,8 @@ class AnytimeOnline(TwoPlayers):
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
       $G = sqrt(d)$ and 1 are [ours].
-      `q_scale` multiplies gamma too, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
+      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

@@ -7,7 +7,7 @@
     r_t = sqrt(2 / (t (D^2 G^2 + log m))),   eta^w_t = w_scale D^2 r_t,   eta^q_t = q_scale (log m) r_t       (19)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m d)$.
+m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
 """
 
 from typing import ClassVar

@@ -9,7 +9,7 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(k log m / (m T)),   gamma = eta_q / 2
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(k d + m k)$, memory
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(k d + m k)$, memory
 $O(m + k d)$.
 """
 

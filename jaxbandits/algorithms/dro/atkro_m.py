@@ -1,4 +1,4 @@
-"""ATkRO(m): the average of the k largest risks, one sample from every group a round (Zhang et al., JMLR, Algorithm 5).
+"""ATkRO(m): average of the k largest risks, one sample from every group per round (Zhang et al., JMLR, Algorithm 5).
 
     min_w max_q  sum_i q_i R_i(w) = min_w (mean of the k largest R_i(w));   w in W,
     q in S = {q >= 0, sum q = 1, q_i <= 1/k}
@@ -8,7 +8,8 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log(m/k)))),   eta_w = w_scale D^2 r,   eta_q = q_scale log(m/k) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(m d + m k)$, memory $O(m d)$.
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m d + m k)$, memory
+$O(m d)$.
 """
 
 from typing import ClassVar
@@ -44,7 +45,7 @@ class ATkROm(TwoPlayers):
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 5"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
     @classmethod
     def example(cls) -> "ATkROm":

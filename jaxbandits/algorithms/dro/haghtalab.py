@@ -8,7 +8,7 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m d)$.
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,7 +26,7 @@ from jaxbandits.types import GroupDecision, SampledRows
 
 
 class HaghtalabState(NamedTuple):
-    """Both players, and the stored rows, one a group."""
+    """Both players, and the stored rows, one per group."""
 
     players: Players
     x: jax.Array  # [m, d]  features of z'_i
@@ -35,16 +35,16 @@ class HaghtalabState(NamedTuple):
 
 @pytree
 class Haghtalab(GroupLearner):
-    """Sample-reusing SMD, a comparator that Zhang et al. discuss and do not run: two samples per round on average.
+    """SMD with reused samples, two new samples per round on average. Zhang et al. discuss it but do not run it.
 
     Guarantee:
       None. From the third round of a block on, $w_t$ depends on the rows of the block through q: their losses at $w_t$
       are biased estimates of the risks, which the authors' analysis overlooks (Zhang et al., after (18)).
 
     Deviations:
-      Receives the rows themselves, and its loss is the logistic one of a linear model [ours]. The authors give no
-      steps: those of Theorem 1, whose bounds on both gradients hold here [ours]. A ball of radius 3, $G = sqrt(d)$ and
-      multipliers 1 are [ours].
+      The learner receives rows and uses the logistic loss of a linear model [ours]. The authors state no step sizes;
+      those of Theorem 1 are used, whose bounds on both gradients hold here [ours]. A ball of radius 3, $G = sqrt(d)$
+      and multipliers 1 are [ours].
 
     References:
       N. Haghtalab, M. I. Jordan, E. Zhao, "On-demand sampling: Learning optimally from multiple distributions", NeurIPS
@@ -56,7 +56,7 @@ class Haghtalab(GroupLearner):
     source: ClassVar[str] = "Haghtalab, Jordan & Zhao, NeurIPS 2022, first version: a comparator"
     dim: int = static(range="[1, inf)", doc="d, of features and model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
     @classmethod
     def example(cls) -> "Haghtalab":
@@ -67,7 +67,7 @@ class Haghtalab(GroupLearner):
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry()))
 
     def init(self, key: jax.Array) -> HaghtalabState:
-        del key  # deterministic: both players start where their mirror maps are least
+        del key  # deterministic: both players start at the minimisers of their mirror maps
         x, y = jnp.zeros((self.n_groups, self.dim)), jnp.ones(self.n_groups)  # replaced in round 0
         return HaghtalabState(players=first_players(self), x=x, y=y)
 
@@ -84,7 +84,7 @@ class Haghtalab(GroupLearner):
         del key, obs
         drawn_rows, stored_rows = (feedback.x[1:], feedback.y[1:]), (state.x, state.y)
         x, y = trees.where(t % self.n_groups == 0, drawn_rows, stored_rows)
-        loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): at w_t, of rows that may be old
+        loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): losses at w_t of rows from the start of the block
         grad = trees.row(feedback.grad, 0)
         players = state.players.step(self.domain, decision.weights, grad=grad, gain=loss, factors=constant_steps(t))
         return HaghtalabState(players=players, x=x, y=y)

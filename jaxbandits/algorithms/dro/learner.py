@@ -29,8 +29,8 @@ class GroupLearner(abc.ABC):
 
     environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups",)
     feedback: ClassVar[type] = Gradient
-    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # those that the theory derives from D^2
-    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the form of `start`")
+    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # steps that the theory derives from D^2
+    dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the structure of `start`")
     # The radius is ours: the paper states none.
     domain: Any = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
     start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
@@ -38,8 +38,8 @@ class GroupLearner(abc.ABC):
     diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
     w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
     q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q, and gamma; 1 is the theory")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w (anytime forms: of round 1); None: w_scale times theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q (anytime forms: of round 1); None: q_scale times theory")
+    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w (anytime forms: in round 1); None: w_scale times theory")
+    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q (anytime forms: in round 1); None: q_scale times theory")
 
     @classmethod
     def theory(cls, **fields: Any) -> Self:
@@ -65,8 +65,8 @@ class GroupLearner(abc.ABC):
         """Return D^2 and G: as given, else the range of ||w - w_1||^2 / 2 over W, and sqrt(d).
 
         sqrt(d) is for linear models on features with unit variance. From the centre of a ball D^2 is B^2 / 2, for B
-        half its diameter; elsewhere half the square of the diameter bounds it. Where W has no diameter, no step uses
-        D^2: `check` asks for the steps instead.
+        half its diameter; elsewhere half the square of the diameter bounds it. If W has no diameter, `check` requires
+        explicit steps, so that none uses D^2.
         """
         diameter_sq, lipschitz = self.diameter_sq, self.lipschitz
         if diameter_sq is None:
@@ -88,7 +88,7 @@ class GroupLearner(abc.ABC):
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), start)
 
     def check(self) -> None:
-        """Require a form of the model, a domain with the oracles used, and D^2 where a step is derived from it.
+        """Require a model shape, a domain with the oracles used, and D^2 if a step is derived from it.
 
         Raises:
           InputError: if a field is invalid; the message names it.
@@ -110,7 +110,7 @@ class TwoPlayers(GroupLearner):
     """Abstract group learner whose state is `Players`: a model, weights over the groups, and their averages."""
 
     def init(self, key: jax.Array) -> Players:
-        del key  # deterministic: both players start where their mirror maps are least
+        del key  # deterministic: both players start at the minimisers of their mirror maps
         return first_players(self)
 
     def recommend(self, state: Players) -> Saddle:

@@ -8,7 +8,7 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(log m / (m T)),   gamma = eta_q / 2
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m + d)$.
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -35,8 +35,8 @@ class Online(TwoPlayers):
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
       $G = sqrt(d)$ and 1 are [ours].
-      `q_scale` multiplies gamma too, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off) uses max(1 - loss, 0) [ours].
+      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
+      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -49,7 +49,7 @@ class Online(TwoPlayers):
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
 
     @classmethod

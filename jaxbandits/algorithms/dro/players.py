@@ -44,7 +44,7 @@ class Model(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Weights player, by entropic mirror ascent: Hedge on gains, Exp3-IX on those of `importance_weighted_gains`."""
+    """Weights player, by entropic mirror ascent. It is Hedge on gains, and Exp3-IX on `importance_weighted_gains`."""
 
     log_q: jax.Array  # [m]  log q_t: a concentrated q underflows in float32, its logarithm does not
     mean: jax.Array  # [m]  mean of q_1, ..., q_{t-1}
@@ -119,12 +119,12 @@ def descend(w: Point, grad: Point, rate: ArrayLike, domain: Any) -> Point:
 def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, gamma: ArrayLike) -> jax.Array:
     """Return the gains `[m]` of Exp3-IX: -(1 - loss) / (Q q_i + gamma) for each sampled group i, 0 for the others.
 
-    Q q_i counts as 2^-40 where it is smaller, which is the resolution of draws.
+    Q q_i is at least 2^-40 here, the resolution of the draws.
 
     Args:
-      loss: `[Q]`, of one sample from each sampled group.
+      loss: `[Q]` losses of one sample from each sampled group.
       group: `[Q]` sampled groups, all different; i is one of them with probability Q q_i.
-      q: `[m]` weights that the groups were drawn with.
+      q: `[m]` weights with which the groups were drawn.
       gamma: implicit exploration, >= 0.
 
     References: G. Neu, "Explore no more", NeurIPS 2015.
@@ -140,5 +140,5 @@ def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, g
 
 
 def clip_losses(loss: jax.Array, clip: bool) -> jax.Array:
-    """Return the losses, those above 1 (where 1 - loss is negative) as 1 if `clip`."""
+    """Return the losses; with `clip`, losses above 1 (for which 1 - loss is negative) become 1."""
     return jnp.minimum(loss, 1.0) if clip else loss

@@ -1,4 +1,4 @@
-"""SMD(1): mirror descent for group DRO on one uniformly drawn group a round (Sagawa et al., ICLR 2020; a baseline).
+"""SMD(1): mirror descent for group DRO on one uniformly drawn group per round (Sagawa et al., ICLR 2020; a baseline).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw i_t uniformly and one z from group i_t, then at the same point (w_t, q_t)
@@ -7,7 +7,7 @@
     r = sqrt(8 / (5 T m^2 (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m + d)$.
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -33,9 +33,10 @@ class SagawaSMD(TwoPlayers):
       is $O(m sqrt(log m / T))$, worse than that of Online(1) by $sqrt(m)$.
 
     Deviations:
-      As defined by (17) of Zhang et al.: both steps at ($w_t$, $q_t$). Algorithm 1 of Sagawa et al. has no factor m and
-      moves q first. It gives no steps: those of Theorem 1 for gradients m times as large [reconstructed]. The paper
-      states no W, G or multipliers for its experiments: a ball of radius 3, $G = sqrt(d)$ and 1 are [ours].
+      The form is (17) of Zhang et al., with both steps at ($w_t$, $q_t$). Algorithm 1 of Sagawa et al. has no factor m,
+      moves q first and states no step sizes; those of Theorem 1 for gradients m times as large are used
+      [reconstructed]. The paper states no W, G or multipliers for its experiments: a ball of radius 3, $G = sqrt(d)$
+      and 1 are [ours].
 
     References:
       S. Sagawa, P. W. Koh, T. B. Hashimoto, P. Liang, "Distributionally Robust Neural Networks for Group Shifts", ICLR
@@ -46,7 +47,7 @@ class SagawaSMD(TwoPlayers):
 
     source: ClassVar[str] = "Sagawa, Koh, Hashimoto & Liang, ICLR 2020: SMD(1), a baseline"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
     @classmethod
     def example(cls) -> "SagawaSMD":

@@ -1,4 +1,4 @@
-"""SMD(m): mirror descent for group DRO, one sample from every group a round (Zhang et al., JMLR, Algorithm 1).
+"""SMD(m): mirror descent for group DRO, one sample from every group per round (Zhang et al., JMLR, Algorithm 1).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw z_i from every group i, then at the same point (w_t, q_t)
@@ -7,7 +7,7 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m d)$.
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
 """
 
 from typing import ClassVar
@@ -64,7 +64,7 @@ class SMD(TwoPlayers):
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 1"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
     @classmethod
     def example(cls) -> "SMD":

@@ -7,7 +7,7 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r,   T = n_1
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-n = budgets, m of them; W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory a round $O(m d)$.
+n = budgets, m of them; W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
 """
 
 from typing import ClassVar
@@ -36,9 +36,9 @@ class SMDr(TwoPlayers):
 
     Deviations:
       None in the updates; no importance weights, as printed. The number of rows drawn from group i is binomial with
-      mean $n_i$: about half of the runs draw more than $n_i$, and an environment with $n_i$ rows must define what it
-      returns then. The paper states no W, G or multipliers for its experiments: a ball of radius 3, $G = sqrt(d)$ and 1
-      are [ours].
+      mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with $n_i$ rows must define what
+      it returns in this case. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
+      $G = sqrt(d)$ and 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -47,7 +47,7 @@ class SMDr(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 3"
-    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
+    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples of each group")
 
     @classmethod
     def example(cls) -> "SMDr":
@@ -80,6 +80,6 @@ class SMDr(TwoPlayers):
 
     def update(self, key, t, state: Players, obs: None, decision: GroupDecision, feedback: Gradient) -> Players:
         del key, obs
-        # Losses and gradients of groups that are not drawn read 0.
+        # Groups that are not drawn have loss and gradient 0.
         grad = simplex.combine(decision.weights, feedback.grad)  # (35)
         return state.step(self.domain, decision.weights, grad=grad, gain=feedback.loss, factors=constant_steps(t))

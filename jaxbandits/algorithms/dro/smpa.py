@@ -8,9 +8,9 @@
     e = min(1 / (sqrt(3) L~), 2 / sqrt(7 sigma^2 n_m)),   eta_w = w_scale 2 D^2 e,   eta_q = q_scale 2 e log m
     L~ = 2 sqrt(2) max b_i (D^2 L + D^2 G sqrt(log m)),   sigma^2 = 2 c max(b_i^2 n_m / n_i) (kappa D^2 G^2 + log^2 m)
 
-A step of the paper is two rounds of the loop: even t sample at the anchor, odd t at the extrapolated point.
+A step of the paper takes two rounds of the loop: even t sample at the anchor, odd t at the extrapolated point.
 n = budgets, W = domain, G = lipschitz, $D^2$ = diameter_sq, L = smoothness, kappa = regularity, c = constant. Time and
-memory a round $O(d sum_i n_i / n_m)$.
+memory per round $O(d sum_i n_i / n_m)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -52,7 +52,7 @@ class SMPAState(NamedTuple):
 
 @pytree
 class SMPA(GroupLearner):
-    """SMPA_m, for `rounds` rounds of the loop, two of which are one of the paper's $N = n_m / 2$.
+    """SMPA_m, for `rounds` rounds of the loop; two of them are one of the $N = n_m / 2$ steps of the paper.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G, risks L-smooth: with probability 1 - delta, for every
@@ -60,9 +60,10 @@ class SMPA(GroupLearner):
       of the weighted problem (Theorem 10).
 
     Deviations:
-      The theorem leaves an absolute constant c open: 1 [ours]. $n_i / n_m$ and $n_m / 2$ are rounded down [ours]; rows
-      that do not fill a batch are not used. The paper states no W, G, L or multipliers for its experiments: a ball of
-      radius 3, $G = sqrt(d)$, L = 1/4 (logistic losses of features with unit variance) and 1 are [ours].
+      The theorem does not specify an absolute constant c, which is 1 here [ours]. $n_i / n_m$ and $n_m / 2$ are rounded
+      down [ours]; rows that do not fill a batch are not used. The paper states no W, G, L or multipliers for its
+      experiments: a ball of radius 3, $G = sqrt(d)$, L = 1/4 (logistic losses of features with unit variance) and 1 are
+      [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -71,10 +72,10 @@ class SMPA(GroupLearner):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 4"
-    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, how many samples of each group there are")
-    smoothness: ArrayLike = param(0.25, "(0, inf)", "L, of the risks")
-    regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, of the dual norm; 1 for Euclidean norms")
-    constant: ArrayLike = param(1.0, "(0, inf)", "c, which Theorem 10 leaves open")
+    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples of each group")
+    smoothness: ArrayLike = param(0.25, "(0, inf)", "L, smoothness of the risks")
+    regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, regularity of the dual norm; 1 for Euclidean norms")
+    constant: ArrayLike = param(1.0, "(0, inf)", "c, the constant that Theorem 10 does not specify")
 
     @classmethod
     def example(cls) -> "SMPA":
@@ -101,7 +102,7 @@ class SMPA(GroupLearner):
         return self.resolve_steps(theorem_10(self.budgets, *self.geometry(), *smoothness))
 
     def init(self, key: jax.Array) -> SMPAState:
-        del key  # deterministic: both players start where their mirror maps are least
+        del key  # deterministic: both players start at the minimisers of their mirror maps
         anchor = Pair(w=self.first_model(), log_q=simplex.log_uniform(self.n_groups))
         mean = Saddle(w=anchor.w, q=jnp.exp(anchor.log_q))
         return SMPAState(anchor=anchor, point=anchor, mean=mean, steps=self.steps())

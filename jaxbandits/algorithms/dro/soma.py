@@ -8,7 +8,7 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(2 / T)
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time a round $O(m + d)$, Newton's steps
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m + d)$, Newton's steps
 included.
 """
 
@@ -26,10 +26,11 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class Soma(TwoPlayers):
-    """Comparator that Zhang et al. discuss and do not run: Online(1) with another bandit.
+    """Online(1) with a different bandit algorithm for q. Zhang et al. discuss it but do not run it.
 
     Guarantee:
-      In expectation, against a model and weights that do not depend on the samples: not for the duality gap.
+      A bound holds in expectation against a model and weights that do not depend on the samples, but not for the
+      duality gap.
 
     Deviations:
       Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed]. $eta_q$ minimises its
@@ -45,7 +46,7 @@ class Soma(TwoPlayers):
     source: ClassVar[str] = "Soma, Gatmiry & Jegelka, 2022: a comparator"
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T, the number of rounds that the steps are made for")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
     @classmethod
     def example(cls) -> "Soma":

@@ -1,4 +1,4 @@
-"""The step sizes that the theorems of group DRO state (Zhang et al., JMLR).
+"""Step sizes of the theorems for group DRO (Zhang et al., JMLR).
 
 Notation: m groups, T rounds (`horizon`), $D^2$ the range of $||w||^2 / 2$ (`diameter_sq`), G the bound on gradients
 (`lipschitz`). Forms with a horizon have constant steps; the anytime forms multiply the steps given here by
@@ -99,9 +99,9 @@ def theorem_10(
       budgets: n_i.
       diameter_sq: D^2.
       lipschitz: G.
-      smoothness: L, of the risks.
-      regularity: kappa, of the dual norm; 1 for Euclidean norms.
-      constant: c, which the theorem leaves unspecified.
+      smoothness: L, smoothness of the risks.
+      regularity: kappa, regularity of the dual norm; 1 for Euclidean norms.
+      constant: c, the constant that the theorem does not specify.
     """
     n, b, entropy = np.asarray(budgets, float), budget_weights(budgets), math.log(len(budgets))
     omega = float(np.max(b**2 * n.min() / n))
@@ -115,7 +115,7 @@ class RoundFactors(NamedTuple):
     """Factor of the step sizes in a round, and weight of the round in the averages."""
 
     step: ArrayLike  # []  multiplies eta_w, eta_q and gamma
-    average: ArrayLike  # []  of this round in the averages (20), eta_t / (eta_1 + ... + eta_t)
+    average: ArrayLike  # []  weight of this round in the averages (20), eta_t / (eta_1 + ... + eta_t)
 
 
 def constant_steps(t: jax.Array) -> RoundFactors:

@@ -1,4 +1,4 @@
-"""Algorithms that look for the best of K arms and stop, one a file; imported on first access."""
+"""Algorithms for best-arm identification, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

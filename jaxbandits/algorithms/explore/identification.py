@@ -1,6 +1,6 @@
 """Abstract learner that identifies the best arm: an index policy that stops and recommends an arm.
 
-`evidence` is the generalised likelihood ratio of the arm that looks best against the nearest other one (Garivier &
+`evidence` is the generalised likelihood ratio of the empirically best arm against its closest competitor (Garivier &
 Kaufmann, COLT 2016, Section 3.2), on which several stopping rules are built:
 
     Z = min_{b != a} T_a kl(m_a, m_ab) + T_b kl(m_b, m_ab),   m_ab the mean of both,   a = argmax_i m_i
@@ -21,8 +21,8 @@ from jaxbandits.numerics import bernoulli, first_axis
 class Identification(IndexPolicy):
     """Abstract learner for rewards in [0, 1] that recommends the arm with the largest mean, the first of equal ones.
 
-    In the metrics, `regret` is what its plays cost, `stopping_time` their number, `correct` whether the recommended arm
-    is a best one.
+    Its metrics include `regret` (the sum over its plays), `stopping_time` (the number of plays) and `correct` (whether
+    the recommended arm is a best one).
     """
 
     @abc.abstractmethod
@@ -30,7 +30,7 @@ class Identification(IndexPolicy):
         """Return `[]` whether the best arm is identified."""
 
     def recommend(self, state: Any) -> jax.Array:
-        """Return the number `[]` of the arm that is believed to be the best."""
+        """Return the index `[]` of the recommended arm."""
         return best_mean(self.pulls(state))
 
     def pulls(self, state: Any) -> Pulls:
@@ -44,7 +44,7 @@ def best_mean(pulls: Pulls) -> jax.Array:
 
 
 def evidence(pulls: Pulls) -> jax.Array:
-    """Return Z `[]`: 0 while an arm was not played; inf if there is one arm only. Means are clipped to [0, 1]."""
+    """Return Z `[]`: 0 while an arm has not been played; inf if there is only one arm. Means are clipped to [0, 1]."""
     mean = jnp.clip(pulls.mean, 0.0, 1.0)
     best = best_mean(pulls)
     count, top = pulls.count[best], mean[best]
@@ -56,7 +56,7 @@ def evidence(pulls: Pulls) -> jax.Array:
 
 
 def practical_threshold(rounds: jax.Array, delta: ArrayLike) -> jax.Array:
-    """Return `log((log t + 1) / delta)` `[]` after t rounds: what Garivier and Kaufmann use in experiments."""
+    """Return `log((log t + 1) / delta)` `[]` after t rounds, as in the experiments of Garivier and Kaufmann."""
     return jnp.log((jnp.log(jnp.maximum(rounds, 1.0)) + 1.0) / delta)
 
 

@@ -2,7 +2,8 @@
 
     U_i, L_i = max and min {q in [0, 1] : T_i kl(m_i, q) <= beta(t)}
 
-after t plays, which go on in pairs (`lucb`); every arm once before. kl is that of Bernoulli laws. $O(K)$ per round.
+after t plays, which continue in pairs (`lucb`) after one play of every arm. kl is that of Bernoulli laws. Cost per
+round $O(K)$.
 """
 
 from typing import Any, ClassVar
@@ -39,13 +40,13 @@ class KLLUCB(LUCB):
     """
 
     source: ClassVar[str] = "Kaufmann & Kalyanakrishnan, COLT 2013, KL-LUCB"
-    k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm, of the theory only")
-    alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, power of t, of the theory only")
-    proven: bool = static(False, BOOL, "whether beta(t) is that of the theory")
+    k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm, used only by the theory")
+    alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, power of t, used only by the theory")
+    proven: bool = static(False, BOOL, "True: beta(t) of the theory")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "KLLUCB":
-        """Use the exploration rate for which the probability of an error is bounded."""
+        """Use the exploration rate for which the error probability is bounded."""
         fields: dict[str, Any] = {"n_arms": n_arms, "proven": True}
         return cls(**fields | changes)
 

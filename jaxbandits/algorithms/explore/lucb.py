@@ -1,10 +1,9 @@
-"""Abstract LUCB: of two arms that contend for the best, both are played, until their confidence intervals separate.
+"""Abstract LUCB: play the empirically best arm and its strongest competitor until their confidence intervals separate.
 
     h = argmax_i m_i,   l = argmax_{i != h} U_i
-    play     h and l in turn, from the same counts
-    stop     once U_l - L_h <= eps
+    play     h and l in turn, both chosen from the same counts stop     once U_l - L_h <= eps
 
-A final class is its confidence bounds U and L.
+A final class defines the confidence bounds U and L.
 """
 
 import abc
@@ -20,11 +19,11 @@ from jaxbandits.numerics import first_axis
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _NONE = -1
-_TARGET = 1.0  # above all numbers of plays with their sign changed
+_TARGET = 1.0  # larger than any number of plays
 
 
 class LUCBState(NamedTuple):
-    """Counts and sums, and the second arm of a pair of plays that is under way."""
+    """Counts and sums, and the second arm of an unfinished pair of plays."""
 
     pulls: Pulls
     second: jax.Array  # [] int32  l; -1: the next play is that of h
@@ -40,11 +39,13 @@ class LUCB(Identification):
     """Abstract LUCB for the best arm $(m = 1)$."""
 
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    eps: ArrayLike = param(0.0, "[0, inf)", "eps, an arm this close to the best one will do; in units of the rewards")
+    eps: ArrayLike = param(
+        0.0, "[0, inf)", "eps, tolerance: an arm within eps of the best one suffices; in units of the rewards"
+    )
 
     @abc.abstractmethod
     def upper(self, pulls: Pulls) -> jax.Array:
-        """Return U `[K]`, finite also for arms that were not played."""
+        """Return U `[K]`, finite even for arms without plays."""
 
     @abc.abstractmethod
     def lower(self, pulls: Pulls, arm: jax.Array) -> jax.Array:
@@ -57,7 +58,7 @@ class LUCB(Identification):
         return state.pulls
 
     def index(self, key: jax.Array, t: jax.Array, state: LUCBState) -> jax.Array:
-        """Return scores `[K]`, with the arm to play above all others; then those that were played least."""
+        """Return scores `[K]`, the largest for the arm to play; the other arms are ranked by fewest plays."""
         del key, t
         target = jnp.where(state.second == _NONE, best_mean(state.pulls), state.second)
         return jnp.where(jnp.arange(self.n_arms) == target, _TARGET, -state.count)

@@ -2,7 +2,7 @@
 
     U_i, L_i = m_i +- sqrt(log(k_1 K n^4 / delta) / (2 T_i)),   k_1 = 5/4
 
-in stage $n = 1$, 2, ... of two plays each (`lucb`); every arm once before the first. $O(K)$ per round.
+in stage $n = 1$, 2, ... of two plays each (`lucb`); every arm is played once before the first stage. $O(K)$ per round.
 """
 
 from typing import ClassVar
@@ -45,7 +45,7 @@ class LUCB1(LUCB):
         return (pulls.mean - self.width(pulls))[arm]
 
     def width(self, pulls: Pulls) -> jax.Array:
-        """Return half the widths of the confidence intervals `[K]`."""
+        """Return the half-widths of the confidence intervals `[K]`."""
         stage = 1.0 + jnp.floor(0.5 * jnp.maximum(jnp.sum(pulls.count) - self.n_arms, 0.0))
         log_term = jnp.log(self.k_1 * self.n_arms / self.delta) + 4.0 * jnp.log(stage)
         return jnp.sqrt(0.5 * jnp.maximum(log_term, 0.0) / pulls.positive_count)

@@ -4,8 +4,8 @@
     w*_b   proportional to x_b,   x_a = 1;   s_b = x_b / (1 + x_b),   m_b = mu_a - s_b (mu_a - mu_b)
     g_b(s) = kl(mu_a, m_b) + x_b kl(mu_b, m_b) = y for all b,   F(y) = sum_b kl(mu_a, m_b) / kl(mu_b, m_b) = 1
 
-As functions of s and y, $g_b$ and $sqrt(F) / (1 + sqrt(F))$ are nearly linear (exactly, for kl a square and $K = 2$),
-so that a few Newton steps suffice, where the paper bisects.
+As functions of s and y, $g_b$ and $sqrt(F) / (1 + sqrt(F))$ are nearly linear (exactly linear if $K = 2$ and kl is
+replaced by a square), so that a few Newton steps suffice. The paper uses bisection.
 """
 
 import jax
@@ -18,7 +18,7 @@ _CLIP = 1e-6  # means are kept away from 0 and 1, where kl is infinite
 
 
 def optimal_proportions(mean: jax.Array) -> jax.Array:
-    """Return w* `[K]` for means `[K]`; where several are the largest, each of them has the same share.
+    """Return w* `[K]` for means `[K]`; if several arms have the largest mean, w* is uniform on these arms.
 
     The error is below 1e-12 in float64 (explore/test_proportions.py).
     """

@@ -24,19 +24,19 @@ from jaxbandits.tracing.batching import while_loop
 
 @pytree
 class TopTwoThompson(BetaPosterior, Identification):
-    """Thompson sampling that plays the second candidate as often as the first one.
+    """Thompson sampling that plays a second candidate with a fixed probability.
 
     Guarantee:
       Bounded rewards of an exponential family, a unique best arm, beta = 1/2: the posterior probability of another best
-      arm tends to 0 exponentially, with an exponent at least half the largest possible (for his algorithms as a
-      class). With `theory`, rewards 0 and 1: the recommended arm is the best one with probability at least
-      1 - delta (Garivier & Kaufmann, Theorem 10, for any rule of play).
+      arm tends to 0 exponentially, with an exponent at least half the largest possible (Russo proves this for his class
+      of algorithms). With `theory`, rewards 0 and 1: the recommended arm is the best one with probability at least 1 -
+      delta (Garivier & Kaufmann, Theorem 10, for any rule of play).
 
     Deviations:
       * [ours] After `attempts` draws with I as their best arm, J is the second best arm of the last one.
-      * [printed] The stopping rule, which Russo has none of, is that of later experiments of Garivier and Kaufmann;
-        threshold $log((log t + 1) / delta)$ by default.
-      * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
+      * [printed] Russo has no stopping rule; the rule here is that of later experiments of Garivier and Kaufmann, with
+        the threshold $log((log t + 1) / delta)$ by default.
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
 
     References:
       Daniel Russo. Simple Bayesian Algorithms for Best Arm Identification. COLT 2016.
@@ -46,8 +46,8 @@ class TopTwoThompson(BetaPosterior, Identification):
     source: ClassVar[str] = "Russo, COLT 2016, top-two Thompson sampling"
     share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of the first candidate")
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    attempts: int = static(64, "[1, inf)", "draws for the second candidate, at most")
-    proven: bool = static(False, BOOL, "whether beta(t) is that of the theorem")
+    attempts: int = static(64, "[1, inf)", "largest number of draws for the second candidate")
+    proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "TopTwoThompson":
@@ -60,7 +60,7 @@ class TopTwoThompson(BetaPosterior, Identification):
         return cls(n_arms=5, attempts=8)
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
-        """Return a draw `[K]`, in which the arm to play is raised above all others."""
+        """Return a draw `[K]`, modified so that the arm to play has the largest value."""
         del t
         a, b = self.posterior(state)
         coin_key, first_key, other_key = jax.random.split(key, 3)

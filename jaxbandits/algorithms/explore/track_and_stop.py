@@ -3,8 +3,8 @@
     play     argmin_i T_i of the arms with T_i < sqrt(t) - K / 2, if there are any; else argmax_i t w*_i(m) - T_i
     stop     once Z > beta(t)
 
-after t rounds; every arm once before. m are the mean rewards, w* the optimal proportions for them (`proportions`), Z
-the likelihood ratio of `identification.evidence`. $O(K)$ per round.
+after t rounds and one play of every arm. Here m are the mean rewards, w* the optimal proportions for them
+(`proportions`), Z the likelihood ratio of `identification.evidence`. $O(K)$ per round.
 """
 
 from typing import Any, ClassVar
@@ -34,8 +34,8 @@ class TrackAndStop(Identification):
     Deviations:
       * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments; `theory` has
         $log(2 t (K - 1) / delta)$.
-      * [ours] Means are clipped to [1e-6, 1 - 1e-6] in w*. Where several arms have the largest mean, w* is uniform on
-        them (the authors' code draws one of them). Ties: the first arm wins.
+      * [ours] Means are clipped to [1e-6, 1 - 1e-6] in w*. If several arms have the largest mean, w* is uniform on
+        these arms (the authors' code draws one at random). Ties: the first arm wins.
 
     References:
       Aurelien Garivier, Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016,
@@ -44,7 +44,7 @@ class TrackAndStop(Identification):
 
     source: ClassVar[str] = "Garivier & Kaufmann, COLT 2016, Track-and-Stop with D-tracking"
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    proven: bool = static(False, BOOL, "whether beta(t) is that of the theorem")
+    proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "TrackAndStop":

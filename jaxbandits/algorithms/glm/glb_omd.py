@@ -74,7 +74,7 @@ class GLBOMD(EllipsoidLearner):
       rounds (Bernoulli up to $S = 9$, Gaussian, Poisson with $S = 1$) and over 10,000 of a Bernoulli link
       (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with $S = 7$, curvatures from $e^-7$ to
       $e^7$, keeps theta finite and in the ball and $H^{-1}$ positive definite for 10,000
-      (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is kept in factors
+      (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is stored as factors
       (`numerics.inverse_factors`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
       (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 

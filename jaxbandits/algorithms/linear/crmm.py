@@ -8,7 +8,7 @@
     R = (4 v)^{1/(1+eps)},   v = nu^{1+eps},   N = floor(T / reps),   k = log(1 + c L^2 N / (lambda d))
 
 Notation: T horizon, nu noise_scale, S norm_bound, L arm_bound, lambda ridge, c = 1/2 ("ons") or 1 ("ls").
-Cost per round $O(K d)$, and O(K d^2 + reps log reps) once an epoch ($reps^2$ up to 32); memory O(d^2 + reps).
+Cost per round $O(K d)$, and O(K d^2 + reps log reps) once per epoch ($reps^2$ up to 32); memory O(d^2 + reps).
 """
 
 import math
@@ -34,7 +34,7 @@ class CRMMState(NamedTuple):
 
     estimate: Estimate  # theta_n [d], V_n^{-1} [d, d]
     epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
-    rewards: jax.Array  # [reps]  of this epoch; entries beyond t mod reps are old
+    rewards: jax.Array  # [reps]  rewards of this epoch; entries beyond t mod reps are old
     radius: jax.Array  # []  radius of the confidence set, `beta_scale` included; constant
 
 
@@ -42,17 +42,17 @@ class CRMMState(NamedTuple):
 class CRMM:
     """Optimistic linear bandit that repeats every arm and learns from the median of its rewards.
 
-    The method is for generalised linear bandits; this is its case of the identity link. An epoch that the horizon cuts
-    short is not used.
+    The method is for generalised linear bandits; this is its case of the identity link. An incomplete epoch at the
+    horizon is not used.
 
     Guarantee:
       Noise *symmetric* given the past with $E |noise|^{1+eps} <= nu^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$, one
       fixed arm set. Mode "ons", theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(1)$
       in t and T (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). Asymmetric noise biases
-      every median, and under changing arm sets the median mixes several arms: both can cost linear regret.
+      every median, and under changing arm sets the median mixes several arms: both can cause linear regret.
 
     Deviations:
-      * [reconstructed] The radius is derived for mode "ons" with medians within R of the mean; the paper's own
+      * [reconstructed] The radius is derived for mode "ons" if medians are within R of the mean; the paper's own
         constants were not available. Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou, ICML 2025) reuses it.
       * [reconstructed] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and the
         median is credited to z (Wang et al. 2025 only say "the closest available arms").
@@ -117,7 +117,7 @@ class CRMM:
         dim, squared = float(self.dim), (self.arm_bound * self.norm_bound) ** 2  # L^2 S^2
         epochs = jnp.floor(
             (self.horizon + 0.5) / self.reps
-        )  # N; the half keeps rounding errors away from the jumps of floor
+        )  # N; adding 1/2 keeps rounding errors away from the jumps of floor
         curvature = regression.CURVATURE[self.mode]
         potential = dim * jnp.log1p(curvature * self.arm_bound**2 * epochs / (self.ridge * dim))  # d k
         log_delta = -jnp.log(self.horizon) if self.delta is None else jnp.log(self.delta)

@@ -49,8 +49,8 @@ class CRTM:
       relied on there.
 
     Deviations:
-      * [reconstructed] Gamma and the radius: at $eps = 1$ as the method is restated in the literature, extended to eps
-        < 1 by scaling.
+      * [reconstructed] Gamma and the radius: at $eps = 1$ they follow a restatement in the literature; for eps < 1 they
+        are extended by scaling.
       * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, as Wang, Zhang, Zhao
         & Zhou (ICML 2025) say of the method that they timed. Its confidence set reuses the formula of "ons".
       * [ours] `reward_moment = None` takes $u = (nu + L S)^{1+eps}$ (Minkowski).
@@ -59,8 +59,8 @@ class CRTM:
 
     Numerics:
       Those of `online_regression`: float32 keeps the estimate to 3e-5 ("ls": 1e-6) of its largest value over 18000
-      rounds with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward
-      within rounding of the threshold may fall on its other side.
+      rounds with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within
+      rounding error of the threshold may fall on the other side of it.
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with

@@ -1,4 +1,4 @@
-"""D-LinUCB: linear UCB that forgets, for parameters that change (Russac, Vernade & Cappe, NeurIPS 2019, Algorithm 1).
+"""D-LinUCB: discounted linear UCB for non-stationary parameters (Russac, Vernade & Cappe, NeurIPS 2019, Algorithm 1).
 
     play    argmax_x  x'theta_t + beta_t ||x||_{V^{-1} W V^{-1}},   theta_t = V^{-1} b
     V       <- gamma V + x_t x_t' + (1 - gamma) lambda I,   W <- gamma^2 W + x_t x_t' + (1 - gamma^2) lambda I
@@ -35,15 +35,15 @@ class DLinUCBState(NamedTuple):
 
 @pytree
 class DLinUCB:
-    """Optimism with exponentially weighted least squares: a round counts gamma times as much after every further one.
+    """Optimism with exponentially weighted least squares: weights decay by gamma per round.
 
     Guarantee:
       None with these constants. (A regret of the order $d^{2/3} B^{1/3} T^{2/3}$ was stated for gamma as in `theory`;
-      its proof has a gap, and $B^{1/4} T^{3/4}$ is what the corrected one gives in B and T.)
+      its proof has a gap, and the corrected proof gives $B^{1/4} T^{3/4}$ in B and T.)
 
     Deviations:
       * [printed] With `authors_code` W is as in the authors' code, gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I with
-        the new V, in which the round is already: $x_t x_t'$ counts twice, and V in place of W is decayed.
+        the new V, which already contains the round. $x_t x_t'$ therefore counts twice, and V is decayed in place of W.
       * [ours] At gamma = 1, where the paper divides by 0, the limit t of (1 - gamma^{2t}) / (1 - gamma^2). `beta_scale`
         multiplies the radius. Ties: the first arm wins.
 
@@ -58,14 +58,14 @@ class DLinUCB:
     source: ClassVar[str] = "Russac, Vernade & Cappe, NeurIPS 2019, Algorithm 1"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    discount: ArrayLike = param(range="(0, 1]", doc="gamma, weight of a round after one more")
+    discount: ArrayLike = param(range="(0, 1]", doc="gamma, factor by which the weight of a round decays per round")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
     delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; 1 is the theory")
-    authors_code: bool = static(False, BOOL, "whether W is that of the authors' code, not of the paper")
+    authors_code: bool = static(False, BOOL, "True: W of the authors' code; False: W of the paper")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: Any) -> "DLinUCB":
@@ -107,7 +107,7 @@ class DLinUCB:
         )
 
     def recommend(self, state: DLinUCBState) -> Vector:
-        """Return the estimate `[d]` of the present theta."""
+        """Return the estimate `[d]` of the current theta."""
         return linalg.solve(linalg.factor(state.gram), state.moment)
 
     def radius(self, t: ArrayLike, state: DLinUCBState) -> jax.Array:

@@ -11,10 +11,10 @@
     tau0 = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)},  c0 = 1 / sqrt(23 ell)
     c1 = (log 3T)^{(1-eps)/(1+eps)} / (48 ell^{2/(1+eps)})
 
-Notation: T horizon, S norm_bound, L arm_bound, lambda ridge. Eq. (6) is the number of Wang et al. (2025). Every round
-solves it over all t samples by iterated reweighting, starting from the last solution. A round costs $O(t d^2)$ for each
-pass: a few passes in float32, tens in float64, and more as more samples are clipped (the convergence is linear). Memory
-is $O(T d)$.
+Notation: T horizon, S norm_bound, L arm_bound, lambda ridge. Eq. (6) is numbered as in Wang et al. (2025). Every round
+solves it over all t samples by iterated reweighting, starting from the last solution. Each pass costs $O(t d^2)$. A
+round needs a few passes in float32 and tens in float64, and more if more samples are clipped (the convergence is
+linear). Memory is $O(T d)$.
 """
 
 import math
@@ -38,13 +38,13 @@ from jaxbandits.numerics.schedule import power
 from jaxbandits.tracing.batching import while_loop
 from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
-_TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and a threshold that is never reached
-_PRECISION = 32  # a step below this many units of rounding, relative to the data, ends the passes of a round
-_BLOCK = 256  # samples a step of one pass
+_TINY = 1e-30  # floor of q^2: a zero arm then has w > 0 and is never clipped
+_PRECISION = 32  # stop the passes of a round once a step is below this many roundings, relative to the data
+_BLOCK = 256  # samples per step of one pass
 
 
 class Sample(NamedTuple):
-    """Sample in the form of Eq. (6); zeros before it is written."""
+    """Sample in the form of Eq. (6); zeros until it is written."""
 
     design: Vector  # [d]  x_s / sigma_s
     response: jax.Array  # []  r_s / sigma_s
@@ -85,15 +85,15 @@ class HeavyOFUL:
         objective; the passes end when a step is below rounding, or after `passes` passes.
       * [ours] `beta_scale` and `tau_scale` multiply $beta_t$ and $tau_t$, `c0` and `c1` may be set; with both
         multipliers 1 and both constants None it is the paper's method.
-      * [ours] Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method.
+      * [ours] Beyond `capacity` rounds the estimate is NaN, since dropping samples would be a different method.
       * [ours] Ties: the first arm wins.
 
     Numerics:
       Float32 suffices for the estimate: within 1e-4 of float64 over 3000 rounds with rewards of 1e4
       (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 with rewards of 1e5
-      (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards), as a pass sums clipped residuals at the
-      current point, never rewards. Widths keep their digits (`numerics.inverse_factors`): within 1e-4 after 10^6 rounds
-      of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards), since a pass sums clipped residuals at the
+      current point and never rewards. Widths are within 1e-4 after 10^6 rounds of one arm
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jiayi Huang, Han Zhong, Liwei Wang, Lin F. Yang. Tackling Heavy-Tailed Rewards in Reinforcement Learning with
@@ -106,8 +106,8 @@ class HeavyOFUL:
     source: ClassVar[str] = "Huang et al., NeurIPS 2023, Algorithm 1"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    capacity: int = static(range="[1, inf)", doc="samples that fit in the history; at least T")
-    passes: int = static(1000, "[1, inf)", "most passes a round: a guard, at most 500 were needed (97 % clipped)")
+    capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
+    passes: int = static(1000, "[1, inf)", "cap on the passes per round; at most 500 were needed (97 % clipped)")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
     moment_bound: ArrayLike | None = param(
@@ -144,7 +144,7 @@ class HeavyOFUL:
         return ScaledReward if self.moment_bound is None else Reward
 
     def check(self) -> None:
-        """Raise InputError when T samples do not fit."""
+        """Raise InputError if `capacity` is below T."""
         longest = float(np.max(np.asarray(self.horizon)))
         if longest > self.capacity:
             raise InputError(f"HeavyOFUL.capacity must be at least the horizon, got {self.capacity} < {longest:g}")

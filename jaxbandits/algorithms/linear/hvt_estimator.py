@@ -1,7 +1,7 @@
-"""Robust linear regression in one pass, adaptive Huber loss by mirror descent (Wang, Zhang, Zhao & Zhou, ICML 2025).
+"""One-pass robust linear regression: mirror descent on Huber's loss (Wang, Zhang, Zhao & Zhou, ICML 2025).
 
-The regression that Hvt-UCB (`hvt_ucb`) runs. Sample $t = 1$, 2, ... is ($x_t$, $r_t$, $nu_t$) with $r_t = x_t'theta*$ +
-noise, E |noise|^{1+eps} <= $nu_t^{1+eps}$; e = (1-eps) / (2(1+eps)), $q = ||x_t||_{V_{t-1}^{-1}}$:
+This is the regression of Hvt-UCB (`hvt_ucb`). Sample $t = 1$, 2, ... is ($x_t$, $r_t$, $nu_t$) with $r_t = x_t'theta*$
++ noise, E |noise|^{1+eps} <= $nu_t^{1+eps}$; e = (1-eps) / (2(1+eps)), $q = ||x_t||_{V_{t-1}^{-1}}$:
 
     sigma_t = max(nu_t, sigma_min, sqrt(2 beta_{t-1} / (tau0 sqrt(alpha) t^e)) q)
     w_t     = q / (sqrt(alpha) sigma_t),   tau_t = tau0 t^e sqrt(1 + w_t^2) / w_t
@@ -13,8 +13,9 @@ noise, E |noise|^{1+eps} <= $nu_t^{1+eps}$; e = (1-eps) / (2(1+eps)), $q = ||x_t
     kappa = d log(1 + L^2 T / (sigma_min^2 lambda alpha d)),  ell = log(2 T^2 / delta)
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
-Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only $V^{-1}$ is stored, in factors that
-keep its small widths in float32 (`numerics.inverse_factors`). $O(d^2)$ per sample plus the projection, $O(d^2)$ memory.
+Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only $V^{-1}$ is stored, as factors that
+keep small widths accurate in float32 (`numerics.inverse_factors`). $O(d^2)$ per sample plus the projection, $O(d^2)$
+memory.
 """
 
 import abc
@@ -80,7 +81,7 @@ class HvtWeights(NamedTuple):
 
 @pytree
 class HvtConstants(abc.ABC):
-    """Abstract owner of the constants of the regression: the regression itself, and the learners that run it."""
+    """Abstract base of the regression and of the learners that run it; holds the constants of the regression."""
 
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples (rounds, episodes)")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
@@ -124,23 +125,24 @@ class HvtEstimator(HvtConstants):
 
     Deviations:
       * [reconstructed] $beta_0 = sqrt(lambda (2 + 4 S^2))$ for every eps: Eq. (10) reads 0^0 at $t = 0$, $eps = 1$.
-      * [printed] kappa with the general alpha, as Algorithm 1 has it; Lemma 1 prints its value 4.
+      * [printed] kappa contains the general alpha, as in Algorithm 1; Lemma 1 prints its value 4.
       * [ours] `beta_scale`, `sigma_beta_scale`, `tau_scale` multiply beta in `radius`, beta in $sigma_t$ and $tau_t$:
         with all three 1 it is the paper's estimator; its constants are far too large in practice.
       * [printed] `extra_sigma` adds $2 sqrt(2) q$ to the maximum in $sigma_t$, as Lemma 5 does (Eq. (17)); Lemma 1 and
-        Algorithm 1 are printed without, and it is off.
-      * [ours] `norm_bound = inf` switches the projection off and leaves S out of $beta_t$ (no guarantee then).
+        Algorithm 1 are printed without it, and it is off by default.
+      * [ours] `norm_bound = inf` disables the projection and removes S from $beta_t$ (without a guarantee).
 
     Numerics:
       Float32 suffices for the estimate: within 1e-4 of float64 over 18000 samples, rewards of 1e4 and more included
-      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), as every step starts from the last
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every step starts from the last
       residual and is clipped. Widths are within 1e-5 after 18000 samples
       (float32/test_linear.py::test_widths_over_a_long_run) and within 1e-4 after 10^6 of one x oblique to the axes, for
       nu from 1.31 to 0, and never negative; the estimate is then within 1e-3
       (float32/test_linear.py::test_a_million_rounds_of_one_arm). With $nu = 0$ and the paper's sigma_min = $1/sqrt(T)$
-      = 1e-3, a sample weighs 10^6 / 4 and determines x'theta only: the components of theta that no sample determines
-      are then rounding errors, up to the size of theta (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
-      `sigma_min=0.03` keeps it within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      = 1e-3, a sample has weight 10^6 / 4 and determines only x'theta. The components of theta that no sample
+      determines are then rounding errors, up to the size of theta
+      (float32/test_one_arm.py::test_what_no_reward_shows_drifts). `sigma_min=0.03` keeps the estimate within 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
@@ -213,7 +215,7 @@ class HvtEstimator(HvtConstants):
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
         """Compute sigma_t, w_t, tau_t and psi_t of a sample, as `update` does, without an update of the state.
 
-        These show whether the sample is clipped and which term sets sigma_t.
+        They show whether the sample is clipped and which term determines sigma_t.
         """
         _, width = self._leverage(state, x)
         return self._weigh(t, state, width, reward - x @ state.theta, moment)

@@ -28,7 +28,7 @@ from jaxbandits.types import NextState, Prediction, ScaledNextState, SystemObs
 
 @pytree
 class HvtIdentification(HvtConstants):
-    """Robust one-pass regression for every row of [A B], for prediction: the learner chooses no input.
+    """Robust one-pass regression for every row of [A B], for prediction; the learner chooses no inputs.
 
     With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` it is `RecursiveLeastSquares`.
 
@@ -56,7 +56,9 @@ class HvtIdentification(HvtConstants):
     environments: ClassVar[tuple[str, ...]] = ("linear/linear_system",)
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
-    shared: bool = static(True, BOOL, doc="one V for all coordinates, at the largest nu; False: one each, at its nu")
+    shared: bool = static(
+        True, BOOL, doc="True: one V for all coordinates, with the largest nu; False: one V per coordinate, with its nu"
+    )
     moment_bound: ArrayLike | None = param(
         None, "[0, inf)", "nu, bound on every moment scale; None: part of the feedback"
     )
@@ -87,7 +89,7 @@ class HvtIdentification(HvtConstants):
 
     @property
     def estimator(self) -> HvtEstimator:
-        """Regression of each coordinate, with the constants of the learner."""
+        """Regression learner of each coordinate, with the constants of this learner."""
         return self.estimator_of(self.n_states + self.n_inputs)
 
     def init(self, key: jax.Array) -> HvtState:

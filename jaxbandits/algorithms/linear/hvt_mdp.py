@@ -82,7 +82,7 @@ class HvtMDP(HvtConstants):
 
     @property
     def estimator(self) -> HvtEstimator:
-        """Regression of each step, with the constants of the learner."""
+        """Regression learner of each step, with the constants of this learner."""
         return self.estimator_of(self.dim)
 
     def init(self, key: jax.Array) -> HvtState:

@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
 
 @pytree
 class HvtUCB(HvtConstants):
-    """Optimistic linear bandit that tolerates noise without a variance, at constant cost per round.
+    """Optimistic linear bandit for noise that may have infinite variance, at constant cost per round.
 
     The defaults are the paper's theory (`theory`). Its radius is more than 10^3 times the error in practice, too large
     for figures like the paper's, so `practical` scales beta and tau down; all comparisons in figures use that preset.
@@ -31,9 +31,9 @@ class HvtUCB(HvtConstants):
     Guarantee:
       Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. Theory preset, with
       probability at least 1 - 1/T, e = (1-eps)/(2(1+eps)): regret <= $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$
-      is observed (Theorem 1); $O~(d T^{1/(1+eps)})$ with a bound nu only, `moment_bound` (Corollary 1), which matches
-      the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. Valid for any sequence of arm
-      sets.
+      is observed (Theorem 1); $O~(d T^{1/(1+eps)})$ when only a bound nu (`moment_bound`) is known (Corollary 1), which
+      matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. Valid for any sequence of
+      arm sets.
 
     Deviations:
       * Those of `HvtEstimator` ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
@@ -42,7 +42,7 @@ class HvtUCB(HvtConstants):
       * [ours] Ties: the first arm wins.
 
     Numerics:
-      Those of `HvtEstimator`: float32 keeps the estimate at any size of reward
+      Those of `HvtEstimator`: float32 keeps the estimate accurate for rewards of any size
       (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), and the bonus over 10^6 rounds
       (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
@@ -67,10 +67,10 @@ class HvtUCB(HvtConstants):
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
         """Use the theory with the tuned multipliers (`jaxbandits tune linear`), tuned on Figure 1.
 
-        Meant for noise whose scale is that of the rewards, 0.3 S L and more. With less noise, a share of the trials
-        settles on a wrong arm and has linear regret, in float64 as in float32: of 256 trials with d = 2, 20 arms and
-        Gaussian noise of known scale, 11 % at a standard deviation of 0.3, 33 % at 0.1, 48 % at 0.03 (T = 20000). For
-        such noise, use OFUL.
+        The preset is meant for noise about as large as the rewards (a scale of 0.3 S L or more). With less noise, a
+        share of the trials settles on a wrong arm and has linear regret, in float64 as in float32. The share is 11 % at
+        a standard deviation of 0.3, 33 % at 0.1, and 48 % at 0.03 (256 trials, d = 2, 20 arms, T = 20000, Gaussian
+        noise of known scale). For such noise, use OFUL.
         """
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, **MULTIPLIERS["hvt_ucb"]} | changes)
 
@@ -85,7 +85,7 @@ class HvtUCB(HvtConstants):
 
     @property
     def estimator(self) -> HvtEstimator:
-        """Regression of the learner, with its constants."""
+        """Regression learner, with the constants of this learner."""
         return self.estimator_of(self.dim)
 
     def init(self, key: jax.Array) -> HvtState:

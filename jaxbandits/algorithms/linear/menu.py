@@ -8,7 +8,7 @@
     radius_n = 3 ((9 d c)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S),   radius_0 = sqrt(lambda) S
 
 $x_i$ is the arm of epoch i, $y_{i,j}$ the reward of its j-th pull. Notation: k reps, $c = nu^{1+eps}$ with nu
-noise_scale, S norm_bound, lambda ridge. Cost per round $O(K d)$, and $O(K d^2 + k^2 d^2)$ once an epoch; memory
+noise_scale, S norm_bound, lambda ridge. Cost per round $O(K d)$, and $O(K d^2 + k^2 d^2)$ once per epoch; memory
 $O(d^2 + k^2)$.
 """
 
@@ -43,38 +43,38 @@ class MENUState(NamedTuple):
     estimates: jax.Array  # [k, d]  theta_{n,j} in row j
     epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
     epoch_index: jax.Array  # [] int32  index of z in that round
-    rewards: jax.Array  # [k]  of this epoch; entries beyond t mod k are old
+    rewards: jax.Array  # [k]  rewards of this epoch; entries beyond t mod k are old
 
 
 @pytree
 class MENU:
     """Optimistic linear bandit that pulls every arm k times and uses the most central of k estimates.
 
-    An epoch that the horizon cuts short is not used.
+    An incomplete epoch at the horizon is not used.
 
     Guarantee:
       $E[noise | past] = 0$ and $E |noise|^{1+eps} <= nu^{1+eps}$, bounded arms, $||theta*|| <= S$, one fixed arm set.
       Theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(log T)$ (as quoted by Wang et
       al. 2025, Table 1: "fixed arm set and repeated pulling"), which matches its authors' lower bound
       $Omega(d T^{1/(1+eps)})$ up to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and
-      nothing is guaranteed.
+      there is no guarantee.
 
     Deviations:
       * [ours] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and its reward
         is credited to z.
-      * [printed] The paper leaves the median of an even number of distances open: here the mean of the two middle ones,
-        without the distance 0 of an estimate to itself. As in its authors' code.
+      * [printed] The paper does not define the median of an even number of distances. As in the authors' code, it is
+        the mean of the two middle distances, without the distance 0 of an estimate to itself.
       * [ours] Before the first epoch ends the radius is $sqrt(lambda) S$, the set ${||theta|| <= S}$.
       * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties,
         between arms and between estimates: the first wins.
 
     Numerics:
-      Float32 suffices: a reward of 1e9 costs the digits of small rewards only in the regression that receives it, which
-      is not the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
-      The estimate stays within 1e-4 of its largest value over 18000 rounds, but for epochs (at most one in twenty) in
-      which two estimates are central to within rounding (float32/test_menu_tofu.py::test_estimates_over_a_long_run).
-      After 10^6 rounds of one arm the width is within 1e-4, all k estimates are within 1e-3
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      Float32 suffices: a reward of 1e9 rounds away small rewards only in the regression that receives it, which is not
+        the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
+      The estimate stays within 1e-4 of its largest value over 18000 rounds, except in epochs (at most one in twenty) in
+      which two estimates are equally central up to rounding
+      (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of one arm the width is within
+      1e-4, all k estimates are within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -183,12 +183,12 @@ def _finish_epoch(state: MENUState) -> MENUState:
 
 
 def _most_central(inverse: InverseFactors, moments: jax.Array, guess: jax.Array) -> jax.Array:
-    """Return the index of the estimate with the least median distance to the others, without computing all k medians.
+    """Return the index of the estimate with the smallest median distance to the others, without all k medians.
 
-    The best median found excludes every estimate with too few neighbours within that distance; of the candidates left,
-    the estimate with the most neighbours is tried next, `guess` first. A handful of medians is enough (sorting all rows
-    costs 20 times as much). Neighbours are counted in float32, where k^2 numbers stay in the cache; medians are
-    computed in full precision.
+    The best median so far excludes every estimate with too few neighbours within that distance. The next candidate is
+    the remaining estimate with the most neighbours, after `guess`. A few medians are enough (sorting all rows costs 20
+    times as much). Neighbours are counted in float32, where k^2 numbers stay in the cache; medians are computed in full
+    precision.
     """
     coarse = _squared_distances(inverse, moments)
     k = moments.shape[0]
@@ -229,7 +229,7 @@ def _squared_distances(inverse: InverseFactors, moments: jax.Array) -> jax.Array
 
 
 def _median_of_others(squares: jax.Array, candidate: jax.Array) -> jax.Array:
-    """Return the median of the roots of k values but that at `candidate`; counting is faster than sorting a batch."""
+    """Return the median of the square roots of k values except that at `candidate`; counting replaces sorting."""
     k = squares.shape[0]
     row = jnp.where(jnp.arange(k) == candidate, jnp.inf, squares)
     rank = _count_within(row[:, None], row)

@@ -82,7 +82,7 @@ class OFULMDP:
 
     @property
     def estimator(self) -> OFUL:
-        """Regression of each step, with the constants of the learner."""
+        """Regression learner of each step, with the constants of this learner."""
         return OFUL(**{f.name: getattr(self, f.name) for f in dataclasses.fields(OFUL)})
 
     def init(self, key: jax.Array) -> OFULState:

@@ -7,9 +7,9 @@
 Both modes share one step, without a sum of rewards.
 
 Numerics: float32 suffices for the estimate: over 18000 samples with rewards of 1e4 and more it stays within 3e-5
-("ons") and 1e-6 ("ls") of float64, relative to its largest value until then
+("ons") and 1e-6 ("ls") of float64, relative to its largest value so far
 (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm it is within 1e-3, and the
-width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$ is kept in factors
+width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$ is stored as factors
 (`numerics.inverse_factors`).
 
 Notation: lambda ridge, S norm_bound. $O(d^2)$ per sample, plus the projection of "ons" where it is active.

@@ -1,6 +1,6 @@
 """Phased elimination with G-optimal designs (Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 12).
 
-    in phase l = 1, 2, ..., with the arms A_l that are left and e_l = 2^{-l}
+    in phase l = 1, 2, ..., with the remaining arms A_l and e_l = 2^{-l}
     play    every x in A_l   T(x) = ceil(2 g w(x) R^2 / e_l^2 log(K l (l + 1) / delta)) times
             w a design on A_l, g = max_{x in A_l} x'V(w)^{-1} x
     theta   = (sum_x T(x) x x')^{-1} sum r x   over the rounds of the phase
@@ -23,17 +23,17 @@ from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
-_MOST_PLAYS = 2.0**30  # of an arm in a phase
+_MOST_PLAYS = 2.0**30  # largest number of plays of an arm in a phase
 
 
 class Phase(NamedTuple):
-    """A phase: its arms, and how often each is played."""
+    """Arms of a phase and their numbers of plays."""
 
     number: jax.Array  # [] int32  l
     is_left: jax.Array  # [K]  whether the arm is in A_l
     plays: jax.Array  # [K] int32  T
-    remaining: jax.Array  # [K] int32  plays that are still to come
-    complement: Symmetric  # [d, d]  projection onto what is orthogonal to A_l
+    remaining: jax.Array  # [K] int32  remaining plays
+    complement: Symmetric  # [d, d]  projection onto the orthogonal complement of A_l
 
 
 class EliminationState(NamedTuple):
@@ -41,7 +41,7 @@ class EliminationState(NamedTuple):
 
     theta: Vector  # [d]  estimate of the last phase; 0 in the first one
     moment: Vector  # [d]  sum r x of this phase
-    phase: Any = None  # Phase; None before arms were seen
+    phase: Any = None  # Phase; None before the first observation
 
 
 class _Turn(NamedTuple):
@@ -63,11 +63,11 @@ class PhasedElimination:
       * [ours] The design is that of `numerics.design`, by a fixed number of steps, on at most d + steps arms (the book:
         optimal, on $d (d + 1) / 2$ of them); g of that design stands in place of d, so that the intervals hold with the
         book's probability. R is 1 in the book.
-      * [ours] Arms that are 0 have no weight in a design, as their reward is known. Where A_l has no other arm, phase l
-        has no plays and never ends: its arms are played, and the estimate stays.
-      * [ours] In a round where no arm that remains to be played is available, the best of the available arms of A_l by
-        the last estimate is played and not counted (of all available arms, where none of A_l is); nor are plays beyond
-        T(x), while feedback is late. Ties: the first arm wins.
+      * [ours] Arms that are 0 have no weight in a design, since their reward is known. If A_l has no other arm, its
+        arms are played forever and the estimate does not change.
+      * [ours] If no arm with remaining plays is available, the learner plays the available arm of A_l that is best by
+        the last estimate (or, if none of A_l is available, the best available arm) and does not count the play. Plays
+        beyond T(x) while feedback is delayed are not counted either. Ties: the first arm wins.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 12, Theorem 22.1.

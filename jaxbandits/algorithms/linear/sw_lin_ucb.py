@@ -5,7 +5,8 @@
     beta    = sqrt(lambda) S + R sqrt(d log((1 + tau L^2 / lambda) / delta))
 
 Notation: tau window, lambda ridge, R noise_scale, S norm_bound, L arm_bound. Cost per round $O(K d^2 + d^3)$, memory
-$O(tau d + sqrt(tau) d^2)$. Nothing is subtracted from the sums (`estimation.window`).
+$O(tau d + sqrt(tau) d^2)$. Rounds leave the window without a subtraction, which would accumulate rounding errors
+(`estimation.window`).
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -38,7 +39,7 @@ class SWLinUCB:
 
     Guarantee:
       None with these constants. (A regret of the order $d^{2/3} B^{1/3} T^{2/3}$ was stated for tau as in `theory`; its
-      proof has a gap, and $B^{1/4} T^{3/4}$ is what the corrected one gives in B and T.)
+      proof has a gap, and the corrected proof gives $B^{1/4} T^{3/4}$ in B and T.)
 
     Deviations:
       * [ours] `beta_scale` multiplies the radius. Ties: the first arm wins.
@@ -55,7 +56,7 @@ class SWLinUCB:
     source: ClassVar[str] = "Cheung, Simchi-Levi & Zhu, AISTATS 2019, SW-UCB"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    window: int = static(range="[1, inf)", doc="tau, rounds that count")
+    window: int = static(range="[1, inf)", doc="tau, number of rounds in the window")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
@@ -98,7 +99,7 @@ class SWLinUCB:
         return SWLinUCBState(rounds, self.ridge * jnp.eye(self.dim) + squares, moment)
 
     def recommend(self, state: SWLinUCBState) -> Vector:
-        """Return the estimate `[d]` of the present theta."""
+        """Return the estimate `[d]` of the current theta."""
         return linalg.solve(linalg.factor(state.gram), state.moment)
 
     def radius(self, t: ArrayLike, state: SWLinUCBState) -> jax.Array:

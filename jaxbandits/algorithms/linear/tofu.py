@@ -56,18 +56,17 @@ class TOFU:
       * [ours] Before the first round the radius is $sqrt(lambda) S$, the set ${||theta|| <= S}$.
       * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius and
         `threshold_scale` $b_t$. Ties: the first arm wins.
-      * [ours] Beyond `capacity` rounds the estimate is NaN: a dropped sample would be another method.
+      * [ours] Beyond `capacity` rounds the estimate is NaN, since dropping samples would be a different method.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of float64, relative to its size, after 18000 rounds, also where 98 % of
-      them play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 where all of them
-      do; the width of that arm is within 1e-4 after 10^6 rounds
+      In float32 the estimate is within 1e-4 of float64, relative to its size, after 18000 rounds, even if 98 % of them
+      play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all of them do;
+      the width of that arm is within 1e-4 after 10^6 rounds
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are dropped before they enter the
-      sums.
-      A sample within rounding of the threshold may fall on its other side, as in CRTM, but here every round truncates
-      again: the estimate differs in such a round only, by $b_t$ times the norm of a row of $V_t^{-1/2}$
-      (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds without such
-      a sample.
+      sums. A sample within rounding error of the threshold may fall on the other side of it, as in CRTM. Here every
+      round truncates again, so that the estimate differs only in such a round, by $b_t$ times the norm of a row of
+      $V_t^{-1/2}$ (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds
+      without such a sample.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -80,13 +79,13 @@ class TOFU:
     source: ClassVar[str] = "Shao et al., NeurIPS 2018"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    capacity: int = static(range="[1, inf)", doc="samples that fit in the history; at least T")
+    capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the rewards have a moment of order 1 + eps")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     reward_moment: ArrayLike | None = param(None, "(0, inf)", "b >= E |reward|^{1+eps}; None: (nu + L S)^{1+eps}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||, for the derived b only")
+    arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||, used only if b is derived")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
     delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
@@ -109,7 +108,7 @@ class TOFU:
         return cls.practical(dim=2, horizon=200, eps=0.99)
 
     def check(self) -> None:
-        """Raise InputError when T samples do not fit."""
+        """Raise InputError if `capacity` is below T."""
         longest = _longest(self.horizon)
         if longest > self.capacity:
             raise InputError(f"TOFU.capacity must be at least the horizon, got {self.capacity} < {longest}")

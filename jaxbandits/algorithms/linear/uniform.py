@@ -1,4 +1,4 @@
-"""Uniform: an available arm uniformly at random each round, the floor of every comparison.
+"""Uniform: play an available arm uniformly at random, as a baseline.
 
     play the floor(u n)-th of the n available arms, u uniform on [0, 1)
 
@@ -17,13 +17,13 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class Uniform:
-    """Uniformly random play without learning; one uniform draw a round.
+    """Uniformly random play without learning; one uniform draw per round.
 
     Guarantee:
       None: expected regret grows as T times the mean gap.
 
     Deviations:
-      None. A single draw has 24 bits, so probabilities are exact to 2^-24.
+      None. A draw has 24 bits, so the probabilities are exact up to 2^-24.
 
     References:
       Folklore.

@@ -3,8 +3,8 @@
     x_t   = P_X[-eta_t (sum_{s<t} g_s + m_t)],     m_{t+1} = g_t,     e_t = g_t - m_t
     eta_t = step_scale * D^2 / N_{t-1},            N_t = sum_{s<=t} min{ eta_s ||e_s||^2 / 2, D ||e_s|| }
 
-D is the diameter of X (`domain`); $m_1 = 0$. $eta_1$ is infinite: $x_1 = 0$ and the first summand is $D ||e_1||$.
-Cost per round $O(d)$, memory $O(d)$.
+D is the diameter of X (`domain`); $m_1 = 0$. $eta_1$ is infinite, so that $x_1 = 0$ and the first summand is
+$D ||e_1||$. Cost per round $O(d)$, memory $O(d)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -30,16 +30,16 @@ class OptimisticFTRL2023State(NamedTuple):
 
 @pytree
 class OptimisticFTRL2023(GradientLearner):
-    """Optimistic follow-the-regularised-leader with the last gradient as the hint, step size without G.
+    """Optimistic follow-the-regularised-leader with the last gradient as the hint; the step size needs no G.
 
     Guarantee: for convex losses whose means $F_t$ are smooth, the expected regret against every fixed point is
       $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T; no bound on the gradients
       is needed, and the plays do not change when all losses are multiplied by a constant.
     Deviations:
       * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
-      * [reconstructed] The regulariser is $||x||^2 / (2 eta_t)$, half of the 2022 form: an assumption.
+      * [reconstructed] The regulariser is assumed to be $||x||^2 / (2 eta_t)$, half of the 2022 form.
       * [ours] `step_scale` multiplies the step size.
-    Numerics: gradients count down to 1e-37 in float32, since norms are summed and not their squares
+    Numerics: in float32 gradients as small as 1e-37 do not underflow, since norms are summed instead of their squares
       (float32/test_oco_baselines.py::test_gradients_of_any_size_count_where_norms_are_summed).
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Accelerated Rates between Stochastic and Adversarial
       Online Convex Optimization", arXiv:2303.03272, 2023.
@@ -66,6 +66,6 @@ class OptimisticFTRL2023(GradientLearner):
         return OptimisticFTRL2023State(x=x, gradient_sum=total, hint=grad, denominator=denominator)
 
     def step_size(self, denominator: jax.Array) -> jax.Array:
-        """Return eta_t `[]` from N_{t-1}; where N is 0 all gradients are, and any eta serves."""
+        """Return eta_t `[]` from N_{t-1}; if N is 0, all gradients are 0 and the value of eta has no effect."""
         scale = self.step_scale * self.domain.diameter * self.domain.diameter
         return scale / jnp.where(denominator > 0.0, denominator, 1.0)

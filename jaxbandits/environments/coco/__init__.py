@@ -1,4 +1,4 @@
-"""Constrained online convex optimisation problems, one a file; imported on first access."""
+"""Constrained online convex optimisation problems, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Group distributionally robust optimisation problems, one a file; imported on first access."""
+"""Group distributionally robust optimisation problems, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

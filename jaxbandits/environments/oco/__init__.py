@@ -1,4 +1,4 @@
-"""Online convex optimisation problems, one a file; imported on first access."""
+"""Online convex optimisation problems, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -118,7 +118,7 @@ class TestErrors:
             load(None)
 
     def test_another_number_of_ratings(self, write):
-        with pytest.raises(InputError, match=r"u\.data has 3 ratings, expected 100000 \(n_ratings=None takes any"):
+        with pytest.raises(InputError, match=r"u\.data has 3 ratings, expected 100000 \(n_ratings=None accepts any"):
             load_movielens(write(U_DATA))
         with pytest.raises(InputError, match=r"ratings\.txt has 4 ratings, expected 35497"):
             load_filmtrust(write(RATINGS, "ratings.txt"))

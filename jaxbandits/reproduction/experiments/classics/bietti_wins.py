@@ -123,7 +123,7 @@ BIETTI_WINS = Study(
     "their comparison of wins and losses",
     title="contextual learners on stand-ins for letter, penbased, satimage and covertype",
     shows="The paper's tables count, for each pair of learners, the data sets on which the one is significantly "
-    "better than the other, less those on which it is significantly worse. The paper states 525 classification data "
+    "better than the other, minus those on which it is significantly worse. The paper states 525 classification data "
     "sets, played as contextual bandits.",
     algorithms=_learners,
     panels=lambda horizon: _panels(None),
@@ -141,8 +141,8 @@ BIETTI_WINS = Study(
         "Classification as a bandit: the reward is 1 if the played class is the label of the row. Regret counts "
         "mistakes.",
         f"All learners but LinUCB (alpha = 1) have AdaGrad of rate {_RATE:g} as regression oracle, with one linear "
-        "model a class; nothing is tuned. The paper has 525 data sets and tunes learners.",
-        "`--data DIR` takes the UCI files that are there: letter-recognition.data, pendigits.tra, sat.trn, "
+        "model per class; nothing is tuned. The paper has 525 data sets and tunes learners.",
+        "`--data DIR` uses those UCI files that exist: letter-recognition.data, pendigits.tra, sat.trn, "
         "covtype.data or covtype.data.gz (every 20th row), in DIR or in a folder with the name of the set; stand-ins "
         "for the others.",
     ),

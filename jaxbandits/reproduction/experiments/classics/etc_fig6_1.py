@@ -58,6 +58,6 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
                       says="the simulation has the expected regret D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
                       place="Figure 6.1"),
     ),
-    notes=("10^5 simulations a gap, as in the book.",),
+    notes=("10^5 simulations per gap, as in the book.",),
     figures=(AgainstGap(bound="(6.6)"),),
 )

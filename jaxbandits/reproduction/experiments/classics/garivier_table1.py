@@ -89,8 +89,8 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
     notes=(
         "3,000 runs and the threshold log((log t + 1) / delta) as in the paper. Chernoff and KL racing are not in the "
         "library; top-two Thompson sampling is added.",
-        "The paper's numbers were not at hand in print: 4,052 and 1,406 plays, 8,437 and 2,716, and w*, are as "
-        "remembered, and claims on them count as ours.",
+        "The paper's numbers (4,052 and 1,406 plays, 8,437 and 2,716, and w*) are quoted from memory, so that "
+        "claims on them count as ours.",
     ),
     figures=(Shares(mark=None),),
 )

@@ -26,7 +26,7 @@ RUSSAC_FIG2 = RUSSAC.experiment(
     shows="Figure 2 shows, where the parameter turns slowly, its estimates in the plane and, in a second panel, the "
     "regret over the rounds with bands of quantiles, for D-LinUCB, SW-LinUCB, dLinUCB and LinUCB. The authors' "
     "notebook has the settings of Figure 1, but a parameter that moves by a right angle on the unit circle in 3,000 "
-    "rounds and then stays for as many.",
+    "rounds and then stays for 3,000 rounds.",
     algorithms=forgetting(_VARIATION),
     panels=_panels,
     claims=forgetting_claims("Figure 2", _ON),

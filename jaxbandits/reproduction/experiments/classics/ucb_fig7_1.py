@@ -61,6 +61,6 @@ UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRE
                       says="not knowing the gap increases the regret of UCB only "
                       "modestly compared with the best m", place="Figure 7.1"),
     ),
-    notes=("The fixed m and 10,000 simulations a gap are ours. 'Best m' minimises the exact expected regret.",),
+    notes=("The fixed m and 10,000 simulations per gap are ours. 'Best m' minimises the exact expected regret.",),
     figures=(AgainstGap(),),
 )
