@@ -44,7 +44,7 @@ class BFWTVCState(NamedTuple):
     surrogate: Lyapunov  # [] beta, gamma, lam
     level: jax.Array  # []  G~ / (beta gamma)
     calls: jax.Array  # [] int32, linear minimisations after the last round
-    unfinished: jax.Array  # [] bool, whether `most_steps` ended them
+    unfinished: jax.Array  # [] bool, True if `most_steps` stopped them
 
 
 @pytree
@@ -62,12 +62,12 @@ class BFWTVC(BanditLearner):
         required, or $(1 - delta / r) K$ is one point. `delta` overrides $c T^{-1/4}$.
       * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps
         G~ in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
-      * eta of (22) [printed] is divided by M and by G~, where one of them would do: with losses, constraints, M and G
-        multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
+      * eta of (22) [printed] is divided by both M and G~, although one of them would suffice: with losses, constraints,
+        M and G multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
       * `value_bound` [printed]: M of the statement bounds $|f_t|$. The analysis needs a bound on the surrogate
-        $f_t + (w_t / gamma) g_t^+$: set it to that to follow the proof. [reconstructed]
-      * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof's chain has
-        $D / 4$ where C2 has 1, which matters for $D > 4$ only and not for the rates.
+        $f_t + (w_t / gamma) g_t^+$: set `value_bound` to such a bound to follow the proof. [reconstructed]
+      * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof has $D / 4$
+        where C2 has 1, which matters only for $D > 4$ and not for the rates.
       * `weight_before` [ours]: the paper weighs round t with $Q_t$ [printed], which depends on $u_t$ and biases the
         estimate by a factor exp(s g) (1 + s g), s = lam beta, where $g > 0$ is linear. True: $Q_{t-1}$, unbiased.
       * Line 8's guard "for all rounds of the block" is evaluated in the last round of the block: $Q_t$ does not
@@ -95,7 +95,9 @@ class BFWTVC(BanditLearner):
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); 1 is the paper's")
-    constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
+    constraint_scale: ArrayLike = param(
+        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+    )
     most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps per block; None: ceil(3.375 sqrt(T))")
 
     @classmethod
@@ -113,8 +115,9 @@ class BFWTVC(BanditLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
-        """Weigh the constraint from the start (ours, set by hand on `LinearConstraints`, d = 10, T = 4096, no theorem).
+        """Give the constraint a large weight from the start, without a theorem.
 
+        These constants are ours, set by hand on `LinearConstraints` (d = 10, T = 4096):
         gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D), OFW-TVC's balanced constants; delta = 0.3 r, eta times 30.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
@@ -208,7 +211,7 @@ class BFWTVC(BanditLearner):
 
         Returns:
           `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`;
-          `gap` before the last Frank-Wolfe step, an upper bound of F_m - min F_m; of the last round the `oracle_calls`,
+          `gap` before the last Frank-Wolfe step, an upper bound of F_m - min F_m; the `oracle_calls` of the last round,
           and whether the cap on Frank-Wolfe steps left it `unfinished`.
         """
         surrogate, queue = state.surrogate, state.queue.total

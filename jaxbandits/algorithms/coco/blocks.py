@@ -1,4 +1,4 @@
-"""Blocks of K rounds, for methods that change their point at the end of a block only.
+"""Blocks of K rounds, for methods that change their point only at the end of a block.
 
 Rounds count from 0: block $m = 1$, 2, ... holds the rounds (m - 1) K .. m K - 1. The rounds of a
 horizon after its last full block are played without a further update.
@@ -25,5 +25,5 @@ def ends(t: jax.Array, block: int) -> jax.Array:
 
 
 def at_end(t: jax.Array, block: int, update: Callable[[T], T], state: T) -> T:
-    """Return `update(state)` after the last round of a block, else `state`; a branch, for t is common to all trials."""
+    """Return `update(state)` after the last round of a block, else `state`; a branch, since all trials share t."""
     return cond(ends(t, block), lambda: update(state), lambda: state)

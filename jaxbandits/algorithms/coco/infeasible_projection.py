@@ -7,9 +7,9 @@
       if ||x - y||^2 <= 3 eps: return x, y
       y <- y - (2 eps / ||x_0 - y_0||^2) (y - x)                         x certifies a hyperplane between y and K
 
-Then x is in K, `||x - y||^2 <= 3 eps`, and y is no farther than $y_0$ from every point of K: as good as a projection
-for the analysis of gradient steps. The two loops are written as one, with one call of the oracle per pass: under `vmap`
-no trial waits for the inner loop of another.
+Then x is in K, `||x - y||^2 <= 3 eps`, and y is no farther than $y_0$ from every point of K, which suffices for the
+analysis of gradient steps. The two loops are merged into one with one call of the oracle per pass, so that under `vmap`
+no trial has to run through the inner loop of another.
 """
 
 from typing import Any, NamedTuple
@@ -30,12 +30,12 @@ class Iterate(NamedTuple):
     x: Point  # [d]  the played point, in K
     y: Point  # [d]  the infeasible point near it
     calls: jax.Array  # [] int32, linear minimisations after the last round
-    unfinished: jax.Array  # [] bool, whether their cap ended them
+    unfinished: jax.Array  # [] bool, True if their cap stopped them
     guess: Any  # starting point of the linear oracle
 
 
 def init(domain: Any, x: Point | None, shape: Shape) -> Iterate:
-    """Return the iterate before the first step, at `x`, or at `domain.zero` if None."""
+    """Return the iterate before the first step, at `x` (`domain.zero` if None)."""
     first = frank_wolfe.init(domain, x, shape)
     calls, unfinished = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
     return Iterate(x=first.x, y=first.x, calls=calls, unfinished=unfinished, guess=first.guess)
@@ -90,7 +90,7 @@ def close_infeasible_projection(
       x: x_0, a point of K.
       y: y_0, any point.
       eps: accuracy, > 0.
-      radius: R, of a ball around the origin that contains K.
+      radius: R, radius of a ball around the origin that contains K.
       most_calls: the largest number of oracle calls.
       guess: starting point of the linear oracle.
       cut_first: whether the distance of x_0 and y_0 is computed after y_0 is scaled back to the ball, which allows

@@ -41,7 +41,8 @@ class LBPMState(NamedTuple):
 class LBPM(BanditLearner):
     """LBPM: LPM on the shrunk set, with one-point estimates of the Lagrangian's gradient.
 
-    A reconstruction, as LPM is: results here say nothing about the original. The domain needs `zero`, `lmo`,
+    Like LPM this is a reconstruction: its results say nothing about the original method. The domain needs `zero`,
+      `lmo`,
     `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
 
     Guarantee:
@@ -67,7 +68,7 @@ class LBPM(BanditLearner):
     block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
     value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
     eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: R (d M)^(-1/2) T^(-3/4)")
-    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, of the multiplier; None: T^(-3/4) / (G R)")
+    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
@@ -85,8 +86,8 @@ class LBPM(BanditLearner):
     def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LBPM":
         """Use our constants, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
 
-        delta = 0.3 r, as BFW-TVC in its preset of this name; eta times 10 and eta_l times 100. None of the multiples
-        tried does well on linear losses.
+        delta is 0.3 r, as in `BFWTVC.practical`; eta is multiplied by 10 and eta_l by 100. None of the multiples that
+        were tried performs well on linear losses.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)

@@ -21,7 +21,7 @@ from jaxbandits.types import ConstrainedValue, PointDecision
 
 @pytree
 class PointLearner(abc.ABC):
-    """Abstract learner that plays points of a convex set K, which it reaches through a few oracles only."""
+    """Abstract learner that plays points of a convex set K, which it accesses only through a few oracles."""
 
     environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     oracles: ClassVar[tuple[str, ...]]  # members of `domain` that the learner uses
@@ -42,7 +42,7 @@ class PointLearner(abc.ABC):
         """Return the state after the round."""
 
     def check(self) -> None:
-        """Require a domain with the oracles, and a first point of the right form.
+        """Require a domain with the oracles, and a first point of the right shape.
 
         Raises:
           InputError: if a field is invalid; the message names it.
@@ -55,7 +55,7 @@ class PointLearner(abc.ABC):
 
 @pytree
 class BanditLearner(PointLearner):
-    """Abstract learner that observes loss and constraint at y + delta u only, for a random unit vector u.
+    """Abstract learner that observes loss and constraint only at y + delta u, for a random unit vector u.
 
     The centre y, of which `start` is the first, lies in $(1 - delta / r) K$ for the inner radius r of K, so that
     y + delta u lies in K. delta is c T^radius_power unless it is given.
@@ -74,7 +74,7 @@ class BanditLearner(PointLearner):
         return self.estimator.decide(self.point(state), state.direction, self.radius)
 
     def check(self) -> None:
-        """Require a perturbation that stays in the domain, and what every learner of points requires.
+        """Require a perturbation that stays in the domain, and check the fields of every learner of points.
 
         Raises:
           InputError: if a field is invalid; the message names it.

@@ -37,14 +37,15 @@ class LOOBOGD(BlockLearner):
       For convex $f_t$, G-Lipschitz on K: regret $O(G R T^{3/4})$ with at most T linear minimisations (their Theorem 3).
 
     Deviations:
-      * Their version plays one block late, so that the projection is computed meanwhile; here there is no lag.
+      * Their version plays with a lag of one block, during which the projection is computed; this version has no lag.
         [ours]
       * `cut_first` [ours]: the squared distance that sets the step of the projection is computed after y' is scaled
         back to the ball of radius R, which allows larger steps. False: before, as printed.
-      * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless y' is farther than
-        $sqrt(180) R T^{-1/4}$. No point of the ball is for $T <= 2025$, and none from $x_1 = 0$ for $T <= 32400$: x
-        does not move until then. `practical` has a smaller eps. [printed]
-      * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` reports those that it stopped.
+      * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless the distance of y' exceeds
+        $sqrt(180) R T^{-1/4}$. No point of the ball is so far for $T <= 2025$, and none is from $x_1 = 0$ for
+        $T <= 32400$, so that x does not move. `practical` has a smaller eps. [printed]
+      * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` reports the projections that it
+        stopped.
 
     References:
       Dan Garber, Ben Kretzu: New Projection-free Algorithms for Online Convex Optimization with Adaptive Regret

@@ -35,16 +35,16 @@ class LPMState(NamedTuple):
 
 @pytree
 class LPM(BlockLearner):
-    """LPM: LOO-BOGD on the Lagrangian of loss and violation, the multiplier rising with the violation of each block.
+    """LPM: LOO-BOGD on the Lagrangian of loss and violation; the multiplier rises with each block's violation.
 
     A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
     first-order access to $g_t$, a Lagrangian primal-dual method). Results here say nothing about the original.
-    There are two readings of its multiplier. That of the defaults is damped, as the drift argument for the quoted rates
-    needs; it has no effect where it is measured: it is $eta_l$ times the violation of the last block, below 0.001 in
-    the figures' problems, and plays are those of LOO-BOGD. In the other one, `queue`, theta is 0: Wang, Wan & Zhang
-    describe the method as LOO-BOGD "under the drift-plus-penalty framework" (related work), whose queue adds up all
-    violation; $l_m$ is $eta_l$ times $Q_t$, and the figures take it with $eta_l$ tuned.
-    The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
+    There are two interpretations of its multiplier. By default it is damped, as the drift argument for the quoted rates
+    needs. It is then $eta_l$ times the violation of the last block, below 0.001 in the problems of the figures, so that
+    the plays are those of LOO-BOGD. In the other interpretation, `queue`, theta is 0: Wang, Wan & Zhang describe the
+    method as LOO-BOGD "under the drift-plus-penalty framework" (related work), whose queue adds up all violation. $l_m$
+    is then $eta_l$ times $Q_t$, and the figures use it with a tuned $eta_l$. The domain needs `zero`, `lmo` and
+    `outer_radius`. Decisions are points of any form.
 
     Guarantee:
       The rates quoted for LPM are regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8})$; a drift argument gives
@@ -63,7 +63,7 @@ class LPM(BlockLearner):
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 4"
-    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, of the multiplier; None: T^(-3/4) / (G R)")
+    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )

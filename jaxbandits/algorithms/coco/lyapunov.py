@@ -4,9 +4,9 @@
     w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1                      cost of a unit of violation
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
 
-Everything is divided by beta gamma here: with the weight $rho = w / gamma$, h' = grad f + rho 1[g > 0] grad g. Iterates
-are the same where step sizes are divided likewise, and nothing has the size of beta gamma, 1e-10 for the theorems'
-constants on a large domain.
+Everything is divided by beta gamma here: with the weight $rho = w / gamma$, h' = grad f + rho 1[g > 0] grad g. The
+iterates are the same if step sizes are divided by the same factor, and no number is as small as beta gamma, which is
+1e-10 for the theorems' constants on a large domain.
 """
 
 from typing import NamedTuple

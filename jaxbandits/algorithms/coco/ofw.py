@@ -30,9 +30,9 @@ class OFWState(NamedTuple):
 
 @pytree
 class OFW(PointLearner):
-    """Online Frank-Wolfe; ignores constraints, and so shows the cost of a constraint.
+    """Online Frank-Wolfe, which ignores constraints; a baseline that shows the cost of a constraint.
 
-    The domain needs `zero`, `lmo` and `diameter` only.
+    The domain needs only `zero`, `lmo` and `diameter`.
 
     Guarantee: for convex losses with gradients of norm at most G, regret $O(G D T^{3/4})$.
     Deviations: `eta_scale` [ours] multiplies eta; 1 is the theory.

@@ -32,7 +32,7 @@ class OFWTVCState(NamedTuple):
     """State of `OFWTVC`: the iterate with its current epoch, and the cumulative violation."""
 
     run: Epochs  # x_t is run.last.x; all in units of beta gamma
-    queue: CompensatedSum  # []  Q_t; compensated, so that small violations count when it is large
+    queue: CompensatedSum  # []  Q_t; compensated, so that small violations are not lost when it is large
     surrogate: Lyapunov  # [] beta, gamma, lam
 
 
@@ -46,20 +46,20 @@ class OFWTVC(PointLearner):
     Guarantee:
       Theorem 1, for the defaults: $f_t$, $g_t$ convex and G-Lipschitz on K, and some point of K satisfies every
       constraint. Regret against any such point <= $64 G D (T^{3/4} + 1)$, and $Q_T <= 128 G D T^{3/4}$ ln(2 + 4 T)
-      (constants of the proof). `eta_scale` above 1, a `step_cap` above 1 and other constants are outside it.
+      (constants of the proof). The theorem does not cover `eta_scale` above 1, a `step_cap` above 1 or other constants.
 
     Deviations:
-      * `step_cap`: inf [printed], 1 [ours]. (12) as printed steps by 2 and by $sqrt(2)$ in the first rounds of an epoch
-        and leaves K; the cap at 1 is Hazan & Kale's.
+      * `step_cap`: inf [printed], 1 [ours]. (12) as printed takes steps of size 2 and $sqrt(2)$ in the first rounds of
+        an epoch, which leave K; the cap at 1 is Hazan & Kale's.
       * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
-        $beta G gamma = 1 / (64 D)$; eta is then too small by 64 D and the iterate swings around $x_1$. beta G gamma is
-        a lower bound of every target of line 5, and the constants of the theorem hold with it.
+        $beta G gamma = 1 / (64 D)$; eta is then too small by the factor 64 D, and the iterate oscillates around $x_1$.
+        beta G gamma is a lower bound of every target of line 5, so that the constants of the theorem hold.
       * `eta_scale` [ours]: multiplies (9); 1 is the paper's.
       * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
         $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.
       * The exponent lam $beta Q_t$ is clamped at 60 (float32) or 600 (float64); the theory does not cover such a run,
         and `diagnostics` reports it. [ours]
-      * Everything is divided by beta gamma (see `lyapunov`), and $Q_t$ is summed with compensation: the same iterates.
+      * Everything is divided by beta gamma (see `lyapunov`), and $Q_t$ is a compensated sum; the iterates are the same.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -78,7 +78,9 @@ class OFWTVC(PointLearner):
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (9); 1 is the paper's")
     step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
-    constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
+    constraint_scale: ArrayLike = param(
+        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+    )
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
@@ -96,8 +98,9 @@ class OFWTVC(PointLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
-        """Weigh the constraint like the loss from the start (ours, set by hand on one toy problem, no theorem).
+        """Weigh the constraint like the loss from the start, without a theorem.
 
+        These constants are ours, set by hand on one small problem:
         gamma = lam = T^{-3/4} / 2, beta = 40 / (G D), eta times 10.
         """
         fields = {"dim": dim, "horizon": horizon} | changes

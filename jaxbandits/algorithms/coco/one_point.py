@@ -22,7 +22,7 @@ class OnePoint:
     """
 
     def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
-        """Return the decision to play `y + delta u` and to query the value there only (Q = 1)."""
+        """Return the decision to play `y + delta u` and to query only this point (Q = 1)."""
         return PointDecision.at(points.add_scaled(y, delta, u))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:

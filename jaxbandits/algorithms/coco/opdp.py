@@ -41,7 +41,7 @@ class OPDP(PointLearner):
     """OPDP: online Frank-Wolfe on $f_t + l_t g_t$, with a multiplier $l_t$ that rises while the constraint is violated.
 
     A reconstruction: the pseudo-code of the paper could not be obtained. The original accepts any projection-free
-      learner; this class uses online Frank-Wolfe. Its results say nothing about the original method. The domain needs
+    learner; this class uses online Frank-Wolfe. Its results say nothing about the original method. The domain needs
     `zero`, `lmo` and `diameter`. Decisions are points of any form.
 
     Guarantee:

@@ -29,8 +29,8 @@ class PFOFW(PointLearner):
       known (the argument of Theorem 1 without constraints).
 
     Deviations:
-      * `g_init`: 1.0 [printed], None [ours]: the first gradient that is not zero sets G~, so that scaling all losses
-        changes nothing.
+      * `g_init`: 1.0 [printed], None [ours]: the first nonzero gradient sets G~, so that the plays do not depend on the
+        scale of the losses.
       * `step_cap`: inf [printed], 1 [ours], as for OFW-TVC.
       * `eta_scale` [ours]: multiplies eta; 1 is the paper's.
 
@@ -65,7 +65,7 @@ class PFOFW(PointLearner):
         size = points.norm(h)
         if self.g_init is not None:
             return step_epochs(self.domain, state, t, h, size, self.step_cap)
-        # Before the first gradient that is not zero the level stays 0, and the step uses any positive one.
+        # Before the first nonzero gradient the level is 0, and the step uses an arbitrary positive one.
         largest = jnp.maximum(state.level, size)
         level = jnp.where(state.level > 0.0, state.level, jnp.where(size > 0.0, size, 1.0))
         run = step_epochs(self.domain, state._replace(level=level), t, h, size, self.step_cap)

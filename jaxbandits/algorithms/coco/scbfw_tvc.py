@@ -1,8 +1,8 @@
 """SCBFW-TVC: bandit feedback, strongly convex losses (Wang, Wan & Zhang, AAAI 2025, Algorithm 4).
 
-    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; only f_t(x_t), g_t(x_t) are
-    observed e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,    w_t = Phi'(beta Q_t) = 2 beta Q_t at
-    the end of block m of K rounds, with lam_s = gamma beta alpha:
+    x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; observed: f_t(x_t), g_t(x_t)
+    e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,    w_t = Phi'(beta Q_t) = 2 beta Q_t
+    at the end of block m of K rounds, with lam_s = gamma beta alpha:
       F_m(y) = sum over blocks j <= m of <sum of e_t in block j, y> + (lam_s K / 2) ||y - y_j||^2                (27)
       y_m+1 = L Frank-Wolfe steps with line search on F_m from y_m
 
@@ -54,8 +54,9 @@ class SCBFWTVC(BanditLearner):
       that satisfies every constraint, the expected regret is $O(T^{2/3} log T)$ and $Q_T$ is $O(T^{5/6} log T)$.
 
     Deviations:
-      * `recenter` [reconstructed]: (27) as printed has the quadratic of every block around 0 and pulls towards it: for
-        $f = ||x - a||^2 / 2$ and exact gradients y tends to a / 2, with linear regret. The default adds the term
+      * `recenter` [reconstructed]: in (27) as printed the quadratic of every block is centred at 0 and pulls the
+        iterates to 0: for $f = ||x - a||^2 / 2$ and exact gradients y tends to a / 2, with linear regret. The default
+        adds the term
         - lam_s $K y_m$ that the quadratic around $y_m$ has (the analogue is in (14)). False: as printed.
       * `beta`, `gamma`: the theorem's statement has $beta = 1 / (G D T^{2/3})$, $gamma = G / (G + alpha D)$ and also
         $gamma = O(T^{2/3})$ [printed]; the proof has $beta = 1$, gamma = 16 (8 ln $T^{1/3}$ + C3) $G^2 T^{2/3} / alpha$
@@ -79,9 +80,11 @@ class SCBFWTVC(BanditLearner):
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha_f, modulus of strong convexity of the losses")
     beta: ArrayLike = param(1.0, "(0, inf)", "scale of the violation")
     gamma: ArrayLike | None = param(None, "(0, inf)", "weight of the loss; None: that of the proof of Theorem 4")
-    recenter: ArrayLike = param(True, BOOL, "False: the quadratics of (27) around 0, as printed")
+    recenter: ArrayLike = param(True, BOOL, "False: the quadratics of (27) are centred at 0, as printed")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
-    constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
+    constraint_scale: ArrayLike = param(
+        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+    )
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
@@ -166,9 +169,8 @@ class SCBFWTVC(BanditLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss; `gap`: how far F_m / (beta gamma) was from its minimum at
-          most, before the last Frank-Wolfe step of the last block (0 before the first); `oracle_calls` of the last
-          round.
+          `weight` of the constraint relative to the loss; `gap`, an upper bound on F_m / (beta gamma) minus its minimum
+          before the last Frank-Wolfe step of the last block (0 before the first); `oracle_calls` of the last round.
         """
         weight = state.surrogate.weight(state.queue.total)
         return {"weight": weight, "gap": state.last.gap, "oracle_calls": state.calls}

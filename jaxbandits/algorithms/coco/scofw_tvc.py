@@ -37,11 +37,11 @@ class SCOFWTVCState(NamedTuple):
 
 @pytree
 class SCOFWTVC(PointLearner):
-    """SCOFW-TVC: one line-searched Frank-Wolfe step a round on the sum of the strongly convex surrogates.
+    """SCOFW-TVC: one Frank-Wolfe step with line search per round on the sum of the strongly convex surrogates.
 
     The domain needs `zero`, `lmo` and `diameter` only. The iterates depend on `beta` and `gamma` only through
-    $(2 beta Q + 1) / gamma$. With the constants of the theorem that is an exact penalty of weight about
-    $1 + alpha D / G$: a constraint is enforced where its multiplier is below.
+    $(2 beta Q + 1) / gamma$. With the constants of the theorem this is an exact penalty of weight about
+    $1 + alpha D / G$: it enforces a constraint whose multiplier is smaller.
 
     Guarantee:
       Theorem 2, for the defaults: $f_t$ alpha-strongly convex, $g_t$ convex, both G-Lipschitz on K, and some point of K
@@ -52,10 +52,10 @@ class SCOFWTVC(PointLearner):
       * `beta`: the proof's $gamma alpha / (500 G^2 T^{2/3})$, equation (40) [printed]; Theorem 2 states
         $1 / (G D T^{2/3})$ instead [printed, `SCOFWTVC.printed`], for which (39) fails at every alpha.
       * The bound on $Q_T$ above is the inequality of (41) [printed]; its last equality does not follow from (40).
-      * Equation (17) writes $sigma_{s_k,t}$ where it means the step of this algorithm.
+      * Equation (17) prints $sigma_{s_k,t}$ for the step of this algorithm.
       * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
         $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.
-      * Everything is divided by beta gamma, and $Q_t$ is summed with compensation: the same iterates.
+      * Everything is divided by beta gamma, and $Q_t$ is a compensated sum; the iterates are the same.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -70,7 +70,9 @@ class SCOFWTVC(PointLearner):
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "beta; None: gamma alpha / (500 G^2 T^(2/3)), as in the proof")
     gamma: ArrayLike | None = param(None, "(0, inf)", "gamma, weight of the loss; None: G / (G + alpha D)")
-    constraint_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies g_t; G_f / G_g lets one G serve both")
+    constraint_scale: ArrayLike = param(
+        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+    )
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: Any) -> "SCOFWTVC":

@@ -62,7 +62,7 @@ class StronglyConvexSinhaVaze(PointLearner):
         gamma = self.gamma
         if gamma is None:
             rounds = jnp.asarray(self.horizon, zero.dtype)
-            # G / alpha first: in losses of other units it stays what it is, while G^2 may overflow.
+            # G / alpha first: it does not depend on the units of the losses, while G^2 may overflow.
             gamma = 8.0 * (self.lipschitz / self.curvature) * self.lipschitz * (1.0 + jnp.log(rounds))
             gamma = jnp.where(gamma > 0.0, points.nan_if_infinite(jnp.asarray(gamma, zero.dtype)), jnp.nan)
         x = self.domain.zero(self.dim) if self.start is None else self.start

@@ -13,13 +13,13 @@ from jaxbandits.types import PointDecision
 
 @pytree
 class TwoPoint:
-    """Estimator that queries the mirrored point, too: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
+    """Estimator that also queries the mirrored point: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
 
     The mean is that of the one-point estimate, and the size does not grow as delta shrinks: `E ||.||^2` is d times the
     squared gradient of a linear F for every delta.
 
-    Deviations: the papers charge the mean of both values; here only `y + delta u` is played, and the mirrored point is
-      a second query, free of charge (the shape of the decision shows the two queries per round). [ours]
+    Deviations: the papers charge the mean of both values; here only `y + delta u` is played and charged, and the
+      mirrored point is a free second query (the shape of the decision shows two queries per round). [ours]
 
     References: A. Agarwal, O. Dekel, L. Xiao: Optimal algorithms for online convex optimization with multi-point bandit
       feedback. COLT 2010. O. Shamir: An optimal algorithm for bandit and zero-order convex optimization with two-point

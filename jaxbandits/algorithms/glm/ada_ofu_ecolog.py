@@ -84,7 +84,7 @@ class AdaOFUECOLog(EllipsoidLearner):
         wherever the gradient at theta* has norm gamma, by self-concordance, and $Theta_t$ is never empty.
       * [ours] D stays 2S while $Theta_t$ shrinks; $sigma_t$ is "ville" of `ECOLog`; $theta_t$ is projected into
         $Theta_{t+1}$ in the norm of $W_t$.
-      * [ours] The steps are solved to rounding by a safeguarded Newton search; the original solves to accuracy 1/t.
+      * [ours] The steps are solved up to rounding by a safeguarded Newton search; the original solves to accuracy 1/t.
       * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, exact and $O(K)$; arms
         that change would then make $theta^H$ NaN. Without it, the history holds `capacity` rounds.
       * [ours] `beta_scale` multiplies $sigma_t$, `warmup_scale` $beta^H$. With 1 the warm-up needs thousands of rounds
@@ -93,9 +93,9 @@ class AdaOFUECOLog(EllipsoidLearner):
     Numerics:
       In float32, over 60 rounds with S of 3 and 7 and an ellipsoid that cuts the ball (`warmup_scale` 0.004), $theta_t$
       and $theta^H$ are within 3e-4 of float64, W within 1e-3 and $sigma_t$ within 1e-4 (relative), and the same rounds
-      are warm-up (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference). A ratio of curvatures within
-      rounding of `curvature_ratio` may be decided otherwise. After 10^5 rounds of one arm its width is within 1e-4, the
-      estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      are warm-up (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference). If a ratio of curvatures is
+      within rounding error of `curvature_ratio`, the decision may differ. After 10^5 rounds of one arm its width is
+      within 1e-4, the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
@@ -105,12 +105,14 @@ class AdaOFUECOLog(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
-    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
     delta: ArrayLike = param(0.05, "(0, 1]", "failure probability, of sigma_t and of beta^H each")
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
-    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (least mu' at arms and parameters); None: 1 / mu'(S)")
-    curvature_ratio: ArrayLike = param(2.0, "[1, inf)", "of mu' at theta_bar and theta^u, above which a round is in H")
+    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / mu'(S)")
+    curvature_ratio: ArrayLike = param(
+        2.0, "[1, inf)", "ratio of mu' at theta_bar and theta^u above which a round is in H"
+    )
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies sigma_t; 1 is the theory")
     warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; 1 is the theory")
 

@@ -58,8 +58,8 @@ class ECOLog(EllipsoidLearner):
 
     Deviations:
       * [printed] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two
-        possible next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is left
-        out, as in public code: `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
+        possible next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is omitted,
+        as in public code; `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
       * [ours] "ville" is the default radius, "link" the default score.
       * [printed] "code" is the radius of the code that one of the method's authors annotated by its Lemmas 4 and 5 and
         equation (13) (the repository of OFUGLB's authors, forked from that of ECOLog's), with lambda in its first term.
@@ -68,10 +68,9 @@ class ECOLog(EllipsoidLearner):
       * [printed] "public" is the radius of the first author's code, as the repository of RS-GLinCB's authors has it,
         with its steps. The preset `public` has its score "mean" too, and lambda = d for its `ridge = 10`. Both public
         codes have this score, which adds a width in the space of parameters to a mean reward.
-      * [ours] The steps are solved to rounding by a safeguarded Newton search on `x'theta`; the original stops a
+      * [ours] The steps are solved up to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, hence its $O(log t)$. `beta_scale` multiplies the radius.
-      * [reconstructed] The weight $1 / (2 + D)$ of the implicit step: the comparison that this follows does not state
-        one.
+      * [reconstructed] The weight $1 / (2 + D)$ of the implicit step; arXiv:2507.11847 does not state one.
 
     Numerics:
       In float32 the estimate is within 1e-4 of float64, the radius and $W^{-1}$ within 1e-4 (relative), over 300 rounds

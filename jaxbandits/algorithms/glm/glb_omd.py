@@ -6,9 +6,9 @@
     H_t+1      = H_t + mu'(x'theta_t+1)/g x x',   H_1 = lambda I
     beta_t^2   = 4 lambda S^2 + 2 eta log(1/delta) + 6 d eta^2 log(2 + 2 C_mu t / (lambda g)),   t = 1, 2, ...
 
-The state holds $H_t^{-1}$ and not $H_t$: both rank-one updates and the projection need the inverse only. The data
+The state holds $H_t^{-1}$ and not $H_t$: both rank-one updates and the projection need only the inverse. The data
 radius, which measures the move $||theta_t - theta_{t+1}||$ in the $H_t$ norm, needs both. The step uses the curvature
-at the old estimate (times eta), the matrix that at the new one.
+at the old estimate (times eta), and the matrix uses the curvature at the new one.
 
 Notation: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, $C_mu$, mu, g from `link`.
 Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active; memory $O(d^2)$.
@@ -49,7 +49,8 @@ class GLBOMDState(NamedTuple):
 class GLBOMD(EllipsoidLearner):
     """Optimism for generalised linear bandits, estimated by one online mirror descent step per round.
 
-    The loss of a round is replaced by its second-order expansion, so a step is closed-form but for the projection.
+    The loss of a round is replaced by its second-order expansion, so that a step is closed-form except for the
+    projection.
 
     Guarantee:
       With `GLBOMD.theory` and arms in the unit ball, `theta*` lies in every confidence set with probability
@@ -64,10 +65,10 @@ class GLBOMD(EllipsoidLearner):
       * [ours] `radius_rule="data"` replaces Theorem 1's radius by one that keeps every computable term of Lemma 4 and
         bounds the others by Lemma 5 with point masses at $theta_s$. It is valid for any `ridge > 0` and `step_size >= 1
         + R S`, and usually smaller; for a Poisson link with large S it is larger.
-      * [ours] `center` moves the ball and $theta_1$, for links that do not exist at 0 (`Exponential`). Lemma 4 and the
-        data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
+      * [ours] `center` moves the ball and $theta_1$, for links that are not defined at 0 (`Exponential`). Lemma 4 and
+        the data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
-      * [ours] Unstated in the paper: $theta_1 = c$; ties go to the first arm.
+      * [ours] $theta_1 = c$ and ties go to the first arm; the paper states neither.
 
     Numerics:
       In float32 the estimate is within 1e-4 of S of float64, radius and $H^{-1}$ within 1e-4 (relative), over 300
@@ -75,8 +76,8 @@ class GLBOMD(EllipsoidLearner):
       (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with $S = 7$, curvatures from $e^-7$ to
       $e^7$, keeps theta finite and in the ball and $H^{-1}$ positive definite for 10,000
       (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is stored as factors
-      (`numerics.inverse_factors`) whose roundings do not add up: after 10^6 rounds of one arm its width is within 1e-4
-      (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      (`numerics.inverse_factors`) whose rounding errors do not accumulate: after 10^6 rounds of one arm its width is
+      within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Y.-J. Zhang, S.-A. Xu, P. Zhao, M. Sugiyama. Generalized Linear Bandits: Almost Optimal Regret with One-Pass

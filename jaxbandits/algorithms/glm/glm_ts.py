@@ -2,10 +2,10 @@
 
     theta~ ~ N(theta_t, v^2 H_t^{-1}),   play argmax_x x'theta~
 
-theta_t and $H_t$ are those of `GLBOMD`: one step of online mirror descent a round, and the sum of the curvatures
-there, in place of the maximum likelihood estimate and its Hessian, which cost $O(t)$. The link is increasing and does
-not change which arm is the best. Notation: v width. Cost per round $O(K d + d^2)$, plus $O(d^3)$ when the projection
-of `GLBOMD` is active; memory $O(d^2)$.
+theta_t and $H_t$ are those of `GLBOMD`: one step of online mirror descent per round and the sum of the curvatures,
+instead of the maximum-likelihood estimate and its Hessian, which cost $O(t)$. The link is increasing and does not
+change which arm is the best. Notation: v width. Cost per round $O(K d + d^2)$, plus $O(d^3)$ when the projection of
+`GLBOMD` is active; memory $O(d^2)$.
 """
 
 from typing import Any, ClassVar
@@ -48,7 +48,7 @@ class GLMTS:
     source: ClassVar[str] = "Kveton et al., AISTATS 2020, GLM-TSL, with a one-pass posterior"
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
-    draws_in_set: bool = static(False, BOOL, "whether v is multiplied by the radius of the confidence set")
+    draws_in_set: bool = static(False, BOOL, "True: multiply v by the radius of the confidence set")
     estimator: GLBOMD = param(doc="learner whose estimate and Hessian are used; its radius only with draws_in_set")
 
     @classmethod
@@ -68,7 +68,7 @@ class GLMTS:
         return cls(estimator=GLBOMD.example())
 
     def check(self) -> None:
-        """Raise InputError for another estimator."""
+        """Raise InputError unless the estimator is a `GLBOMD`."""
         if not isinstance(self.estimator, GLBOMD):
             raise InputError(f"GLMTS.estimator must be a GLBOMD, got {format_value(self.estimator)}")
 

@@ -76,8 +76,8 @@ class GLMUCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010"
-    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
     radius_rule: str = static("filippi", doc='"filippi": the original; "det": from the determinant of V_t')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
@@ -154,5 +154,5 @@ class GLMUCB(ArmLearner):
         return largest * jnp.sqrt(length_sq) / self.radius(t, state)
 
     def _ridge(self, t: ArrayLike) -> jax.Array:
-        """Return `lambda_{t+1}` `[]`, that of the round after t rounds."""
+        """Return `lambda_{t+1}` `[]` after t rounds."""
         return jnp.asarray(self.dim * jnp.log(2.0 + t) if self.ridge is None else self.ridge)

@@ -74,13 +74,13 @@ class EllipsoidLearner(ArmLearner):
 
 @pytree
 class LevelSetLearner(ArmLearner):
-    """Abstract learner whose confidence sets are level sets of a likelihood, in a ball or not.
+    """Abstract learner whose confidence sets are level sets of a likelihood, possibly intersected with a ball.
 
     Its state holds the rounds `data`, the minimiser `theta` and the maximisers of the last round, `guess`.
     """
 
-    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: Any) -> jax.Array:
@@ -89,11 +89,11 @@ class LevelSetLearner(ArmLearner):
     @property
     @abc.abstractmethod
     def ball(self) -> ArrayLike | None:
-        """Radius of the ball that cuts the sets; None: there is none."""
+        """Radius of the ball that intersects the sets; None: no ball."""
 
     @abc.abstractmethod
     def loss(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
-        """Return the loss after `count` rounds, less its value at `origin`."""
+        """Return the loss after `count` rounds minus its value at `origin`."""
 
     def first_guess(self) -> Any:
         """Return the maximisers before the first round; None where arms change."""
@@ -115,7 +115,7 @@ class LevelSetLearner(ArmLearner):
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
         slack = jnp.square(self.radius(t, state))
-        # With delta = 1 it may be 0 before the first reward; any positive slack serves there, since L = 0.
+        # With delta = 1 it may be 0 before the first reward; any positive slack then works, since L = 0.
         slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
         loss = self.loss(state.data, t, state.theta)
         return level_set.maximise(loss, state.theta, slack, obs.arms, self.ball, state.guess)

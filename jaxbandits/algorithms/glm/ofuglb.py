@@ -58,8 +58,8 @@ class OFUGLB(LevelSetLearner):
       * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
         $O(K)$. Arms that change would then make the estimate NaN; without it, the history holds `capacity` rounds, and
         a round costs $O(t)$.
-      * [ours] While the arms played do not span $R^d$ the minimiser is not unique: the estimate is then what Newton's
-        method finds from the last estimate. The set does not depend on it.
+      * [ours] While the arms played do not span $R^d$ the minimiser is not unique: the estimate is then the limit of
+        Newton's method from the last estimate. The set does not depend on it.
       * [ours] `beta_scale` multiplies $beta_t$. In round 1 the set is the ball, and the longest arm is played. Ties:
         the first arm wins.
 

@@ -43,8 +43,8 @@ class OFULMLogB(ArmLearner):
 
     Deviations:
       * [ours] Constants not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has the
-        published growth $sqrt(d) log t$ but neither its factors nor its proof. Use it to see the shape of the method,
-        not to judge it: its regret supports no claim about the original.
+        published growth $sqrt(d) log t$ but neither its factors nor its proof. It shows the form of the method; its
+        regret supports no claim about the original.
       * [reconstructed] The form of the bonus is the one of a public implementation.
       * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; $theta_1 = 0$; ties go to the first arm.
 

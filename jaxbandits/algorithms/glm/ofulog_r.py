@@ -6,7 +6,8 @@
     lambda_t = d log(1 + t)
     play      argmax_x max_{th in C_t} x'th
 
-The convex relaxation of OFULog: a level set of the regularised loss, which is not cut by the ball. Logistic rewards.
+The convex relaxation of OFULog: a level set of the regularised loss that is not intersected with the ball. Logistic
+rewards.
 
 Notation: S `norm_bound`, $lambda_t$ `ridge`. Cost per round: about 2 (fixed arms) or 5 evaluations of $L_t$ for each of
 the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many as the slowest.
@@ -48,9 +49,9 @@ class OFULogR(LevelSetLearner):
       * [reconstructed] $gamma_t$ and the level are written from the analysis, not from published code, where the level
         has `gamma^2 / lambda` (smaller, and not a loss in its dimensions).
       * [ours] The maximiser over the set is exact in float64 to 1e-13 of $S ||x||$
-        (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the rounds are kept as counts
-        and totals of K fixed arms, exact and $O(K)$; arms that change would then make the estimate NaN. Without it,
-        the history holds `capacity` rounds, and a round costs $O(t)$.
+        (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the history is stored as
+        counts and totals of K fixed arms, exact and $O(K)$; arms that change would then make the estimate NaN. Without
+        it, the history holds `capacity` rounds, and a round costs $O(t)$.
       * [ours] `gamma_scale` multiplies $gamma_t + gamma_t^2 / sqrt(lambda_t)$. Ties: the first arm wins.
 
     Numerics:

@@ -85,17 +85,17 @@ class RSGLinCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2"
-    n_arms: int | None = static(None, "[1, inf)", "K, when the arms are the same every round; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "rounds that fit in the history when arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
-    reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is fitted to the warm-up rounds too")
+    reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is also fitted to the warm-up rounds")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
     kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / c_mu")
-    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability; below 1, so that lambda is positive at T = 1 too")
+    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability, below 1, so that lambda is positive even at T = 1")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
-    threshold: ArrayLike | None = param(None, "(0, inf)", "of the warm-up; None: 1 / (gamma^2 kappa R^2)")
+    threshold: ArrayLike | None = param(None, "(0, inf)", "threshold of the warm-up; None: 1 / (gamma^2 kappa R^2)")
     det_ratio: ArrayLike = param(2.0, "(1, inf)", "growth of det H between two fits")
     curvature_discount: ArrayLike = param(math.e, "(0, inf)", "mu' is divided by it in H")
     gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies gamma; 1 is the theory")

@@ -26,15 +26,15 @@ class AdaGradNormState(NamedTuple):
 
 @pytree
 class AdaGradNorm(GradientLearner):
-    """Projected gradient descent whose step size needs the diameter but no bound on the gradients.
+    """Projected gradient descent with a step size that needs the diameter but no bound on the gradients.
 
     Guarantee: for convex losses on a domain of diameter D, the regret against every fixed point is at most
       $D sqrt(2 sum_t ||g_t||^2)$, path by path and for every T.
     Deviations:
       * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
-      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero). float32 suffices to about
-      10^7 rounds, where a round no longer changes `energy`
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero). float32 suffices up to
+      about 10^7 rounds, after which a round no longer changes `energy`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: H. B. McMahan, M. Streeter, "Adaptive Bound Optimization for Online Convex Optimization", COLT 2010,
       arXiv:1002.4908.

@@ -1,9 +1,9 @@
-"""Anytime CA-OONS: epochs of doubling length, a CA-OONS each (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
+"""Anytime CA-OONS: one CA-OONS per epoch of doubling length (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
 
 Epoch $k = 1$, 2, ... is the rounds $2^(k-1) <= t < 2^k$, counted from 1, with N_k = max(1, k - 1) base learners and
-$T_k$ = $2^(k-1)$. One program serves all epochs: the state has room for `learner.n_base` base learners, and those
-beyond $N_k$ have weight 0. The restart is a branch on the round, which is the same for all trials: other rounds do not
-pay for it.
+$T_k$ = $2^(k-1)$. One program serves all epochs: the state holds `learner.n_base` base learners, and those beyond $N_k$
+have weight 0. The restart is a branch on the round, which is the same for all trials, so that it costs nothing in other
+rounds.
 """
 
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ class AnytimeCAOONS:
     Deviations:
       * [reconstructed] $N_1 = 0$ is read as 1.
       * [ours] The state has a fixed size: from round 2^(n_base + 1) on an epoch has `n_base` base learners, and the
-        guarantee asks for $||u||$ <= 2^n_base; `learner.horizon` is not used.
+        guarantee requires $||u||$ <= 2^n_base; `learner.horizon` is not used.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
     """

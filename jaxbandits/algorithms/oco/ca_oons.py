@@ -51,8 +51,8 @@ class CAOONSState(NamedTuple):
 class CAOONS:
     """Comparator-adaptive OONS: known Lipschitz constant, unknown (even infinite) diameter.
 
-    N base learners, whose radii double, are mixed by experts' weights for losses on many scales. A round queries N + 1
-    gradients (`meta_loss="played"`), N (`"paper"`, `"value"`), or 1 (`base_grad="played"`, not with `"paper"`).
+    N base learners, whose radii double, are combined by weights for experts with losses on many scales. A round queries
+    N + 1 gradients (`meta_loss="played"`), N (`"paper"`, `"value"`), or 1 (`base_grad="played"`, not with `"paper"`).
 
     Guarantee: Theorem 4.1. For convex smooth $F_t$ and gradients of at most G, for every u at once, $E R_T(u) =
       O~(max(2, ||u||)^2 + max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$. The proof needs inequality
@@ -61,17 +61,17 @@ class CAOONS:
       grad F_t||$; with "played" by convexity at $x_t$, and the step to $sigma^2$ is not proven. Start-up cost: at
       least about $128 G D_i ln(...) + 384 G$.
     Deviations:
-      * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round suffices against (5),
-        and on $f(x) = sqrt(1 + (x - 8)^2) - 1$, with all assumptions met and $sigma = 0$, the printed algorithm stays
-        at $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another correction [ours].
+      * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round is a counterexample to
+        (5), and on $f(x) = sqrt(1 + (x - 8)^2) - 1$, with all assumptions met and $sigma = 0$, the printed algorithm
+        stays at $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another correction [ours].
       * [ours] `base_grad="played"`: all base learners receive grad $f_t(x_t)$: one gradient per round, no theorem.
       * [reconstructed] The logarithm of N is to base 2, and N is at least 1. The meta algorithm has its square restored
         and rates $2 beta_k$ in the middle (`msmwc_master`).
       * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; 0 is the paper's.
       * [printed] `radius`: X = {||x|| <= radius}, within the paper's setting; infinite, $X = R^d$, by default.
     Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms and
-      compensated sums. Invariant under rotation and sign (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), by
-      design not under a change of the unit of losses or points.
+      compensated sums. Invariant under rotation and sign (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), but
+      by design not under a change of the units of losses or points.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithms 2 and 3, equations (5)-(7), Theorem 4.1.
     """

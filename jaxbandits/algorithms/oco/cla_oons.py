@@ -48,7 +48,7 @@ class CLAOONSState(NamedTuple):
 
 @pytree
 class CLAOONS(GradientLearner):
-    """OONS without known D and G: on a ball that grows, with gradients clipped to the observed range.
+    """OONS without known D and G, on a growing ball and with gradients clipped to the observed range.
 
     Guarantee: Theorem 4.5. For convex smooth $F_t$, for every u: $E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
       sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T}))$, with
@@ -61,7 +61,7 @@ class CLAOONS(GradientLearner):
       * [reconstructed] The sum in it runs over the current epoch. At a restart the printed algorithm computes the
         update that it then discards.
       * [printed] `radius` (X a ball) is within the paper's setting.
-    Numerics: $A_t$ is shifted by the rounding of S (eps tr S). In float32 `load` stops to grow near 10^7 rounds
+    Numerics: $A_t$ is shifted by the rounding of S (eps tr S). In float32 `load` stops growing near 10^7 rounds
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 4, Theorem 4.5 (there "FPF-OONS"), Appendix E.

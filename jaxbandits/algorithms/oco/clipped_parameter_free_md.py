@@ -37,14 +37,13 @@ class ClippedParameterFreeMDState(NamedTuple):
 class ClippedParameterFreeMD(GradientLearner):
     """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest observed norm.
 
-    Guarantee: none proven for this combination. Its two reductions are those with which regret
-      $O~(||u|| G sqrt(T) + G ||u||^3)$ is attained on $R^d$ without knowing G or $||u||$.
+    Guarantee: none proven for this combination. Its two reductions attain regret $O~(||u|| G sqrt(T) + G ||u||^3)$ on
+      $R^d$ without knowledge of G or $||u||$.
     Deviations:
-      * [reconstructed] From the two reductions (hints by clipping, artificial constraint), not a transcription of one
-        algorithm of the paper. The inner learner uses each new hint as its G immediately, with $V_t$ floored.
-      * [printed] The gradient of the inner learner is halved outside the ball only, as in the benchmark that
-        defined this baseline; the constraint reduction halves it everywhere, which `halved` does (the sum of both cases
-        is what its proof bounds).
+      * [reconstructed] The algorithm combines two reductions (hints by clipping, artificial constraint); the paper does
+        not print this combination. The inner learner uses each new hint as its G immediately, with $V_t$ floored.
+      * [printed] The gradient of the inner learner is halved only outside the ball, as in the benchmark that defined
+        this baseline. The constraint reduction halves it everywhere, which `halved` does.
     Numerics: as `ParameterFreeMD` (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,
       arXiv:1902.09013; A. Cutkosky, F. Orabona, "Black-Box Reductions for Parameter-free Online Learning in Banach

@@ -11,7 +11,7 @@ def scaled_constants(cls: type, multipliers: Mapping[str, float]) -> dict[str, A
     """Return the constants of the paper, the defaults of a class, times multipliers.
 
     Args:
-      cls: a learner with the fields that are multiplied.
+      cls: class of a learner that has these fields.
       multipliers: field to factor.
     """
     paper: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(cls)}

@@ -27,10 +27,10 @@ class DoGState(NamedTuple):
 
 @pytree
 class DoG(GradientLearner):
-    """Gradient descent whose step is the largest distance from the start over the root of the gradients' energy.
+    """Gradient descent with step size (largest distance from the start) / sqrt(sum of squared gradient norms).
 
     Guarantee: for stochastic convex optimisation, the error of an average of the plays is near optimal with high
-      probability as long as the plays stay bounded (they do on a bounded domain). There is *no* regret bound against
+      probability as long as the plays stay bounded, as on a bounded domain. There is *no* regret bound against
       adversarial losses.
     Deviations:
       * [printed] r_eps is an absolute length; the paper's practice sets it relative to $||x_1||$.

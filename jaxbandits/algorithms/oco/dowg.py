@@ -31,12 +31,12 @@ class DoWGState(NamedTuple):
 class DoWG(GradientLearner):
     """DoG with gradients weighted by the distance of their round, which discounts early small steps.
 
-    Guarantee: for convex optimisation of one fixed function, smooth or Lipschitz without knowing which, the weighted
-      average of the plays converges at the optimal rate up to logarithms on a bounded domain. There is *no* regret
-      bound against adversarial losses, and none on $R^d$ for losses without a minimiser.
+    Guarantee: for convex optimisation of one fixed function, which may be smooth or Lipschitz (the learner need not
+      know), the weighted average of the plays converges at the optimal rate up to logarithms on a bounded domain. There
+      is *no* regret bound against adversarial losses, and none on $R^d$ for losses without a minimiser.
     Deviations:
       * [ours] Starts at the origin; r_eps is an absolute length.
-    Numerics: without a `domain`, losses that keep a direction have no minimiser, and the plays run after it: under a
+    Numerics: without a `domain`, losses with a constant direction have no minimiser, and the plays diverge: under a
       constant gradient they grow by the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$, so that $r_t^2 ||g_t||^2$
       overflows in float32 after a few hundred such rounds; the state then contains NaN, and the trial counts as failed.
       Gradients below 1e-19 in float32 (squares underflow), or with $r_t ||g||$ below it, count as zero

@@ -28,21 +28,21 @@ class KTBettingState(NamedTuple):
 
 @pytree
 class KTBetting(GradientLearner):
-    """Coin betting with the Krichevsky-Trofimov fraction of the wealth on the next gradient; without a step size.
+    """Coin betting on the next gradient with the Krichevsky-Trofimov fraction of the wealth; there is no step size.
 
     Guarantee: for convex losses on $R^d$ with gradients of norm at most G, for every u and every T the regret is at
-      most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5): all but optimal without knowing
-      $||u||$.
+      most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5), which is nearly optimal without
+      knowledge of $||u||$.
     Deviations:
       * [ours] The wealth is updated as a product, which is the same number with relative instead of absolute rounding
-        errors, and it is capped at `wealth_cap`: on linear losses it grows exponentially, as the algorithm promises,
-        beyond every floating-point number.
+        errors, and it is capped at `wealth_cap`: on linear losses the wealth grows exponentially, by design, and would
+        overflow.
       * [ours] With a `domain` the bet is projected and the learner receives the surrogate gradient of `reductions`,
         which keeps the guarantee for every u in the domain; $R^d$ is the paper's.
       * [printed] Gradients beyond G are not clipped: they can turn the wealth negative.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). Gradients far
-      beyond G make the wealth or the square of a bet overflow: the state is NaN from there on, and the trial counted as
-      failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
+      beyond G make the wealth or the square of a bet overflow: the state is then NaN, and the trial counts as failed
+        (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Coin Betting and Parameter-Free Online Learning", NeurIPS 2016, arXiv:1602.04128,
       Algorithm 1, Corollary 5.
     """

@@ -1,4 +1,4 @@
-"""MsMwC-Master: experts of unknown scale, by MsMwC over learners MsMwC (Chen, Luo & Wei, COLT 2021).
+"""MsMwC-Master: experts of unknown scale, by MsMwC over MsMwC learners (Chen, Luo & Wei, COLT 2021).
 
 Expert j = first..last loses at most $G 2^j$ in a round. Middle learner k, with rate $beta_k = 1 / (c 2^k)$, plays
 weights $w^k$ on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the middle learners of the set (7),
@@ -44,7 +44,7 @@ class MasterPlay(NamedTuple):
 
     hint: jax.Array  # [N]  h_t
     middle: jax.Array  # [N, K]  share_k^{-1} w_t^k in column k: sums over experts run along the slow axis
-    share: jax.Array  # [K]  of a weight of 1 in the column
+    share: jax.Array  # [K]  the share of a weight of 1 in the column
     expected: jax.Array  # [K]  H_t
     log_p: jax.Array  # [K]  ln p_t
     weights: jax.Array  # [N]  w_t
@@ -77,7 +77,7 @@ def middle_learners(
     """Return the set S of equation (7) for expert scales G 2^first, ..., G 2^(first + n_active - 1).
 
     With a = ceil(log2 G) and b = floor(log2(G sqrt(T))) the set is the interval from a + first + 2 to b + last + 2. For
-    T < 4 it may be empty, b < a, and the lower end alone is taken. Powers of two are compared through the exponents of
+    T < 4 it may be empty, b < a, and only the lower end is used. Powers of two are compared through the exponents of
     floating-point numbers, exactly.
 
     Args:
@@ -185,7 +185,7 @@ class MsMwCMasterState(NamedTuple):
 
 @pytree
 class MsMwCMaster:
-    """Optimistic weights over experts whose losses have scales that double, for an unknown right scale.
+    """Optimistic weights over experts whose loss scales double, if the right scale is unknown.
 
     Expert j = 1..N loses at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex and losses
     are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the experts' losses. The hint is the last loss.

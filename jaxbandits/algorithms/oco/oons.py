@@ -45,18 +45,18 @@ class OONS(GradientLearner):
       regret is $O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T}))$, with $sigma^2_{1:T}$ the cumulative variance of the
       gradients and $Sigma^2_{1:T}$ the cumulative variation of their means. O~ hides logarithms, D, the rank $r <= d$
       of $sum_t e_t e_t'$, and an additive term of order $G^2 D^2$. With the constants of the paper the step size leaves
-      its cap only when $V_t > (c_eta z)^2 = 16384 G^2$, so that runs of T below about 10^4 are pre-asymptotic.
+      its cap only when $V_t > (c_eta z)^2 = 16384 G^2$, so that runs with T below about 10^4 are pre-asymptotic.
     Deviations:
       * None with the default constants, except where the paper leaves a choice.
       * [reconstructed] The paper's D is both the diameter of X and (in the proofs) a bound on $||x||$: the default
-        takes the centred ball of diameter D, and `diameter` may be set apart from the domain for learners that live
-        inside another algorithm $(X = {||x|| <= D})$.
+        takes the centred ball of diameter D, and `diameter` can be set independently of the domain for learners inside
+        another algorithm $(X = {||x|| <= D})$.
       * [ours] The eigendecomposition is replaced by linear systems and Newton's method on the multiplier of the ball:
         the same minimiser. Invariant under rotation and sign, by design *not* under a change of the unit of the losses
         ($A_t$ adds terms of different units).
     Numerics: $A_t$ is shifted by the rounding of S (eps tr S), so that gradients 10^6 times beyond G stay finite
-      (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices to about 10^7 rounds,
-      where a round no longer changes `variation`
+      (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices up to about 10^7
+      rounds, after which a round no longer changes `variation`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds); float64 beyond.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 1, equation (4), Theorems 3.1 and 3.2.

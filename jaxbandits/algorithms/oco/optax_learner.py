@@ -51,8 +51,8 @@ class OptaxLearner:
     methods `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`, `mechanized_sgd`.
 
     Guarantee: that of the transformation, which is rarely a regret bound; the constants matter more than the name of
-      the method: those of `dog`, `dowg`, `cocob`, ... here are optax's, and differ from the papers' in safeguards (an
-      eps in a denominator, a first step). The papers' own forms are `DoG`, `DoWG`, `KTBetting`.
+      the method: `dog`, `dowg`, `cocob`, ... have optax's constants, which differ from the papers' in safeguards (an
+        eps in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` are the forms of the papers.
     Deviations:
       * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters
         (`mechanize`, `schedule_free`) do not receive the projected point.
@@ -70,13 +70,13 @@ class OptaxLearner:
 
     source: ClassVar[str] = "any optax transformation, round by round"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points (each array a block of its own)")
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points (each array is a separate block)")
     make: Any = static(doc="makes the transformation from options and hyperparameters")
     hyperparameters: Any = param(None, doc="the traced keyword arguments of make, by name")
     options: Any = static((), doc="further keyword arguments of make, fixed: (name, value) pairs")
     domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     oracle: bool = static(False, BOOL, doc="pass value_fn; needs an environment whose feedback has the loss function")
-    skip_zero_gradients: bool = static(False, BOOL, doc="leave the state as it is where the gradient is exactly zero")
+    skip_zero_gradients: bool = static(False, BOOL, doc="do not update if the gradient is exactly zero")
 
     def __post_init__(self) -> None:
         # Mappings become sweepable or hashable; values may be tracers.
@@ -123,12 +123,12 @@ class OptaxLearner:
 
     @classmethod
     def dog(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
-        """Use distance over gradients, as optax has it: an eps under the root."""
+        """Use optax's distance over gradients, which has an eps under the root."""
         return cls._of(dog_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
     def dowg(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
-        """Use distance over weighted gradients, as optax has it: an eps next to the root."""
+        """Use optax's distance over weighted gradients, which has an eps next to the root."""
         return cls._of(dowg_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
@@ -258,7 +258,7 @@ def _differentiable(loss: Any) -> Callable[[Point], jax.Array]:
 
 
 def _zero_loss(x: Point) -> jax.Array:
-    """Return the value of the zero loss, where only types matter."""
+    """Return the value of the zero loss, for calls that need only types."""
     return 0.0 * functools.reduce(jnp.add, map(jnp.sum, jax.tree.leaves(x)))
 
 

@@ -40,7 +40,7 @@ class OptimisticOMD(GradientLearner):
     Deviations:
       * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [ours] `step_scale` multiplies it.
-    Numerics: float32 suffices to about 10^7 rounds, where a round no longer changes `variation`
+    Numerics: float32 suffices up to about 10^7 rounds, after which a round no longer changes `variation`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: S. Chen, Y.-J. Zhang, W.-W. Tu, P. Zhao, L. Zhang, "Optimistic Online Mirror Descent for Bridging
       Stochastic and Adversarial Online Convex Optimization", JMLR 25(178), 2024, arXiv:2302.04552.

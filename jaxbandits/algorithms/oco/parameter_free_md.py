@@ -37,8 +37,8 @@ class ParameterFreeMD(GradientLearner):
     Guarantee: for convex losses on $R^d$ with gradients of norm at most G, for every u and every T the regret is
       $O~(||u|| sqrt(sum_t ||g_t||^2) + G (eps + ||u||))$, with logarithms of $||u|| / eps$ and T.
     Deviations:
-      * [printed] The closed form of the static-regret algorithm, cross-checked with one public implementation, not
-        re-derived.
+      * [printed] The closed form of the static-regret algorithm was compared with one public implementation, not
+        derived again.
       * [ours] $E_t$ is capped at `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
       * [ours] With a `domain` the play is projected and the learner receives the surrogate gradient of `reductions`,
         which keeps the guarantee for every u in the domain; $R^d$ is the paper's.

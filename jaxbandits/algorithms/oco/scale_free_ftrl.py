@@ -30,15 +30,15 @@ class ScaleFreeFTRL(GradientLearner):
     """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
 
     Guarantee: for convex losses, for every u and every T the regret is $O((1 + ||u||^2) G sqrt(T))$ on $R^d$, with
-      G = max_t $||g_t||$ unknown to the algorithm: quadratic in $||u||$, the price of no tuning.
+      G = max_t $||g_t||$ unknown to the algorithm. It is quadratic in $||u||$, since nothing is tuned.
     Deviations:
       * [printed] The regulariser is $||x||^2 / 2$.
-      * [ours] `step_scale` multiplies the plays of $R^d$.
+      * [ours] `step_scale` multiplies the plays before the projection.
     Numerics: exactly invariant under scaling by powers of two
-      (algorithms/oco/test_oco_baselines.py::test_the_unit_of_the_losses) while squares of gradients neither underflow,
-      as they do below 1e-19 in float32 and count as zero
-      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero), nor overflow, above 1e19,
-      where the trial is counted as failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
+      (algorithms/oco/test_oco_baselines.py::test_the_unit_of_the_losses) while squares of gradients neither underflow
+      nor overflow. Below 1e-19 in float32 gradients count as zero
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero), and above 1e19 the trial
+      counts as failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Scale-Free Online Learning", Theoretical Computer Science 716, 2018,
       arXiv:1601.01974, Algorithm 1 (SOLO FTRL).
     """

@@ -5,8 +5,8 @@
     regret        = sum_t max_k mu_{c_t, k} - mu_{c_t, i_t}                     against the best arm of every round
     expert_regret = max_m sum_t sum_k e_{m, t, k} mu_{c_t, k} - mu_{c_t, i_t}   against the best expert of all rounds
 
-$e_{m, t}$ is the advice. For every trial are drawn: the means, if none are given, and $a_{m, c}$, the best arm of
-context c with probability skill (m - 1) / (M - 1), else a uniform one. The sums are of means, not of rewards.
+$e_{m, t}$ is the advice. Every trial draws the means, if none are given, and $a_{m, c}$, which is the best arm of
+context c with probability skill (m - 1) / (M - 1), else a uniform one. Regret is computed from means, not rewards.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -51,10 +51,10 @@ class AdvisedArms:
     n_contexts: int = static(8, "[1, inf)", "C, number of contexts")
     means: ArrayLike | None = param(None, "[0, 1]", "[C, K] probabilities; None: uniform on [0, 1], drawn per trial")
     skill: ArrayLike = param(0.9, "[0, 1]", "probability with which the last expert knows the best arm of a context")
-    spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform law in every expert's advice")
+    spread: ArrayLike = param(0.1, "[0, 1]", "weight of the uniform distribution in every expert's advice")
 
     def __post_init__(self) -> None:
-        """Make a list of means one array: JAX would take it for fields."""
+        """Convert a list of means to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 

@@ -1,4 +1,4 @@
-"""Abstract stochastic bandit with K arms: means, regret and the arms shown; a final class adds the law of a reward."""
+"""Abstract stochastic bandit with K arms: means, regret, observations; a final class adds the reward law."""
 
 import abc
 from typing import Any, ClassVar, NamedTuple, Self
@@ -35,7 +35,7 @@ class Arms(abc.ABC):
     means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: uniform on [0, 1], drawn per trial")
 
     def __post_init__(self) -> None:
-        """Make a list of means, such as that of a sweep file, one array: JAX would take it for K fields."""
+        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
@@ -93,7 +93,7 @@ class Arms(abc.ABC):
         return state, Reward(self.pay(key, mean)), RegretOutcome(state.best - mean)
 
     def at_record(self, state: ArmsState, recommendation: jax.Array | None) -> dict[str, jax.Array]:
-        """Return whether the recommended arm is a best one, and its gap; nothing for learners that recommend none."""
+        """Return whether the recommended arm is a best one, and its gap; an empty dict without a recommendation."""
         if recommendation is None:
             return {}
         gap = state.best - state.theta[recommendation]

@@ -1,4 +1,4 @@
-"""Bernoulli bandit: K arms that pay 1 with a probability of their own, else 0.
+"""Bernoulli bandit: arm i pays 1 with probability mu_i, else 0.
 
     reward_t ~ Bernoulli(mu_i) for the arm i played,   regret_t = max_k mu_k - mu_i
 

@@ -1,4 +1,4 @@
-"""Bounded bandit: K arms that pay fractions, by beta laws of one concentration.
+"""Bounded bandit: K arms with beta-distributed rewards of a common concentration.
 
     reward_t ~ Beta(c mu_i, c (1 - mu_i)) for the arm i played,   regret_t = max_k mu_k - mu_i
 

@@ -1,4 +1,4 @@
-"""Gaussian and heavy-tailed bandits: K arms that pay their mean plus noise of one law.
+"""Gaussian and heavy-tailed bandits: K arms that pay their mean plus noise of a common law.
 
     reward_t = mu_i + eta_t for the arm i played,   regret_t = max_k mu_k - mu_i
 

@@ -1,8 +1,8 @@
 """Bernoulli bandit whose items retire and are replaced by new ones (Chapelle & Li, NIPS 2011, Section 4).
 
-in every round, with probability q, one item, each equally likely, is replaced by a new one
+in every round, with probability q, a uniformly drawn item is replaced by a new one
 mean of an item ~ Beta(a, b);   reward_t ~ Bernoulli(mean) of the item played
-regret_t = largest mean of the K present items - mean of the item played
+regret_t = largest mean of the K current items - mean of the item played
 """
 
 from typing import ClassVar, NamedTuple
@@ -18,7 +18,7 @@ from jaxbandits.types import ArmDecision, ItemObs, Reward
 
 
 class RetiringState(NamedTuple):
-    """The present items."""
+    """The current items."""
 
     means: jax.Array  # [K]
     items: jax.Array  # [K] int32, their numbers
@@ -28,12 +28,12 @@ class RetiringState(NamedTuple):
 class RetiringArms:
     """K Bernoulli arms that are replaced one at a time; an observation contains the item numbers.
 
-    A learner that pays no regard to the numbers meets means that jump; `PerItem` starts anew on a new item.
+    For a learner that ignores the item numbers the means jump; `PerItem` restarts on a new item.
 
     Deviations:
-      * [reconstructed] The paper states a retirement probability of 1e-3 without saying whether of a round or of an
-        item and a round. The default is the former; `retirement=0.01` is the latter with ten items, but for rounds in
-        which two retire.
+      * [reconstructed] The paper states a retirement probability of 1e-3, but not whether it is per round or per item
+        and round. The default is the former; `retirement=0.01` is the latter with ten items, except for rounds in which
+        two retire.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011, Section 4, Table 1.
@@ -43,8 +43,8 @@ class RetiringArms:
     units: ClassVar = {"regret": "reward"}
     n_arms: int = static(10, "[1, inf)", "K, number of items at a time")
     retirement: ArrayLike = param(1e-3, "[0, 1]", "q, probability that an item retires in a round")
-    prior_success: ArrayLike = param(4.0, "(0, inf)", "a, of the law of means")
-    prior_failure: ArrayLike = param(4.0, "(0, inf)", "b, of the law of means")
+    prior_success: ArrayLike = param(4.0, "(0, inf)", "a, parameter of the beta distribution of means")
+    prior_failure: ArrayLike = param(4.0, "(0, inf)", "b, parameter of the beta distribution of means")
 
     @classmethod
     def example(cls) -> "RetiringArms":

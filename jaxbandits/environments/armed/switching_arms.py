@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, IndexObs, Reward
 
 
 class Phases(NamedTuple):
-    """Means of all phases, and when they begin: one copy serves all trials."""
+    """Means and first rounds of all phases; all trials share one copy."""
 
     means: ArrayLike  # [P, K] in [0, 1]
     starts: ArrayLike  # [P] int32, ascending, the first 0
@@ -41,8 +41,8 @@ class SwitchingOutcome(NamedTuple):
 class SwitchingArms:
     """K Bernoulli arms whose means change together, from phase to phase; an oblivious adversary.
 
-    `SwitchingArms.constrained` is the stochastically constrained adversary. Rewards without a law are a `TableBandit`:
-    `TableBandit.from_rewards(rewards, order="given")`, with its `fixed_arm_regret`.
+    `SwitchingArms.constrained` is the stochastically constrained adversary. For arbitrary reward sequences use a
+    `TableBandit`: `TableBandit.from_rewards(rewards, order="given")`, with its `fixed_arm_regret`.
 
     References:
       Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
@@ -56,11 +56,11 @@ class SwitchingArms:
 
     @classmethod
     def from_phases(cls, means: Any, starts: Any) -> "SwitchingArms":
-        """Make an environment of your own phases.
+        """Make an environment from given phases.
 
         Args:
           means: `[P, K]` probabilities of every phase.
-          starts: `[P]` its first round: 0, then ascending.
+          starts: `[P]` first round of every phase: 0, then ascending.
 
         Raises:
           InputError: for anything else.
@@ -78,14 +78,14 @@ class SwitchingArms:
     ) -> "SwitchingArms":
         """Make the stochastically constrained adversary: one arm is better than all others by `gap` in every phase.
 
-        Means are 1 and 1 - gap in phases of even number, gap and 0 in the others; phase n has floor(growth^n) rounds.
+        Means are 1 and 1 - gap in even phases, gap and 0 in odd ones; phase n has floor(growth^n) rounds.
 
         Args:
           n_arms: K.
-          horizon: rounds for which there are phases; the last one goes on.
-          gap: the same in all phases.
-          growth: growth of the phases.
-          best: number of the best arm.
+          horizon: number of rounds that the phases cover; the last phase continues beyond.
+          gap: gap of the best arm in every phase.
+          growth: factor by which the phases grow.
+          best: index of the best arm.
 
         Raises:
           InputError: for numbers outside their ranges.

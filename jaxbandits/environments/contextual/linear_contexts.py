@@ -1,10 +1,10 @@
-"""Contextual bandit whose arms have linear models of their own, and coefficients that they share if wanted.
+"""Contextual bandit with a linear model for each arm and, optionally, shared coefficients.
 
     reward_t = x_t'theta_k + z_{t,k}'beta + noise   for the arm k played
     regret_t = max_j (x_t'theta_j + z_{t,j}'beta) - (x_t'theta_k + z_{t,k}'beta)
 
-$x_t$ is the context, $z_{t,k}$ are the features of arm k; both are uniform on the unit sphere in every round, $theta_k$
-and beta likewise in every trial.
+$x_t$ is the context, $z_{t,k}$ are the features of arm k; both are drawn uniformly from the unit sphere in every round,
+and $theta_k$ and beta in every trial.
 """
 
 from typing import ClassVar, NamedTuple

@@ -1,4 +1,4 @@
-"""Bandits made of data, one per file, imported on first access."""
+"""Bandits from data, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,16 +1,17 @@
 """Replay of a log by rejection sampling (Li, Chu, Langford & Wang, WSDM 2011, Algorithm 2).
 
-    event t shows its arms;   where the learner picks the logged arm it receives its reward, and the round counts with
-    probability p_min / p_t;  elsewhere the event is dropped, and the learner stays as it was
+    event t presents its arms;   if the learner picks the logged arm, the round counts with probability p_min / p_t and
+    the learner receives the reward;  otherwise the event is dropped and the learner's state does not change
 
-p_t is the probability with which the arm was logged, p_min the least of the log: every arm is then met with the same
-probability p_min in every context (Dudik, Erhan, Langford & Li, Statistical Science 2014, Section 4.1), and about
-n p_min of n events count. If arms were drawn uniformly p_min / p_t = 1 (Theorem 1 of Li et al., for i.i.d. events) and
-one event in K counts. `mean_reward` is then an unbiased estimate of what a learner earns per round over as many rounds.
+p_t is the probability with which the arm was logged, p_min the smallest such probability in the log. Every arm then
+counts with the same probability p_min in every context (Dudik, Erhan, Langford & Li, Statistical Science 2014, Section
+4.1), and about n p_min of n events count. If arms were drawn uniformly, p_min / p_t = 1 and one event in K counts
+(Theorem 1 of Li et al., for i.i.d. events). `mean_reward` is then an unbiased estimate of the learner's mean reward
+over the same number of rounds.
 
-Without propensities the log is taken for uniform, and `from_log` warns where it cannot be: a score test looks at the
-shares of the arms and at their linear dependence on the context. It cannot see a dependence on squares or products of
-the context, on what the log does not hold, or of one event on another.
+Without propensities the log is treated as uniform, and `from_log` warns if a score test rejects this. The test covers
+the shares of the arms and their linear dependence on the context. It cannot detect a dependence on squares or products
+of the context, on variables outside the log, or of one event on another.
 """
 
 import warnings
@@ -35,7 +36,7 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
 
 class Events(NamedTuple):
-    """Events: one copy serves all trials."""
+    """Events; all trials share one copy."""
 
     seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all events
     index: ArrayLike  # [n] int32, the arm that was played
@@ -48,7 +49,7 @@ class ReplayState(NamedTuple):
 
     place: Place
     counted: jax.Array  # [] int32, rounds that counted
-    draw: jax.Array | None  # [] uniform on [0, 1): the coming event counts if it is below `keep`; None: without `keep`
+    draw: jax.Array | None  # [] uniform on [0, 1): the next event counts if it is below `keep`; None: without `keep`
 
 
 class ReplayOutcome(NamedTuple):
@@ -58,18 +59,18 @@ class ReplayOutcome(NamedTuple):
     counted: jax.Array  # []  1 where it counts
 
 
-_SURE = 1e-6  # probability with which a uniform log is taken for another one
-_FEW_ROUNDS = 100  # fewer that are expected to count give a warning
+_SURE = 1e-6  # probability with which the test rejects a uniform log
+_FEW_ROUNDS = 100  # warn if the expected number of rounds that count is smaller
 
 
 @pytree
 class LoggedReplay:
-    """A logged bandit, replayed for any learner.
+    """Replay of a logged bandit for any learner.
 
-    A round of the simulation is an event; after the last one nothing counts any more. The learner's `t` is the number
-    of rounds that counted, which differs from trial to trial: learners that keep every round in a history are refused.
-    Orders: "given" (as logged, the same in all trials) or "shuffled" (a random order for every trial). With
-    `as_context` a context is shown as it is (`ContextObs`), for learners with a model an arm.
+    A round of the simulation is an event; rounds after the last event do not count. The learner's `t` is the number of
+    rounds that counted, which differs between trials, so that learners with a full history are rejected. Orders:
+    "given" (as logged, the same in all trials) or "shuffled" (a random order for every trial). With `as_context` the
+    observation is the context itself (`ContextObs`), for learners with one model per arm.
 
     Recorded: `mean_reward`, the reward per counted round (missing before the first), `reward` and `counted`.
     """
@@ -80,7 +81,7 @@ class LoggedReplay:
     log: Events = shared(doc="the events (made by from_log)")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     order: str = static("given", doc='"given" or "shuffled"')
-    as_context: bool = static(False, BOOL, "whether contexts [n, p] are shown as one context for all arms")
+    as_context: bool = static(False, BOOL, "True: observations are contexts [n, p], common to all arms")
     actions: tuple[str, ...] = static((), doc="names of the arms in their order; (): numbers from 0")
 
     @classmethod
@@ -98,8 +99,8 @@ class LoggedReplay:
         """Return a replay of a log.
 
         Args:
-          index: a `Log`, and nothing else; or `[n]` the arm that was played, a number from 0 or a name.
-          reward: `[n]` what it paid.
+          index: a `Log` (then no other arguments but fields), or `[n]` played arms, as numbers from 0 or names.
+          reward: `[n]` rewards of the played arms.
           n_arms: K; None: the number of `actions`, or of different arms in the log.
           seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
           propensity: `[n]` probability with which the arm was played; None: 1/K.
@@ -147,13 +148,14 @@ class LoggedReplay:
 
     @classmethod
     def from_frame(cls, frame: Any, *, action: str, reward: str, **columns: Any) -> "LoggedReplay":
-        """Replay the events of a data frame, a row each.
+        """Replay the events of a data frame, one per row.
 
         Args:
           frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
           action: column of the arm that was played.
-          reward: column of what it paid.
-          **columns: of `Log.from_frame` (`propensity`, `context`, `actions`, `time`), or fields, such as `order`.
+          reward: column of its reward.
+          **columns: further arguments of `Log.from_frame` (`propensity`, `context`, `actions`, `time`), or fields such
+            as `order`.
 
         Raises:
           InputError: as `Log.from_frame` and `from_log`.
@@ -175,16 +177,16 @@ class LoggedReplay:
         propensity: str | int | None = None,
         **settings: Any,
     ) -> "LoggedReplay":
-        """Replay the events of a CSV file, a row each; `from_frame` takes a data frame instead.
+        """Replay the events of a CSV file, one per row; for a data frame use `from_frame`.
 
         Args:
           path: the file, plain or compressed.
-          action: the column of the arm that was played: its name, or its number from 0.
-          reward: the column of what it paid.
-          seen: the columns of the context, numbers; None: no context, with a warning if columns are left.
+          action: name or index of the column of the arm that was played.
+          reward: column of its reward.
+          seen: columns of the context, which hold numbers; None: no context, with a warning if there are other columns.
           n_arms: K; by default the number of different actions.
-          delimiter: one character between the cells.
-          header: whether the first row holds names.
+          delimiter: the character that separates cells.
+          header: whether the first row holds column names.
           propensity: the column of the probability with which the arm was played.
           **settings: the other fields, and `actions`.
 
@@ -206,7 +208,7 @@ class LoggedReplay:
         arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
         arrays["action"] = labels_of(frame[used[0]])
         shown = frame.select(context).to_numpy(order="c") if context else None
-        del frame  # as large as what was taken of it
+        del frame  # as large as its observation
         return cls.from_log(
             arrays["action"], arrays["reward"], n_arms, shown, propensity=arrays.get("propensity"), **settings
         )
@@ -251,7 +253,7 @@ class LoggedReplay:
 
     @property
     def expected_rounds(self) -> float:
-        """Number of events that count on average, for any learner: n / K of a uniform log, n p_min in general."""
+        """Expected number of events that count, for any learner: n p_min, which is n / K for a uniform log."""
         n = len(self.log.reward)
         if self.log.keep is None:
             return n / self.n_arms

@@ -1,9 +1,9 @@
-"""Logs: what was shown, which action was played, what it paid, and with which probability it was played.
+"""Logs of bandits: contexts, actions, rewards and the probabilities (propensities) of the actions.
 
     log = Log.from_frame(frame, action="ad", reward="clicked", propensity="p", context=["age", "hour"],
                          actions=["banner", "popup", "email"])
 
-A number k stands for the k-th of `actions`, everywhere: in policies, in replays, in tables.
+Policies, replays and tables denote the k-th of `actions` by the number k.
 """
 
 import dataclasses
@@ -20,11 +20,11 @@ from jaxbandits.base.frames import Columns, constant_columns
 from jaxbandits.base.labels import Labels, describe_names, number_labels, shorten, warn_if_distinct
 from jaxbandits.environments.data import rows
 
-_STANDARD_ERRORS = 5.0  # between what propensities average to and what they must, before a warning
+_STANDARD_ERRORS = 5.0  # largest deviation of the mean propensity from its expectation without a warning
 _UNSEEN = 15.0  # expected events of a kind of which none is seen with probability 3e-7, that of 5 standard errors
 _ROUNDING = 0.02  # of propensities, relative
 _MOST_ACTIONS = 10**6  # each has a name
-_FEWEST = 50  # events from which that is looked at
+_FEWEST = 50  # smallest number of events for this check
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -33,16 +33,16 @@ class Log:
 
     Attributes:
       action: `[n]` int32, number of the action that was played.
-      reward: `[n]` float64, what it paid.
-      propensity: `[n]` probability in (0, 1] with which it was played; None: unknown, taken for 1/K in replays.
+      reward: `[n]` float64, its reward.
+      propensity: `[n]` probability in (0, 1] with which it was played; None: unknown, treated as 1/K in replays.
       context: `[n, p]` contexts or `[n, K, d]` features of the actions; None: no context.
       actions: `[K]` names in their order.
       columns: `[p]` names of the columns of the context, if they have any.
-      is_sorted_text: True if nobody chose the order of the names: it is alphabetical.
-      order: `[n]` row of the frame, from 0, that each event was; None: the events are in the order of the rows.
+      is_sorted_text: True if the order of the names is alphabetical because none was given.
+      order: `[n]` row number of each event in the frame, from 0; None: the events are in the order of the rows.
 
     Raises:
-      InputError: for shapes that do not fit and numbers out of range.
+      InputError: if shapes do not match or a number is out of range.
     """
 
     action: np.ndarray
@@ -55,7 +55,7 @@ class Log:
     order: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        """Check, and warn of what is possible and hardly meant."""
+        """Check the arrays, and warn of values that are possible but unlikely to be intended."""
         n = len(self.reward)
         for name in ("action", "propensity"):
             part = getattr(self, name)
@@ -89,12 +89,12 @@ class Log:
         actions: Sequence[Any] | None = None,
         time: str | None = None,
     ) -> "Log":
-        """Take a log from a data frame, a row an event.
+        """Build a log from a data frame with one event per row.
 
         Args:
           frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
           action: column of the action that was played: names, or whole numbers such as ids.
-          reward: column of what it paid.
+          reward: column of its reward.
           propensity: column of the probability with which it was played.
           context: columns of numbers that describe the event; none: no context. No other column is used.
           actions: all actions in their order, those that were never played too. None: the categories of a categorical

@@ -1,8 +1,8 @@
-"""Covertype as a bandit: arms are cluster means of forest plots, a pull asks whether a plot of the cluster is pine.
+"""Covertype as a bandit: arms are cluster means of forest plots, and the reward is 1 if a plot of the cluster is pine.
 
     reward ~ Bernoulli(share of label 1 in cluster k),   regret of a round = max_k share_k - share_played
 
-The arms are real and the logistic model is wrong: no parameter gives the shares exactly.
+The arms are real, so the logistic model is misspecified: no parameter gives the shares exactly.
 """
 
 import os
@@ -26,8 +26,7 @@ class Covertype:
 
     The paper's setting: $K = 60$, $d = 11$, $T = 1000$, learners given $S = 6$, $delta = 0.01$ and $kappa = 200$,
     radii shrunk by an unstated factor (sweep `beta_scale`). Build with `from_file` (the real data), `stand_in`
-    (synthetic) or `from_clusters` (your own); `dataset` says which, and every figure made from the second must
-    say so too.
+    (synthetic) or `from_clusters` (your own); `dataset` names the data, and a figure of synthetic data must say so.
 
     Raises (by `validate`):
       InputError: for shapes that do not fit, or a `dataset` without a name.
@@ -42,7 +41,7 @@ class Covertype:
 
     @classmethod
     def from_clusters(cls, made: Clusters) -> "Covertype":
-        """Make the environment from any data set's clusters; `made.source` is the name that figures will show."""
+        """Make the environment from the clusters of any data set; figures show the name `made.source`."""
         if not isinstance(made, Clusters):
             raise InputError(f"made must be Clusters(arms, means, sizes, source), got {type(made).__name__}")
         n_arms, dim = made.arms.shape
@@ -53,7 +52,7 @@ class Covertype:
         """Read `covtype.data` or `covtype.data.gz` of the UCI repository; all 581,012 rows take a minute.
 
         Raises:
-          InputError: for a file that cannot be read, naming the line.
+          InputError: if the file cannot be read; the message names the line.
         """
         return cls.from_clusters(clusters(load_covertype(path), n_arms, seed))
 
@@ -98,11 +97,9 @@ class Covertype:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def best_fit(self, ridge: float = 1e-6, steps: int = 50) -> Any:
-        """Return `[d]`, the logistic parameter of least cross-entropy over the clusters (NumPy.
+        """Return the logistic parameter `[d]` of minimum cross-entropy, with equal weight for each cluster.
 
-        Equal weight a cluster).
-
-        Its norm says which S the model needs, its residual how wrong the model is.
+        Its norm is the S that the model needs; its residual measures the misspecification.
         """
         x, y = np.asarray(self.arms, np.float64), np.asarray(self.means, np.float64)
         theta = np.zeros(self.dim)

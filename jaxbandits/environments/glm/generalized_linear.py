@@ -1,10 +1,10 @@
 """The generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
 
 theta* uniform on the sphere of radius S (around `center`);   K arms uniform in the unit ball, drawn once or afresh
-each round, or row t of a table;   regret of a round = max_k $mu(x_k'theta*)$ - mu(x'theta*)    (means: no noise in it)
+each round, or row t of a table;   regret of a round = max_k $mu(x_k'theta*)$ - mu(x'theta*)    (means, never rewards)
 
-The paper (arXiv:2507.11847) states neither d, K nor the law of its arms; `tv` has the form of the instance on which the
-values of kappa come out that it does state (`published_instance`).
+The paper (arXiv:2507.11847) states neither d, K nor the distribution of its arms. `tv` has the form of an instance with
+the kappas that the paper states (`published_instance`).
 """
 
 import warnings
@@ -30,18 +30,18 @@ class GeneralizedLinearState(NamedTuple):
 
     theta: Vector  # [d]  theta*
     arms: Any  # [K, d]; None when they are drawn afresh each round
-    best: Any  # []  max_k x_k'theta*; None likewise
+    best: Any  # []  max_k x_k'theta*; None when arms are drawn afresh
 
 
 @pytree
 class GeneralizedLinear:
     """Generalised linear bandit with a fixed or a fresh set of K arms.
 
-    The environment streams do not depend on the learner: every method meets the same theta*, arms and noise.
+    The random streams do not depend on the learner: all learners have the same theta*, arms and noise.
 
     Raises (by `validate`):
       InputError: for arms, a table or theta of the wrong shape, arms given together with `fresh_arms`, or a table given
-        without.
+        without it.
     """
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Section 5"
@@ -64,12 +64,12 @@ class GeneralizedLinear:
 
     @classmethod
     def fixed(cls, **changes: Any) -> "GeneralizedLinear":
-        """Make an environment with one arm set a trial: d = 2, K = 20, S = 3 unless changed."""
+        """Make an environment with one arm set per trial: d = 2, K = 20, S = 3 unless changed."""
         return cls(**{"dim": 2, "n_arms": 20, "norm_bound": 3.0} | changes)
 
     @classmethod
     def exponential(cls, **changes: Any) -> "GeneralizedLinear":
-        """Exponential rewards: 8 arms `(1, cos a, sin a) / sqrt 2`, theta* at distance S = 1 from (-3, 0, 0)."""
+        """Make 8 arms `(1, cos a, sin a) / sqrt 2` with exponential rewards, theta* at distance 1 from (-3, 0, 0)."""
         angles = 2.0 * np.pi * np.arange(8) / 8
         arms = np.stack([np.ones(8), np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(2.0)
         link = Exponential(margin=float(3.0 / np.sqrt(2.0) - 1.0))
@@ -152,7 +152,7 @@ class GeneralizedLinear:
         return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
     def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
-        """Return `1 / min_k mu'(x_k'theta*)` over the arms shown.
+        """Return `1 / min_k mu'(x_k'theta*)` over the arms of the observation.
 
         It is the kappa of this instance (fixed arms) or of this round.
         """

@@ -32,16 +32,16 @@ class BallArmsState(NamedTuple):
 
 @pytree
 class BallArms:
-    """Linear bandit with K new arms per round, drawn from the cube and pulled into the unit ball."""
+    """Linear bandit with K new arms per round, drawn from the cube and rescaled into the unit ball."""
 
     source: ClassVar[str] = "Russac, Vernade & Cappe, NeurIPS 2019, their experiments"
     dim: int = static(2, "[1, inf)", "d, dimension of the arms")
-    n_arms: int = static(50, "[1, inf)", "K, arms shown in a round")
+    n_arms: int = static(50, "[1, inf)", "K, number of arms in a round")
     noise: Noise = param(factory=Gaussian, doc="law of eta")
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] parameter; None: uniform on the sphere, drawn per trial")
 
     def __post_init__(self) -> None:
-        """Make a list, such as that of a sweep file, one array: JAX would take it for d fields."""
+        """Convert a list, such as that of a sweep file, to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.theta, (list, tuple)) and ranges.is_real(self.theta):
             object.__setattr__(self, "theta", np.asarray(self.theta))
 

@@ -34,8 +34,9 @@ class FreshArmsState(NamedTuple):
 
 @pytree
 class FreshArms:
-    """Linear bandit with K new unit arms per round, whose noise may lack a variance; theta* is the same in all trials.
+    """Linear bandit with K new unit arms per round; its noise may have infinite variance.
 
+    theta* is the same in all trials.
     The feedback is the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not receive $nu_t$.
 
     Raises (by `validate`):
@@ -44,7 +45,7 @@ class FreshArms:
 
     source: ClassVar[str] = "Huang, Zhong, Wang & Yang, NeurIPS 2023, their experiment"
     dim: int = static(10, "[1, inf)", "d, dimension of the arms")
-    n_arms: int = static(20, "[1, inf)", "K, arms shown in a round")
+    n_arms: int = static(20, "[1, inf)", "K, number of arms in a round")
     noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="law of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
     noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
@@ -54,7 +55,7 @@ class FreshArms:
         return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
-        """Raise InputError where nu is infinite."""
+        """Raise InputError if nu is infinite."""
         check_noise(self.noise, "FreshArms.noise")
         order, index = np.broadcast_arrays(1.0 + np.asarray(self.eps), np.asarray(self.noise.tail_index))
         if (order >= index).any():

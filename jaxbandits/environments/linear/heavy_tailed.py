@@ -25,7 +25,7 @@ from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, ScaledReward
 
-_SUBSET_ARMS = 128  # K up to which the available arms are drawn one by one; longer, they are a sorted permutation
+_SUBSET_ARMS = 128  # largest K for which the available arms are drawn one by one; above, by a sorted permutation
 
 
 class HeavyTailedState(NamedTuple):
@@ -40,7 +40,7 @@ class HeavyTailedState(NamedTuple):
 
 @pytree
 class HeavyTailed:
-    """Linear bandit whose noise may lack a variance; every trial draws its own instance.
+    """Linear bandit whose noise may have infinite variance; every trial draws a separate instance.
 
     The feedback is the reward and $nu_t$ (`ScaledReward`); a learner that declares `Reward` does not receive $nu_t$.
     """
@@ -50,21 +50,25 @@ class HeavyTailed:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     noise: Noise = param(factory=StudentT, doc="law of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
-    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale sent to learners; None: the exact one of eta")
+    moment_scale: ArrayLike | None = param(
+        None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"
+    )
     noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
     theta_norm: ArrayLike = param(1.0, "(0, inf)", "S = ||theta*|| when it is drawn")
     unit_arms: ArrayLike = param(False, BOOL, "drawn arms: True divides each by its own norm, False all by the largest")
-    available: int | None = static(None, "[1, inf)", "arms available a round, a uniformly random subset; None: all")
+    available: int | None = static(
+        None, "[1, inf)", "number of arms available per round, a uniformly random subset; None: all"
+    )
     arms: ArrayLike | None = param(None, "(-inf, inf)", "[K, d] fixed arms for all trials; None: drawn per trial")
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] fixed theta* for all trials; None: drawn per trial")
 
     @classmethod
     def from_arms(cls, arms: Any, theta: Any, **settings: Any) -> "HeavyTailed":
-        """Return an environment with your own arms `[K, d]` and parameter `[d]`, the same in all trials.
+        """Return an environment with given arms `[K, d]` and parameter `[d]`, the same in all trials.
 
         Args:
-          arms: K arms, one a row; a warning says when one lies outside the unit ball (learners assume L = 1).
-          theta: theta*; a warning says when its norm exceeds 1 (learners assume S = 1).
+          arms: K arms, one per row; warns if one lies outside the unit ball (learners assume L = 1).
+          theta: theta*; warns if its norm exceeds 1 (learners assume S = 1).
           **settings: the other fields, such as `noise=Gaussian(spread=0.1)`.
 
         Raises:
@@ -88,7 +92,7 @@ class HeavyTailed:
         return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
-        """Raise InputError on fields that do not fit each other."""
+        """Raise InputError if fields are inconsistent."""
         if self.available is not None and self.available > self.n_arms:
             raise InputError(f"HeavyTailed.available must lie in [1, n_arms = {self.n_arms}], got {self.available}")
         for name, value, shape in (("arms", self.arms, (self.n_arms, self.dim)), ("theta", self.theta, (self.dim,))):

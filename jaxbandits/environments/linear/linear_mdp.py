@@ -3,7 +3,7 @@
     reward_h = phi(s_h, a_h)'theta*_h + eta_h,   s_{h+1} ~ P(. | s_h, a_h),   s_1 = the first state,   h = 1..H
     regret   = V*_1(s_1) - V^pi_1(s_1)           (exact, by backward induction on the mean rewards)
 
-A round is an episode: the learner knows phi and P, plays a policy, and is shown the pairs visited with their rewards.
+A round is an episode: the learner knows phi and P, plays a policy, and observes the visited pairs with their rewards.
 Instance of a trial: phi(s, a) and theta*_h uniform on the unit sphere, rows of P Dirichlet.
 """
 
@@ -36,7 +36,7 @@ class LinearMDPState(NamedTuple):
 
 @pytree
 class LinearMDP:
-    """Finite-horizon MDP with known transitions and unknown linear rewards; every trial draws its own instance.
+    """Finite-horizon MDP with known transitions and unknown linear rewards; every trial draws a separate instance.
 
     The feedback is the visited pairs, their rewards and nu (`ScaledEpisode`); a learner that declares `Episode` does
     not receive nu.
@@ -53,8 +53,12 @@ class LinearMDP:
     steps: int = static(4, "[1, inf)", "H, steps of an episode")
     noise: Noise = param(factory=StudentT, doc="law of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu is the scale of the moment of order 1 + eps")
-    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale sent to learners; None: the exact one of eta")
-    concentration: ArrayLike = param(0.3, "(0, inf)", "Dirichlet parameter of the rows of P; small: nearly determined")
+    moment_scale: ArrayLike | None = param(
+        None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"
+    )
+    concentration: ArrayLike = param(
+        0.3, "(0, inf)", "Dirichlet parameter of the rows of P; a small value makes transitions nearly deterministic"
+    )
     features: ArrayLike | None = param(
         None, "(-inf, inf)", "[nS, nA, d] fixed phi for all trials; None: drawn per trial"
     )
@@ -68,7 +72,7 @@ class LinearMDP:
         return cls(n_states=2, n_actions=2, dim=2, steps=2)
 
     def check(self) -> None:
-        """Raise InputError on fields that do not fit each other."""
+        """Raise InputError if fields are inconsistent."""
         pairs = (self.n_states, self.n_actions)
         for name, shape in (
             ("features", (*pairs, self.dim)),

@@ -34,21 +34,21 @@ class LinearSystemState(NamedTuple):
 
 
 class ExcessOutcome(NamedTuple):
-    """Excess of the cost of a round, which the metrics sum."""
+    """Excess loss of a round, which the metrics sum."""
 
     excess_loss: jax.Array  # []
 
 
 @pytree
 class LinearSystem:
-    """A linear system driven by white input and noise that may lack a variance; the same system in all trials.
+    """A linear system driven by white input and noise that may have infinite variance; all trials have the same system.
 
     The default is a stable system with two states and one input. The feedback is the next state and the moment scales
     (`ScaledNextState`); a learner that declares `NextState` does not see the scales.
 
     Deviations:
-      The paper discusses identification without an algorithm, a theorem or an experiment: everything here is ours,
-      Theta* excepted (printed there as [A; B], without the transposes).
+      The paper discusses identification without an algorithm, a theorem or an experiment: everything here is ours
+        except Theta* (printed there as [A; B], without the transposes).
     """
 
     source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.2"
@@ -57,15 +57,15 @@ class LinearSystem:
     input_scale: ArrayLike = param(1.0, "[0, inf)", "standard deviation of every input")
     noise: Noise = param(factory=lambda: StudentT(spread=0.3), doc="law of every coordinate of w, before its factor")
     noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factor on every coordinate of w; None: 1")
-    eps: ArrayLike = param(0.99, "(0, 1]", "scales are of the moment of order 1 + eps")
-    moment_scale: ArrayLike | None = param(None, "(0, inf)", "the scale sent to learners; None: the exact one")
+    eps: ArrayLike = param(0.99, "(0, 1]", "scales are those of the moment of order 1 + eps")
+    moment_scale: ArrayLike | None = param(None, "(0, inf)", "moment scale in the feedback; None: the exact scale")
 
     @classmethod
     def example(cls) -> "LinearSystem":
         return cls()
 
     def check(self) -> None:
-        """Raise InputError on fields that do not fit each other."""
+        """Raise InputError if fields are inconsistent."""
         shapes = {"A": np.shape(_A if self.A is None else self.A), "B": np.shape(_B if self.B is None else self.B)}
         n_states = shapes["A"][-1] if len(shapes["A"]) >= 2 else -1
         if len(shapes["A"]) < 2 or shapes["A"][-2] != n_states or n_states == 0:

@@ -1,9 +1,9 @@
-"""Noise laws: each is centred, can be sampled, and knows the scale of its moment of order 1 + eps.
+"""Noise laws: each is centred and has methods for a draw and for the scale of its moment of order 1 + eps.
 
 `sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, infinite from order
 `tail_index` on. All are traced, so tail indices can be swept. `spread` multiplies the law.
 
-Write your own as a `pytree` class with these three members.
+Your own law is a `pytree` class with these three members.
 """
 
 import math
@@ -71,7 +71,7 @@ class Gaussian:
 
 @pytree
 class StudentT:
-    """Student t noise: moments of order below `df` only."""
+    """Student t noise, with moments of order below `df`."""
 
     df: ArrayLike = param(2.1, "(1, inf)", "degrees of freedom")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)

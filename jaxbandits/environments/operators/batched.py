@@ -1,9 +1,9 @@
-"""Batched feedback: the learner receives that of B rounds together, after the last of them.
+"""Batched feedback: the learner receives the feedback of B rounds together, after the last of them.
 
     update after round t = B - 1, 2 B - 1, ...:  with obs, decision and feedback of rounds t - B + 1, ..., t in turn
 
 Regret is charged when a decision is made. A batch that is not complete at the horizon never arrives. `update` receives
-the `t`, the arms and the decision that the feedback is about, so that a learner needs no change.
+the `t`, the arms and the decision that belong to the feedback, so that learners work without changes.
 """
 
 from typing import Any, ClassVar
@@ -18,16 +18,16 @@ from jaxbandits.types import Batches
 class Batched(Operator):
     """An environment whose feedback arrives in batches of `rounds` rounds.
 
-    For bandits with arms and rewards. With `with_delay`, inside or around, a batch arrives that many rounds after its
-    end. Learners that must know the last reward before the next pull (CRMM, MENU) are refused. Memory as for a delay of
-    `rounds`.
+    The environment inside must have arms and rewards. With `with_delay`, inside or around, a batch arrives D rounds
+    after its end. Learners that need the last reward before the next pull (CRMM, MENU) are rejected. The memory is
+    that of a delay of `rounds`.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011: delays by batches.
     """
 
     source: ClassVar[str] = "Chapelle & Li, NIPS 2011: feedback in batches"
-    environment: Any = param(doc="whose feedback arrives in batches")
+    environment: Any = param(doc="environment whose feedback is batched")
     rounds: int = static(range="[1, 2147483647]", doc="B, rounds in a batch; 1: feedback after every round")
 
     @classmethod
@@ -35,7 +35,7 @@ class Batched(Operator):
         return cls(environment=example_environment(), rounds=3)
 
     def check(self) -> None:
-        """Raise InputError for what no operator works on, and for batches of batches."""
+        """Raise InputError for environments without operators, and for batches of batches."""
         super().check()
         inside = self.environment
         while isinstance(inside, Operator):

@@ -1,11 +1,11 @@
 """Corrupted rewards: an adversary changes what the learner receives in some of the first rounds.
 
-    received_t = factor reward_t + shift   where t < rounds, with probability `rate`;   received_t = reward_t elsewhere
+    received_t = factor reward_t + shift   if t < rounds, with probability `rate`;   received_t = reward_t otherwise
 
 factor = -1 flips the sign (the usual attack: the learner sees -theta*), factor = 1 with a shift makes outliers,
-factor = 0 hides the reward. Regret is that of the true means. `corruption`, the sum of |received_t - reward_t|, is
-recorded besides: the C of the theory (T. Lykouris, V. Mirrokni, R. Paes Leme, STOC 2018; for linear bandits
-I. Bogunovic, A. Losalka, A. Krause, J. Scarlett, AISTATS 2021).
+factor = 0 hides the reward. Regret uses the true means. The metric `corruption`, the sum of |received_t - reward_t|, is
+the C of the theory (T. Lykouris, V. Mirrokni, R. Paes Leme, STOC 2018; for linear bandits I. Bogunovic, A. Losalka, A.
+Krause, J. Scarlett, AISTATS 2021).
 """
 
 import collections
@@ -22,12 +22,12 @@ from jaxbandits.numerics import rng
 
 @pytree
 class Corrupted(Operator):
-    """An environment whose rewards are changed, without regard to what is played, before the learner sees them."""
+    """An environment whose rewards are changed before the learner receives them, independently of the plays."""
 
     source: ClassVar[str] = "any bandit; Lykouris, Mirrokni & Paes Leme, STOC 2018"
-    environment: Any = param(doc="whose rewards are changed")
+    environment: Any = param(doc="environment whose rewards are changed")
     rounds: ArrayLike = param(float("inf"), "[0, inf]", "number of rounds at the start that may be corrupted")
-    rate: ArrayLike = param(1.0, "[0, 1]", "probability with which one of them is")
+    rate: ArrayLike = param(1.0, "[0, 1]", "probability with which such a round is corrupted")
     factor: ArrayLike = param(-1.0, "(-inf, inf)", "a changed reward is factor times the true one, plus shift")
     shift: ArrayLike = param(0.0, "(-inf, inf)", "see factor")
 
@@ -49,7 +49,7 @@ class Corrupted(Operator):
 
     @property
     def units(self) -> dict[str, str]:
-        """As inside; corruption is counted in rewards."""
+        """Units of the environment inside; corruption has the unit of rewards."""
         return {"corruption": "reward"} | super().units
 
 

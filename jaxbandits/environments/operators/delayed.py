@@ -1,11 +1,10 @@
-"""Delayed feedback: the learner receives that of round t after round t + D.
+"""Delayed feedback: the learner receives the feedback of round t after round t + D.
 
     update after round t:  with obs, decision and feedback of round t - D  (none while t < D)
 
-Regret is charged when a decision is made. The feedback of the last D rounds never arrives. What it receives belongs
-together: `update` receives the `t`, the arms and the decision that the feedback is about, so that a learner needs no
-change. D is the same for all rounds (P. Joulani, A. Gyorgy, C. Szepesvari, "Online Learning under Delayed Feedback",
-ICML 2013, with constant delay).
+Regret is charged when a decision is made. The feedback of the last D rounds never arrives. `update` receives the `t`,
+the arms and the decision that belong to the feedback, so that learners work without changes. D is the same for all
+rounds (P. Joulani, A. Gyorgy, C. Szepesvari, "Online Learning under Delayed Feedback", ICML 2013, with constant delay).
 """
 
 from typing import Any, ClassVar
@@ -18,15 +17,15 @@ from jaxbandits.environments.operators.operator import Operator, example_environ
 
 @pytree
 class Delayed(Operator):
-    """An environment whose feedback is `rounds` late.
+    """An environment whose feedback is delayed by `rounds` rounds.
 
-    For bandits with arms and rewards. Learners that count pulls by `t` and must know the last one before the next
-    (CRMM, MENU) are refused. The loop buffers delayed interactions: each trial stores `rounds` decisions, rewards and,
+    The environment inside must have arms and rewards. Learners that need the last reward before the next pull (CRMM,
+    MENU) are rejected. The loop buffers delayed interactions: each trial stores `rounds` decisions, rewards and,
     unless they are fixed, arm sets.
     """
 
     source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, constant delay"
-    environment: Any = param(doc="whose feedback is late")
+    environment: Any = param(doc="environment whose feedback is delayed")
     rounds: int = static(range="[0, 2147483647]", doc="D, rounds between a decision and its feedback; 0: none")
 
     @classmethod

@@ -4,8 +4,8 @@
     regret_t = max_k mean of arm k under theta_t - mean of the arm played under theta_t
 
 Regret is against the best arm of each round (dynamic regret); metrics at record points, such as the estimation error,
-are about the parameter of the last round. Laws of motion: `PiecewiseDrift`, `RandomWalk`, `Given`, or a `pytree` class
-of your own with `at`.
+use the parameter of the last round. Drifts are `PiecewiseDrift`, `RandomWalk`, `Given`, or your own `pytree` class with
+a method `at`.
 """
 
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -26,13 +26,13 @@ class LawOfMotion(Protocol):
     """A law of motion."""
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
-        """Return the parameter `[d]` of round t, from theta_0 and that of the round before (theta_0 in round 0)."""
+        """Return the parameter `[d]` of round t, from theta_0 and the parameter of round t - 1 (theta_0 in round 0)."""
         ...
 
 
 @pytree
 class PiecewiseDrift:
-    """Every `period` rounds a new direction, uniform on the sphere of $theta_0$."""
+    """Drift that draws a new direction every `period` rounds, uniform on the sphere of $theta_0$."""
 
     period: int = static(1000, "[1, inf)", "rounds between two changes")
 
@@ -45,7 +45,7 @@ class PiecewiseDrift:
 
 @pytree
 class RandomWalk:
-    """$theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, pulled back into the ball of radius $||theta_0||$."""
+    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, projected onto $||theta|| <= ||theta_0||$."""
 
     length: ArrayLike = param(0.01, "[0, inf)", "root mean square length of a step")
 
@@ -59,7 +59,7 @@ class RandomWalk:
 
 @pytree
 class Given:
-    """$theta_t$ is row t of a table, from its end on the last row; the same in all trials."""
+    """Drift in which $theta_t$ is row t of a table (the last row beyond its end), the same in all trials."""
 
     path: ArrayLike = shared(range="(-inf, inf)", doc="[T, d] the parameter of every round")
 
@@ -79,7 +79,7 @@ class Given:
 
 
 class DriftingState(NamedTuple):
-    """The instance of the last round, and where it began."""
+    """The instance of the last round, and the initial parameter."""
 
     environment: Any  # with theta_t
     first: Vector  # [d]  theta_0
@@ -92,21 +92,21 @@ class DriftingState(NamedTuple):
 
 @pytree
 class Drifting(Operator):
-    """A bandit whose parameter moves; for environments with a state `theta` and a method `moved(state, theta)`.
+    """A bandit whose parameter drifts; for environments with a state `theta` and a method `moved(state, theta)`.
 
-    Of this package: `HeavyTailed` and `GeneralizedLinear`, with other operators around them or not.
+    It works for `HeavyTailed` and `GeneralizedLinear`, with or without other operators.
     """
 
     source: ClassVar[str] = "any bandit with a parameter, which moves"
-    environment: Any = param(doc="whose parameter moves")
-    drift: LawOfMotion = param(factory=RandomWalk, doc="how it moves")
+    environment: Any = param(doc="environment whose parameter drifts")
+    drift: LawOfMotion = param(factory=RandomWalk, doc="law of the drift")
 
     @classmethod
     def example(cls) -> "Drifting":
         return cls(environment=example_environment())
 
     def check(self) -> None:
-        """Raise InputError for environments without a parameter that can move."""
+        """Raise InputError for environments without a parameter that can drift."""
         super().check()
         inside = self.environment
         while isinstance(inside, Operator):
@@ -131,7 +131,7 @@ class Drifting(Operator):
         return DriftingState(inside, state.first), feedback, outcome
 
     def moved(self, state: DriftingState, theta: Vector) -> DriftingState:
-        """Return the instance with another parameter, from which the drift goes on."""
+        """Return the instance with another parameter, from which the drift continues."""
         return DriftingState(self.environment.moved(state.environment, theta), state.first)
 
     def admits(self, state: DriftingState, obs: Any, decision: Any) -> jax.Array:
@@ -144,5 +144,5 @@ class Drifting(Operator):
 
 
 def with_drift(environment: Any, drift: LawOfMotion) -> Drifting:
-    """Return the environment with a parameter that moves (`Drifting`)."""
+    """Return the environment with a drifting parameter (`Drifting`)."""
     return Drifting(environment=environment, drift=drift)

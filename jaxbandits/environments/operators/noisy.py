@@ -1,8 +1,8 @@
-"""More noise: the reward that the learner receives has a further draw in it.
+"""Additional noise in the rewards that the learner receives.
 
     received_t = reward_t + xi_t,   xi_t independent with mean zero
 
-Regret stays as it was: of means, which $xi_t$ does not change.
+Regret does not change, since it is computed from means.
 """
 
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ class Noisy(Operator):
     """
 
     source: ClassVar[str] = "any bandit, with more noise"
-    environment: Any = param(doc="whose rewards get noise")
+    environment: Any = param(doc="environment whose rewards receive noise")
     noise: Noise = param(factory=Gaussian, doc="law of xi")
 
     @classmethod

@@ -1,7 +1,7 @@
 """Methods that every operator passes on to the environment inside: instance, arms, admissibility, metrics.
 
-An operator draws from a stream of its own, so that instance and noise are bit for bit those of the environment inside:
-a run with and one without it are paired.
+An operator uses a separate random stream, so that instance and noise are bit for bit those of the environment inside,
+and runs with and without the operator are paired.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ class Operator:
     environment: Any
 
     def check(self) -> None:
-        """Raise InputError for what no operator works on: no environment, a replay, comparators in hindsight."""
+        """Raise InputError for objects that are not environments, for replays, and for comparators in hindsight."""
         name, inside = type(self).__name__, self.environment
         if not all(hasattr(inside, method) for method in ("init", "observe", "step")):
             raise InputError(f"{name}.environment must be an environment, got {type(inside).__name__}")
@@ -51,7 +51,7 @@ class Operator:
         return obs
 
     def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array:
-        """Return what the environment inside admits; all decisions where it says nothing."""
+        """Return whether the environment inside admits the decision; True if it does not define `admits`."""
         admits = getattr(self.environment, "admits", None)
         return jnp.ones((), bool) if admits is None else admits(state, obs, decision)
 
@@ -70,7 +70,7 @@ class Operator:
 
     @property
     def dim(self) -> int | None:
-        """Dimension of the arms inside, where that is known: a learner must have the same."""
+        """Dimension of the arms inside, if known; it must be that of the learner."""
         return getattr(self.environment, "dim", None)
 
     @property
@@ -112,7 +112,7 @@ class Operator:
 
 
 def example_environment() -> Any:
-    """Return the environment inside the examples of operators."""
+    """Return the environment for the examples of operators."""
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 
     return HeavyTailed(dim=2, n_arms=5)
