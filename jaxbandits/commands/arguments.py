@@ -1,4 +1,4 @@
-"""Arguments common to several commands: their types, `--plugin`, and the settings of a run."""
+"""Arguments of several commands: types, `--plugin`, and the settings of a run."""
 
 import argparse
 import functools
@@ -50,7 +50,7 @@ def with_plugins() -> argparse.ArgumentParser:
 def settings() -> dict[str, str]:
     """Return the help text of each setting of a run, from the documentation of `simulation.options.Options`.
 
-    It is read, not imported: JAX would come with it, and `--help` would wait.
+    The source is parsed instead of imported, since importing JAX would make `--help` slow.
     """
     import ast
 

@@ -24,13 +24,13 @@ _SMALL = frozenset("a an and at by for from in of on the to with".split())  # no
 
 
 class Reference(NamedTuple):
-    """A paper, as much of it as a docstring says.
+    """A paper, as described in a docstring.
 
     Attributes:
       authors: names, given name first.
       title: title of the paper.
       venue: conference, journal with volume, or publisher; "" for a preprint.
-      year: year of publication, or of the preprint; "" where neither is known.
+      year: year of publication, or of the preprint; "" if neither is known.
       arxiv: number of the preprint, or "".
       place: the part that is used, such as "Algorithm 1, Theorem 1".
     """
@@ -88,7 +88,7 @@ def references(text: str) -> list[Reference]:
 
 
 def _reference(match: re.Match[str], rest: str) -> Reference:
-    """Read a reference from its authors and title, and what is written after them."""
+    """Read a reference from its authors, its title and the text after them."""
     arxiv = _ARXIV.search(rest)
     before, after = (rest[: arxiv.start()], rest[arxiv.end() :]) if arxiv else (rest, "")
     rest = _ARXIV.sub("", rest)
@@ -98,7 +98,7 @@ def _reference(match: re.Match[str], rest: str) -> Reference:
     number = arxiv[1] if arxiv else ""
     if year:
         venue, place = rest[: year.start()], rest[year.end() :]
-    elif arxiv:  # of a preprint: its number begins with the year and the month
+    elif arxiv:  # a preprint: its number begins with the year and the month
         venue, place = before, after
     else:
         venue, place = rest, ""
@@ -114,7 +114,7 @@ def _escape(text: str) -> str:
 
 
 def of_source(source: str, known: list[Reference]) -> list[Reference]:
-    """Return the papers that a short source such as "Garivier & Cappe, COLT 2011, Figure 1" means.
+    """Return the papers that match a short source such as "Garivier & Cappe, COLT 2011, Figure 1".
 
     Args:
       source: family names, a venue and a year.

@@ -29,7 +29,7 @@ def _cite(arguments: argparse.Namespace) -> int:
             papers += references(_references(entries[name].cls))
         if name in EXPERIMENTS:
             print(_comment(f"{name}: {EXPERIMENTS[name].title} ({EXPERIMENTS[name].source})"))
-    if not papers:  # an experiment, or an environment of a paper: its source is short for one that an algorithm names
+    if not papers:  # an experiment or an environment of a paper, whose source abbreviates a reference of an algorithm
         sources = [entries[name].source if name in entries else EXPERIMENTS[name].source for name in names]
         known = [paper for entry in ALGORITHMS.values() for paper in references(_references(entry.cls))]
         papers = [paper for source in sources for paper in of_source(source, known)]
@@ -47,7 +47,7 @@ _SOFTWARE = """@software{{jaxbandits,
 
 
 def _comment(text: str) -> str:
-    """Return text as a comment of BibTeX, which takes an "@" for the beginning of an entry."""
+    """Return text as a comment of BibTeX, where "@" would start an entry."""
     from jaxbandits.base.text import WIDTH, fold
 
     return "\n".join(f"% {line}" for line in fold(text.replace("@", "at"), WIDTH - 2).splitlines())
@@ -69,10 +69,10 @@ def _references(cls: type) -> str:
 
 
 def full_names(name: str, known: Any) -> list[str]:
-    """Return the full names that a short one stands for: `HvtUCB` and `hvt_ucb` are `linear/hvt_ucb`.
+    """Return the full names for a short one: `HvtUCB` and `hvt_ucb` mean `linear/hvt_ucb`.
 
     Args:
-      name: a full name, its last part, or the name of a class, in small letters or large.
+      name: a full name, its last part, or the name of a class, in lower or upper case.
       known: full name to registry entry or experiment.
 
     Raises:

@@ -51,7 +51,7 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def data_set_of(experiment: "Experiment") -> str | None:
-    """Return the published data set that an experiment takes with --data and plays a stand-in for without."""
+    """Return the published data set of an experiment, which `--data` supplies and a stand-in replaces otherwise."""
     from jaxbandits.environments.datasets import published
 
     names = {name.lower() for name in experiment.stand_ins.values()}
@@ -60,7 +60,7 @@ def data_set_of(experiment: "Experiment") -> str | None:
 
 
 def data_on_this_machine(experiment: "Experiment") -> tuple[Path | None, str]:
-    """Return what --data takes of the data set of an experiment, None if it is not here, and a line that says so."""
+    """Return the path for `--data` of the data set of an experiment (None if it is missing), and a message."""
     from jaxbandits.environments.datasets import published
 
     name = data_set_of(experiment)

@@ -1,4 +1,4 @@
-"""Commands that look at what is registered: `list`, `show` and `check`."""
+"""Commands for registered names: `list`, `show` and `check`."""
 
 import argparse
 import sys
@@ -50,7 +50,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _rooms() -> dict[str, dict[str, str]]:
-    """Return per kind of object a line for each name."""
+    """Return one line for each name, grouped by kind."""
     from jaxbandits.algorithms import ALGORITHMS
     from jaxbandits.environments import ENVIRONMENTS
     from jaxbandits.reproduction import EXPERIMENTS
@@ -142,7 +142,9 @@ def _show_entry(name: str, entry: "Entry") -> None:
     from jaxbandits.base.text import fold, refill
 
     documented = (sys.modules[entry.cls.__module__], entry.cls)
-    module, text = ((inspect.getdoc(obj) or "").replace("$", "") for obj in documented)  # dollars are for the site
+    module, text = (
+        (inspect.getdoc(obj) or "").replace("$", "") for obj in documented
+    )  # dollar signs are formulas on the site
     print(refill(f"{name}: {entry.cls.__module__}.{entry.cls.__name__}\n\n{module}\n\n{text}\n\n"))
     rows = [(row.name, row.kind, _value(row.value), row.range or "", row.doc) for row in field_table(entry.cls)]
     print(table.align(("field", "kind", "default", "range", "meaning"), rows, left=5))

@@ -1,4 +1,4 @@
-"""`report`: the ledger of finished runs, as one HTML file, as pages, as a table of numbers."""
+"""`report`: the ledger of finished runs, as an HTML file, as pages, or as a table of numbers."""
 
 import argparse
 import shutil
@@ -44,11 +44,11 @@ def write(
     """Write the ledger of some runs, and print what was written.
 
     Args:
-      runs: a directory where `reproduce` wrote, or a file that `--ledger` wrote.
+      runs: a directory written by `reproduce`, or a file written by `--ledger`.
       out: the HTML file; None: none.
       ledger: the table of numbers; None: none.
       pages: directory of the Markdown pages; None: none.
-      rejudge: whether stored results are judged anew.
+      rejudge: whether the claims are evaluated again from the stored results.
 
     Raises:
       InputError: if there is no run, or if a path cannot be written.
@@ -78,7 +78,7 @@ def write(
 
 
 def write_all(directory: Path) -> None:
-    """Write the pages of the runs below a directory into it, and the HTML file where its renderer is installed."""
+    """Write the pages of the runs below a directory into it, and the HTML file if its renderer is installed."""
     import importlib.util
 
     renders = importlib.util.find_spec("markdown_it") is not None
@@ -107,7 +107,7 @@ def _write_pages(parts: Any, directory: Path, experiments: Mapping[str, "Experim
 
 
 def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) -> str:
-    """Return the figure of a run, else of an earlier one that lies there, else a preview from the gallery."""
+    """Return the figure of a run, else an earlier figure at that path, else a preview from the gallery."""
     from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger.markdown import plain
 
@@ -125,7 +125,7 @@ def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) 
 
 
 def _preview(experiment: "Experiment") -> str:
-    """Return the caption of a picture that the budget `quick` drew."""
+    """Return the caption of a figure from the budget `quick`."""
     from jaxbandits.reproduction.engine.budget import parts
 
     for short in parts(experiment, "quick"):

@@ -1,4 +1,4 @@
-"""`reproduce`: a paper's experiments, each alone or as many runs as a budget pays for."""
+"""`reproduce`: run an experiment of a paper, or the runs of a budget."""
 
 import argparse
 import contextlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jaxbandits.reproduction.engine.budget import BudgetRun
     from jaxbandits.reproduction.engine.run import Report
 
-_MOST_PROCESSES = 8  # side by side unless asked for: each holds some hundred megabytes
+_MOST_PROCESSES = 8  # default limit of parallel processes: each holds a few hundred megabytes
 
 
 def add(commands: Any) -> None:
@@ -100,9 +100,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
             raise InputError("--data goes with one experiment only")
         experiments = [experiments[0].with_data(arguments.data)]
     for experiment in experiments:
-        experiment.with_interpretation(arguments.interpretation).preset(
-            arguments.preset
-        )  # before anything is computed for nothing
+        experiment.with_interpretation(arguments.interpretation).preset(arguments.preset)  # before anything is computed
     out = arguments.out or Path("results") / arguments.experiment.replace("/", "-")
     if arguments.budget is None and arguments.processes is not None:
         raise InputError("--processes goes with --budget; a single experiment uses --workers")
@@ -121,8 +119,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _with_data(experiment: "Experiment", given: Path | None) -> "tuple[Experiment, Path | None]":
-    """Return an experiment on its published data set and its path if it is here; else say how to fetch it."""
-    if given is not None:  # it is on these data already
+    """Return an experiment on its published data set and the path of the data; without data, print how to fetch."""
+    if given is not None:  # the experiment already uses these data
         return experiment, given
     path, message = data_lib.data_on_this_machine(experiment)
     if message:
@@ -131,7 +129,7 @@ def _with_data(experiment: "Experiment", given: Path | None) -> "tuple[Experimen
 
 
 def _warn_once() -> None:
-    """Print each warning once in this process, in a line without its place in the code."""
+    """Print each warning once per process, without its place in the code."""
     import warnings
 
     said: set[str] = set()
@@ -170,7 +168,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             finished.refuse_a_sweep(out)
             before = finished.judged_before(asked, out)
             _discard(panels, checkpoint)
-            (out / MANIFEST).unlink(missing_ok=True)  # else what follows could not be resumed
+            (out / MANIFEST).unlink(missing_ok=True)  # otherwise the run could not be resumed
         elif (report := finished.find(experiment, asked, out)) is not None:
             print(f"{out} holds this run already (finished); --overwrite recomputes it", file=sys.stderr)
             print((out / files.text_name(experiment)).read_text(encoding="utf-8"), end="")
@@ -198,7 +196,7 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
 
 
 def _host_code(experiment: "Experiment", arguments: argparse.Namespace) -> list[str]:
-    """Return the user's code on which a run depends, in words."""
+    """Describe the user's code on which a run depends."""
     from jaxbandits.reproduction import BUILT_IN
 
     of_user = [*map(str, arguments.plugin), *([] if experiment.name in BUILT_IN else [experiment.name])]
@@ -206,9 +204,9 @@ def _host_code(experiment: "Experiment", arguments: argparse.Namespace) -> list[
 
 
 def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments: argparse.Namespace) -> int:
-    """Run all experiments of a budget, each in a directory of its own; the same command resumes.
+    """Run all experiments of a budget, each in a separate directory; the same command resumes.
 
-    A run that fails is named, and the others go on: what they computed stays. The exit code is then 1.
+    If a run fails, its name is printed, the others continue, and the exit code is 1.
     """
     from jaxbandits.base import ranges
     from jaxbandits.base.errors import InputError
@@ -248,7 +246,7 @@ def _reproduce_budget(experiments: "Sequence[Experiment]", out: Path, arguments:
 
 
 class _Outcome(NamedTuple):
-    """End of a run of a budget, and what it printed in a process without a terminal."""
+    """Exit status of a run of a budget, and its output in a process without a terminal."""
 
     name: str
     worked: bool
@@ -258,7 +256,7 @@ class _Outcome(NamedTuple):
 
 
 def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
-    """Run one experiment as a budget has it."""
+    """Run one experiment with the settings of a budget."""
     from jaxbandits.base.errors import InputError
     from jaxbandits.reproduction.engine.run import labels_of
 
@@ -274,13 +272,13 @@ def _run_part(experiment: "Experiment", part: "BudgetRun", out: Path, arguments:
         worked = True
     except InputError as error:
         print(f"jaxbandits: {name}: {error}", file=sys.stderr)
-    except Exception:  # of one experiment: hours of the others are not to be lost for it
+    except Exception:  # an error of one experiment must not discard hours of the others
         traceback.print_exc()
     return _Outcome(name, worked, time.perf_counter() - since)
 
 
 def _run_apart(name: str, part: "BudgetRun", out: Path, arguments: argparse.Namespace) -> _Outcome:
-    """Run one experiment in a process of its own, which has no terminal."""
+    """Run one experiment in a separate process without a terminal."""
     from jaxbandits.reproduction import EXPERIMENTS
 
     printed, errors = io.StringIO(), io.StringIO()
@@ -292,12 +290,12 @@ def _run_apart(name: str, part: "BudgetRun", out: Path, arguments: argparse.Name
 
 @contextlib.contextmanager
 def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., Any]]:
-    """Start processes that end with the block, and give the function that submits a call to them.
+    """Start processes that end with the block, and yield a function that submits calls to them.
 
-    An interrupt reaches this process alone, and the runs resume.
+    Only this process receives an interrupt; the runs can be resumed.
 
     Raises:
-      InputError: when one of them is killed, for example for lack of memory.
+      InputError: if one of them is killed, for example for lack of memory.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -323,7 +321,7 @@ def _processes(n: int, arguments: argparse.Namespace) -> Iterator[Callable[..., 
 
 
 def _begin(files: Sequence[str]) -> None:
-    """Make a new process one of the pool: with the user's plug-ins, and deaf to the interrupts of the terminal."""
+    """Initialise a process of the pool: load the user's plug-ins, and ignore interrupts from the terminal."""
     from jaxbandits import plugins
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -341,5 +339,5 @@ def _discard(panels: Sequence[Path], parent: Path) -> None:
 
     for panel in panels:
         checkpoint_lib.discard(panel)
-    with contextlib.suppress(OSError):  # not empty: somebody else's files stay
+    with contextlib.suppress(OSError):  # not empty: files of other origin are kept
         parent.rmdir()

@@ -1,4 +1,4 @@
-"""Commands that look into result files: `plot`, `info` and `analyse`."""
+"""Commands for result files: `plot`, `info` and `analyse`."""
 
 import argparse
 from pathlib import Path

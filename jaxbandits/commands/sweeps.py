@@ -1,4 +1,4 @@
-"""Commands of sweeps: `sweep`, `submit`, `status`; and `merge` and `export`, which take result files, too."""
+"""Commands of sweeps: `sweep`, `submit`, `status`, and `merge` and `export`, which also accept result files."""
 
 import argparse
 import sys

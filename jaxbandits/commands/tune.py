@@ -87,7 +87,7 @@ def _tune(arguments: argparse.Namespace) -> int:
 
 
 def _learners(table: "MultiplierTable", arguments: argparse.Namespace) -> "dict[str, TunedLearner]":
-    """Return the learners of a table that are asked for."""
+    """Return the requested learners of a table."""
     from jaxbandits.base.errors import InputError, unknown_name
 
     learners = dict(table.learners)
@@ -111,5 +111,5 @@ def _discard(directory: Path) -> None:
     for spec in list(directory.rglob("spec.json")):
         checkpoint.discard(spec.parent)
     for place in (*sorted(directory.rglob("*"), reverse=True), directory):
-        with contextlib.suppress(OSError):  # somebody else's files stay, and so what holds them
+        with contextlib.suppress(OSError):  # files of other origin are kept, with their directories
             place.rmdir()

@@ -1,4 +1,4 @@
-"""Bandits made of data: logs, tables of rewards and of labels, recorded traces."""
+"""Bandits from data: logs, tables of rewards or labels, recorded traces."""
 
 from jaxbandits.data.evaluation import evaluate as evaluate
 from jaxbandits.data.off_policy import PolicyValue as PolicyValue

@@ -1,4 +1,4 @@
-"""Off-policy evaluation: what a policy or a learner would have earned, estimated from a log of another policy."""
+"""Off-policy evaluation: estimates of the mean reward of a policy or learner from a log of another policy."""
 
 import dataclasses
 import warnings
@@ -20,8 +20,8 @@ from jaxbandits.environments.data.logs import Log
 from jaxbandits.simulation import Meter, simulate
 
 _RETURNED = {"policy": "probabilities", "model": "rewards"}  # of functions
-_ENOUGH_REWARDS = 20  # events with another reward than the most common one, likewise
-_ENOUGH = 50  # effective sample size from which bootstrap intervals hold what they promise
+_ENOUGH_REWARDS = 20  # number of events with another reward than the most common one from which this holds
+_ENOUGH = 50  # effective sample size from which bootstrap intervals have the stated coverage
 
 
 def evaluate(
@@ -41,48 +41,48 @@ def evaluate(
 ) -> PolicyValues:
     """Estimate the mean reward of a policy, or of a learner, from a log: `evaluate(log, policy)`.
 
-    Promise of the intervals, tested in tests/data/test_off_policy_promise.py: "bootstrap" (the hull of Student's and
+    Coverage of the intervals (tests/data/test_off_policy_promise.py): "bootstrap" (the hull of Student's and
     the bootstrap-t interval) covers the mean reward of the policy with a probability of at least `level` - 0.03 if the
     effective sample size is at least 50, at least 20 events of positive weight have another reward than the most common
     one, and no warning is given; "bernstein" (empirical Bernstein) with at least
-    `level`, for any number of events and any law, if `max_weight` and `reward_range` are true bounds; "student" in the
-    limit of many events only. Intervals of clipped IPS and switch-DR leave their bias out.
+    `level`, for any number of events and any law, if `max_weight` and `reward_range` are true bounds; "student" only in
+    the limit of many events. Intervals of clipped IPS and switch-DR do not include their bias.
 
     A learner is replayed on the log in its order (`LoggedReplay`), and its row is the mean reward of the rounds that
-    counted. Its interval is Student's, of the differences between rewards and their conditional means: it holds the
-    mean reward of the path that the learner took on this log. What the learner earns on average over logs may lie far
-    outside, because another log leads it along another path.
+    counted. Its Student interval covers the mean reward of the path that the learner took on this log. The learner's
+    average over logs may lie far outside, because it takes another path on another log.
 
-    Warns with the number where the effective sample size is below 50, where rewards hardly vary, where importance
-    weights do not average 1, and where the policy plays actions that the log never shows.
+    Warns if the effective sample size is below 50, rewards hardly vary, importance weights do not average 1, or the
+    policy plays actions that are not in the log.
 
     Args:
       log: a `Log` with propensities. Or `[n]` actions, followed by their rewards `[n]`, propensities `[n]` and the
-        policy; names are then numbered as `actions` says.
-      reward: with arrays, `[n]`. With a `Log` this is the place of the policy.
+        policy; names are then numbered by `actions`.
+      reward: with arrays, `[n]` rewards. With a `Log` this position is the policy.
       propensity: with arrays, `[n]` probability in (0, 1] with which each action was played.
       policy: `[n, K]` or `[n, K, 1]` probabilities of the actions in each event, `[K]` in all of them; a data frame
         whose columns, or a pandas Series whose index, are the names of the actions; a function from the contexts of the
-        log to one of these; or a learner. Rows for events are in the order of the frame that the log was made of, also
-        if it has a `time`.
+        log to one of these; or a learner. Rows for events are in the order of the original frame, even if the log has a
+        `time`.
       actions: with arrays, the names of all actions in the order of the columns of the policy.
       model: predicted rewards in the same forms, from data other than the log or by cross-fitting; adds the rows of DR
         and switch-DR.
       level: level of the intervals, in (0, 1).
-      interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Of policies only, as `model`, `largest`,
+      interval: "bootstrap", "bernstein" or "student"; None: "bootstrap". Only for policies, like `model`, `largest`,
         `reward_range` and `max_weight`.
       largest: M of clipped IPS and switch-DR; None: sqrt(n).
       reward_range: smallest and largest possible reward, for "bernstein"; None: those of the log.
-      max_weight: bound on the weights, for "bernstein"; None: of every action its largest probability under the policy
-        over its smallest propensity in the log, which is not a bound if a smaller propensity is possible.
-      seeds: trials of a learner.
+      max_weight: bound on the weights, for "bernstein"; None: the maximum over actions of the largest probability under
+        the policy divided by the smallest propensity in the log, which is not a bound if a smaller propensity is
+        possible.
+      seeds: number of trials of a learner.
 
     Returns:
       A table with a row for each method, and `plot()`.
 
     Raises:
-      InputError: for shapes that do not fit, numbers that are not finite, invalid probabilities, and an array policy
-        for a log whose actions are in an order that nobody chose.
+      InputError: if shapes do not match, a number is not finite, probabilities are invalid, or the policy is an array
+        although the order of the log's actions was not given.
     """
     level = intervals.checked_level(level)
     if isinstance(log, Log):
@@ -126,7 +126,7 @@ def evaluate(
 
 
 def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actions: Sequence[Any] | None) -> Log:
-    """Make a log whose actions are the columns of the policy."""
+    """Build a log whose actions are the columns of the policy."""
     names: Any = actions
     if names is None and not callable(policy):
         names = Columns(policy).names if _is_frame(policy) else _columns_of(policy)
@@ -150,7 +150,7 @@ def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actio
 def _columns_of(policy: Any) -> int | None:
     try:
         shape = np.shape(policy)
-    except Exception:  # ragged: `_per_action` says what is wrong
+    except Exception:  # ragged: `_per_action` raises the error
         return None
     return shape[1] if len(shape) > 1 else shape[0] if shape else None
 
@@ -180,7 +180,7 @@ def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
 
 
 def _call(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
-    """Return what a function of the contexts returns, else the value as it is, and the rows of its events."""
+    """Evaluate a function of the contexts (other values are returned unchanged), and return the rows of its events."""
     if not callable(value) or _is_frame(value):
         return value, log.order
     if log.context is None:
@@ -251,7 +251,7 @@ def _has_default_index(value: Any) -> bool:
 
 
 def _bounds(log: Log, policy: np.ndarray, interval: str, reward_range: Any, max_weight: Any) -> Bounds:
-    """Return the bounds that were given, or those that the log suggests."""
+    """Return the given bounds, or those of the log."""
     if reward_range is None:
         low, high = float(log.reward.min()), float(log.reward.max())
         if low == high and interval == "bernstein":
@@ -273,7 +273,7 @@ def _bounds(log: Log, policy: np.ndarray, interval: str, reward_range: Any, max_
 
 
 def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
-    """Warn of what makes estimates worthless: one line each, with the number."""
+    """Warn of problems that make estimates unreliable, one line each."""
     never = np.flatnonzero((log.counts == 0) & (policy.max(axis=0) > 0.0))
     if len(never):
         share = policy[:, never].sum(axis=1).mean()
@@ -296,7 +296,7 @@ def _warn(log: Log, policy: np.ndarray, weight: np.ndarray) -> None:
 
 
 def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
-    """Warn where a log shows too few of the rewards that are rare: what it does not show, no resampling does."""
+    """Warn if a log has too few rare rewards, since resampling cannot produce values that are not in the log."""
     values, counts = np.unique(reward, return_counts=True)
     others = len(reward) - counts.max()
     flat = [row.method for row in found if row.low == row.high]
@@ -344,7 +344,7 @@ def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> Polic
     count, mean = count[good], total[good] / count[good]
     spread = np.sqrt(np.maximum(squares[good] / count - mean**2, 0.0) * count / (count - 1))
     quantiles = [intervals.student_quantile(int(n) - 1, 0.5 + level / 2.0) for n in count]
-    # A mean of estimates is at least as accurate as one of them, all of the same log.
+    # A mean of estimates from the same log is at least as accurate as each of them.
     half = float(np.mean(quantiles * spread / np.sqrt(count)))
     value = float(mean.mean())
     row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)

@@ -8,9 +8,9 @@
     switch-DR  = mean(sum_k pi(k | x) q(x, k) + w (r - q(x, a)) 1{w <= M})        Wang, Agarwal & Dudik, ICML 2017
 
 p_i is the probability with which the logging policy played the action of event i, and q a model of rewards. IPS and DR
-are unbiased if the propensities are true, and positive wherever pi is; the better q is, the less variance DR has. Large
-weights are cut at M by clipped IPS, and left to the model by switch-DR: less variance for a bias, which their intervals
-do not contain.
+are unbiased if the propensities are true, and positive wherever pi is; the better q is, the less variance DR has.
+Clipped IPS cuts large weights at M, and switch-DR uses only the model for them. This reduces the variance and adds a
+bias, which their intervals do not include.
 """
 
 import warnings
@@ -40,10 +40,10 @@ class PolicyValue(NamedTuple):
       value: the estimate.
       low: lower end of its interval; of a replay, an interval for the path that the learner took on this log.
       high: upper end of its interval.
-      ess: effective sample size, (sum w)^2 / sum w^2: events of equal weight whose mean would be as accurate. Of a
-        replay, the mean number of rounds that counted, which the table omits.
-      largest_weight: max w; NaN of a replay.
-      support: share of the plays of the policy that are of actions the log has at least once.
+      ess: effective sample size, (sum w)^2 / sum w^2, the number of events of equal weight whose mean would be as
+        accurate. For a replay, the mean number of rounds that counted, which the table omits.
+      largest_weight: max w; NaN for a replay.
+      support: share of the policy's plays whose actions occur in the log.
     """
 
     method: str
@@ -56,13 +56,13 @@ class PolicyValue(NamedTuple):
 
     @property
     def effective_events(self) -> float:
-        """Return `ess`, under the name of one release ago."""
+        """Return `ess` for its deprecated name."""
         warnings.warn("effective_events is renamed: use ess", DeprecationWarning, stacklevel=2)
         return self.ess
 
 
 class PolicyValues(ResultTable[PolicyValue]):
-    """Estimates of one policy by several methods, which print as a table."""
+    """Estimates of a policy by several methods, which print as a table."""
 
     def __init__(self, rows: list[PolicyValue], level: float, interval: str, actions: str = ""):
         """Make a table of rows.
@@ -101,9 +101,9 @@ class PolicyValues(ResultTable[PolicyValue]):
 
 
 class Bounds(NamedTuple):
-    """Bounds that empirical-Bernstein intervals rest on."""
+    """Bounds for empirical-Bernstein intervals."""
 
-    weight: float  # no weight is larger, in any context; inf: none is known
+    weight: float  # largest possible weight in any context; inf: unknown
     low: float  # no reward is smaller
     high: float  # no reward is larger
 
@@ -136,7 +136,7 @@ def estimate_values(
       actions: names of the actions in the table.
 
     Raises:
-      InputError: for another interval.
+      InputError: for an unknown interval.
     """
     if interval not in _INTERVALS:
         raise unknown_name("interval", interval, _INTERVALS)
@@ -172,7 +172,7 @@ def estimate_values(
 
 
 def _inside(row: PolicyValue, bounds: Bounds) -> PolicyValue:
-    """Cut an interval to the rewards that are possible: no policy earns less or more."""
+    """Intersect an interval with the range of possible rewards."""
     low, high = max(row.low, bounds.low), min(row.high, bounds.high)
     return row._replace(low=min(low, bounds.high), high=max(high, bounds.low))
 
@@ -206,8 +206,8 @@ def _bernstein(terms: np.ndarray, weight: np.ndarray | None, spread: float, boun
         |mean - E| <= sqrt(2 V ln(4 / delta) / n) + 7 b ln(4 / delta) / (3 (n - 1))
 
     with the sample variance V and terms in an interval of length b: weights times rewards (or residuals) between their
-    bounds, plus a prediction of length `spread`. Of a ratio, all x for which the interval of the mean of w (r - x)
-    holds 0.
+    bounds, plus a prediction of length `spread`. For a ratio, the interval contains all x for which the interval of the
+    mean of w (r - x) contains 0.
     """
     n = len(terms)
     low, high = min(bounds.low, 0.0), max(bounds.high, 0.0)
@@ -243,7 +243,7 @@ def _cells(row: PolicyValue) -> list[str]:
 
 
 def describe_weights(weight: np.ndarray) -> str | None:
-    """Return what is wrong with the mean of importance weights, which is 1 in expectation; None if nothing is."""
+    """Return a message if the mean of importance weights, which is 1 in expectation, is implausible, else None."""
     n, mean = len(weight), weight.mean()
     error = weight.std() / np.sqrt(n)
     if abs(mean - 1.0) <= max(5.0 * error, 0.05):

@@ -1,4 +1,4 @@
-"""Outcomes common to the environments of several families."""
+"""Outcomes that environments of several families share."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 class RegretOutcome(NamedTuple):
     """Of one round of a bandit."""
 
-    regret: jax.Array  # []  of means: no noise in it
+    regret: jax.Array  # []  computed from means, without noise
 
 
 class FixedComparatorOutcome(NamedTuple):
@@ -21,6 +21,6 @@ class FixedComparatorOutcome(NamedTuple):
 
 
 def ratio(total: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Return total / count on the host; NaN, which stands for missing, where nothing has counted."""
+    """Return total / count on the host; NaN (missing) if the count is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(count > 0, total / count, np.nan)

@@ -1,4 +1,4 @@
-"""Figures over swept fields: how much a metric depends on one, and where one learner beats another."""
+"""Figures over swept fields: sensitivity of a metric, and regions where one learner beats another."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_CURVES = curves.MOST_CURVES
-_MOST_TICKS = 10  # values of a field that are all ticks of its axis
+_MOST_TICKS = 10  # largest number of values of a field that are all ticks of its axis
 
 
 def sensitivity(
@@ -27,7 +27,7 @@ def sensitivity(
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
-    """Draw final means against one swept field, as `Result.sensitivity` documents."""
+    """Draw final means against a swept field (see `Result.sensitivity`)."""
     level = intervals.checked_level(level)
     metric, of = result.labels_with_metric(metric)
     lines: dict[str, list[tuple[float, Any]]] = {}
@@ -79,7 +79,7 @@ def contrast(
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
-    """Draw paired differences of two labels over one field or two, as `Result.contrast` documents."""
+    """Draw paired differences of two labels over one or two fields (see `Result.contrast`)."""
     a, b = result.one(first), result.one(second)
     metric = a.metric(metric)
     b.metric(metric)
@@ -142,7 +142,7 @@ def _map(
 
 
 def _scale(ax: "Axes", at: Sequence[float]) -> None:
-    """Make an axis logarithmic where its values span more than a factor of ten; put its ticks at the swept values."""
+    """Make an axis logarithmic if its values span more than a factor of ten, and put its ticks at the swept values."""
     if min(at) > 0.0 and max(at) > 10.0 * min(at):
         ax.set_xscale("log")
     values = sorted(set(at))

@@ -1,4 +1,4 @@
-"""Curves with bands over seeds, in colours and line styles that also read in grey."""
+"""Curves with bands over seeds, in colours and line styles that are distinguishable in greyscale."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,7 @@ from jaxbandits.base.text import count_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe & Ito's palette, distinguishable with colour-vision deficiency; then colours of Tol's that are none of these.
+# Okabe & Ito's palette, distinguishable with colour-vision deficiency, followed by further colours of Tol.
 SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # of one axes
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
            "#882255", "#999933", "#332288", "#888888", "#661100", "#44AA99", "#DD3D2D", "#6EA6CD")  # fmt: skip
@@ -24,11 +24,11 @@ STYLES = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 1)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 BANDS = {"mean": "mean, 95 % t-interval", "quantile": "median, 10 to 90 %"}
 SCALES = ("linear", "log", "symlog")
-_WIDTH, _HEIGHT, _WIDE = 5.0, 3.6, 7.6  # inches of a figure, and its width with a legend beside the axes
+_WIDTH, _HEIGHT, _WIDE = 5.0, 3.6, 7.6  # size of a figure in inches, and its width with a legend next to the axes
 MOST_CURVES = 20
-MOST_INSIDE = 8  # curves whose legend has room inside the axes
-_MOST_NUMBERS = 100  # cells of a heat map in which the values are printed
-_DECADES = 100.0  # ratio of the largest to the smallest value from which on a colour scale is logarithmic
+MOST_INSIDE = 8  # largest number of curves whose legend fits inside the axes
+_MOST_NUMBERS = 100  # largest number of heat-map cells whose values are printed
+_DECADES = 100.0  # smallest ratio of the largest to the smallest value for a logarithmic colour scale
 
 
 def draw(
@@ -44,9 +44,9 @@ def draw(
     order: Sequence[str] | None = None,
     **settings: Any,
 ) -> "Axes":
-    """Draw one curve per label, hyperparameter point and entry, as `Result.plot` documents.
+    """Draw one curve per label, hyperparameter point and entry (see `Result.plot`).
 
-    A label that is in `order` begins with the colour of its place there, whatever else is drawn.
+    The colour of a label in `order` depends only on its position there.
     """
     if not isinstance(band, str) or band not in BANDS:
         raise InputError(f"band must be one of {', '.join(BANDS)}, got {format_value(band)}")
@@ -103,12 +103,12 @@ def is_logarithmic(record_points: np.ndarray) -> bool:
 
 
 def legend(ax: "Axes", title: str, outside: bool = False) -> None:
-    """Add a legend where it hides the fewest points of curves, or beside the axes.
+    """Add a legend where it covers the fewest points of curves, or next to the axes.
 
     Args:
       ax: axes to draw on.
-      title: above the labels: what the band is.
-      outside: on the right of the axes, in a figure that this widens.
+      title: title of the legend, which describes the band.
+      outside: put the legend to the right of the axes and widen the figure.
     """
     where: dict[str, Any] = {"loc": "best"}
     if outside:
@@ -119,9 +119,10 @@ def legend(ax: "Axes", title: str, outside: bool = False) -> None:
 
 
 def first_colours(result: LabelledTrials) -> dict[str, int]:
-    """Return for every label of a result the place of its first curve among the colours.
+    """Return the colour index of the first curve of every label of a result.
 
-    It depends neither on the metric nor on what else is drawn: a learner looks the same in all figures of a result.
+    It depends neither on the metric nor on the other curves, so that a learner looks the same in all figures of a
+    result.
     """
     places, at = {}, 0
     for label, trials in result.trials.items():
@@ -150,7 +151,7 @@ def _curves(
     if points is not None and not any(of[label].points[0] for label in chosen):
         raise InputError(f"points cannot be chosen: {', '.join(chosen)} sweeps nothing")
     curves: list[_Curve] = []
-    free = 0  # no colour below it is free
+    free = 0  # all smaller indices are taken
     for label in (label for label in of if label in chosen):
         trials = of[label]
         entries = trials.entries(metric, at)
@@ -186,7 +187,7 @@ def heatmap(
     minimise: bool,
     at: Mapping[str, int],
 ) -> "Axes":
-    """Draw means over two swept fields, as `Result.heatmap` documents."""
+    """Draw means over two swept fields (see `Result.heatmap`)."""
     checked_name("scale", scale, ("auto", "linear", "log"))
     ranges.flag("minimise", minimise)
     trials = result.one(label)
@@ -247,7 +248,7 @@ def _print_numbers(ax: "Axes", means: np.ndarray, image: Any) -> None:
 
 
 def _mark(ax: "Axes", best: np.integer, shape: tuple[int, ...]) -> None:
-    """Frame the best cell, and say so."""
+    """Frame the best cell, and add a note."""
     from matplotlib.patches import Rectangle
 
     row, column = np.unravel_index(best, shape)
@@ -256,7 +257,7 @@ def _mark(ax: "Axes", best: np.integer, shape: tuple[int, ...]) -> None:
 
 
 def tick(value: Any) -> str:
-    """Format the value of a field beside an axis."""
+    """Format the value of a field for a tick label."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
@@ -293,7 +294,7 @@ def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:
 
 
 def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.ndarray:
-    """Return `[S, M]` values of an abscissa at the entry that a curve draws."""
+    """Return the `[S, M]` x-values for the entry of a curve."""
     chosen = tuple(entry[name] for name in trials.axis_names(x)) if trials.values[x].ndim > 3 else ()
     return trials.values[x][(h, slice(None), slice(None), *chosen)]
 
@@ -310,7 +311,7 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def axes(ax: Any) -> "Axes":
-    """Return the axes to draw into: new ones for None."""
+    """Return the axes to draw on; new ones for None."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 
@@ -327,7 +328,7 @@ def spoken(metric: str, unit: str) -> str:
 
 
 def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
-    present = [column[~np.isnan(column)] for column in values.T]  # where nothing has counted, a trial has no value
+    present = [column[~np.isnan(column)] for column in values.T]  # a trial has no value before a round has counted
     if band == "mean":
         ends = [intervals.metric_interval(column)[:3] for column in present] if np.isnan(values).any() else None
         centre, low, high = intervals.metric_interval(values)[:3] if ends is None else np.array(ends).T
@@ -351,7 +352,7 @@ def look(i: int) -> dict[str, Any]:
 
 
 def _merge(look: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
-    """Merge settings of a line; the caller's win, under any of matplotlib's aliases (`c` for `color`)."""
+    """Merge settings of a line; the caller's take precedence, under any of matplotlib's aliases (`c` for `color`)."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 

@@ -1,4 +1,4 @@
-"""A result in words: what a file holds, and what it says."""
+"""Descriptions of a result: contents of a file, and statistics."""
 
 import json
 import time
@@ -15,8 +15,8 @@ from jaxbandits.base.text import fold
 if TYPE_CHECKING:
     from jaxbandits.results.result import Result
 
-_LONGEST = 100  # of a setting on one line
-_NOT_SAID = ("digest", "programs")  # of a specification: nothing that a reader can use
+_LONGEST = 100  # largest length of a setting on a line
+_NOT_SAID = ("digest", "programs")  # entries of a specification that do not help a reader
 
 
 def text(result: "Result") -> str:
@@ -51,8 +51,8 @@ def _setting(value: Any) -> str:
 def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
     """Return the best points of labels that sweep, all pairs, growth exponents, time to a threshold; as text.
 
-    Where fields of the environment are swept, everything is said of each of its points by itself. Each table that
-    cannot be made of this result is a line that says why.
+    If fields of the environment are swept, each of its points is described separately. A table that cannot be computed
+    is replaced by a line with the reason.
     """
     metric, of = result.labels_with_metric(metric)
     settings = list(dict.fromkeys(tuple(_of_environment(point).items()) for t in of.values() for point in t.points))
@@ -76,7 +76,7 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
     metric, of = result.labels_with_metric(metric)
     parts = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # failed trials stand in the tables
+        warnings.simplefilter("ignore")  # the tables show failed trials
         swept = {label: trials for label, trials in of.items() if len(trials.points) > 1}
         kept: dict[str, int] = dict.fromkeys(of, 0)
         if swept:

@@ -24,7 +24,7 @@ _INSTALL = {
     "polars": "pip install 'jaxbandits[frames]'",
 }
 _BEGINS_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-_BESIDE = ("healthy", "inadmissible")  # of every trial, beside its metrics
+_BESIDE = ("healthy", "inadmissible")  # columns of every trial in addition to its metrics
 
 
 def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
@@ -64,19 +64,19 @@ def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
 
 
 def polars(of: Mapping[str, Trials]) -> Any:
-    """Return a tidy `polars.DataFrame`; null where a label has no such field or metric."""
+    """Return a tidy `polars.DataFrame`; fields and metrics that a label lacks are null."""
     library = optional("polars")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], how="diagonal_relaxed")
 
 
 def pandas(of: Mapping[str, Trials]) -> Any:
-    """Return a tidy `pandas.DataFrame`; missing where a label has no such field or metric."""
+    """Return a tidy `pandas.DataFrame`; fields and metrics that a label lacks are missing."""
     library = optional("pandas")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], ignore_index=True)
 
 
 def write_csv(of: Mapping[str, Trials], path: str | os.PathLike[str]) -> Path:
-    """Write the tidy table as comma-separated text, empty where a label has no such field or metric."""
+    """Write the tidy table as comma-separated text; fields and metrics that a label lacks are empty."""
     path = files.path_of(path)
     tables = [columns(*item) for item in of.items()]
     header = list(dict.fromkeys(name for table in tables for name in table))
@@ -124,10 +124,10 @@ def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]
 
 
 def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write datasets as one NetCDF file, a group for each label, which stands in full in the attribute `label`.
+    """Write datasets as one NetCDF file with a group for each label; the attribute `label` has its full name.
 
-    In names of groups and variables "/" is "-", since NetCDF nests at it; names that are then taken get a number. The
-    file is made in memory: where a disk is full, the library that writes HDF5 crashes the process later.
+    In names of groups and variables "/" becomes "-", since it means nesting in NetCDF; duplicates get a number. The
+    file is built in memory, because the HDF5 library crashes the process if a disk is full.
     """
     path = files.path_of(path)
     library, buffer = optional("h5netcdf"), io.BytesIO()
@@ -147,7 +147,7 @@ def _changes(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _plain_names(names: Iterable[str]) -> dict[str, str]:
-    """Return for each name one of its own that HDF5 allows; names that it allows stay as they are."""
+    """Map names to distinct names that HDF5 allows; allowed names do not change."""
     names = list(names)
     plain = {name: name for name in names if "/" not in name and name.strip(".")}
     for name in names:

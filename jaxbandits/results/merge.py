@@ -1,4 +1,4 @@
-"""One result from several: the same jobs run for other seeds or other points."""
+"""Merging of results: the same jobs, run for other seeds or other points."""
 
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,17 +15,17 @@ from jaxbandits.results.result import Result
 
 
 def merge(results: Sequence[Result]) -> Result:
-    """Join results: labels of one name become one, with the points and seeds of all.
+    """Merge results: labels with the same name become one, with the points and seeds of all.
 
-    Every trial keeps the bits it has: shards by `first_seed` merge to what one run would have given.
+    The bits of every trial are unchanged: shards by `first_seed` merge to the result of one run.
 
     Args:
       results: at least one; results that share a label must share its job (spec, record points, metrics), and all of
-        them the base seed. Per label, points times seeds must come out complete.
+        them the base seed. Per label, every point must have every seed.
 
     Raises:
-      InputError: naming the label and the field that differs, a trial that two results hold with different values,
-        points that lack seeds, or code that no digest identifies (see `Options.identity`).
+      InputError: if jobs differ, two results have different values for a trial, a point lacks seeds, or code is not
+        identified by a digest (see `Options.identity`); the message names the label and the difference.
     """
     if not isinstance(results, (list, tuple)) or not results or not all(isinstance(r, Result) for r in results):
         raise InputError(f"merge needs a list of results, got {type(results).__name__}")
@@ -46,10 +46,10 @@ def _check_identified(label: str, parts: Sequence[Trials]) -> None:
 
 
 def join(results: Sequence[Result]) -> Result:
-    """Join results of one run, as `merge` does; their host code is that of one process.
+    """Merge results of one run, whose host code is that of one process.
 
     Raises:
-      InputError: as `merge`, but for code that no digest identifies.
+      InputError: as `merge`, except for code that is not identified by a digest.
     """
     info = results[0].info
     for other in results[1:]:

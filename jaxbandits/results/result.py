@@ -1,4 +1,4 @@
-"""A result: label to trials, with summaries, comparisons, figures and files."""
+"""Result: a mapping from label to trials, with summaries, comparisons, figures and files."""
 
 import dataclasses
 import os
@@ -31,7 +31,7 @@ _SHOWN = 5  # labels in `repr`
 
 @dataclasses.dataclass(frozen=True)
 class Result(LabelledTrials):
-    """Result of a run: one set of trials per label, each with points, seeds, record points and metrics of its own.
+    """Result of a run: one set of trials per label, each with its points, seeds, record points and metrics.
 
     Attributes:
       trials: label to `Trials`; `result[label]` is short for `result.trials[label]`.
@@ -39,7 +39,7 @@ class Result(LabelledTrials):
     """
 
     def __repr__(self) -> str:
-        """Return labels and sizes, never numbers."""
+        """Return labels and sizes."""
         labels = [
             f"{table_lib.printable(label)}: {sizes(trials)}" for label, trials in list(self.trials.items())[:_SHOWN]
         ]
@@ -52,15 +52,15 @@ class Result(LabelledTrials):
         return notebook.page(self)
 
     def summary(self, metric: str | None = None, level: float = 0.95, **at: int) -> list[Row]:
-        """Return a row per label that measured the metric, hyperparameter point and entry, at the last record point.
+        """Return a row per label, hyperparameter point and entry of a metric, at the last record point.
 
-        Warns when trials failed or left the domain, and under 50 seeds (t-intervals of skewed regret are then too
-        short). Where no trial is below zero, no interval is.
+        Warns if trials failed or left the domain, and if there are fewer than 50 seeds (t-intervals of skewed regret
+        are then too short). If no trial is negative, intervals are cut at zero.
 
         Args:
           metric: name of the metric; the first by default.
           level: coverage of the interval of the mean, in (0, 1).
-          **at: for a vector metric, which entries: axis name to index, such as `group=2`; all entries by default.
+          **at: entries of a vector metric: axis name to index, such as `group=2`; all entries by default.
 
         Raises:
           InputError: for unknown names, an index out of range, or another level.
@@ -72,7 +72,7 @@ class Result(LabelledTrials):
         return found
 
     def table(self, metric: str | None = None, level: float = 0.95, **at: int) -> TextTable:
-        """Return `summary` as aligned text, what the command line prints; a notebook shows it as HTML.
+        """Return `summary` as aligned text, as on the command line; a notebook shows it as HTML.
 
         `ns/round` is the wall time that a worker spends on one round of one trial, in nanoseconds, without compilation:
         the median over batches. Workers that share cores make it longer, so compare it within one run only. The text
@@ -96,9 +96,9 @@ class Result(LabelledTrials):
         select: float = 0.5,
         level: float = 0.95,
     ) -> dict[str, Best]:
-        """Choose the best hyperparameter point of every label on the first seeds, and judge it on the others.
+        """Choose the best hyperparameter point of every label on the first seeds, and evaluate it on the others.
 
-        Warns when points differ in a field of the environment: the best of them may be the easiest environment.
+        Warns if points differ in a field of the environment, since the best point may be the easiest environment.
 
         Args:
           metric: name of the metric, taken at the horizon; the first by default.
@@ -109,7 +109,7 @@ class Result(LabelledTrials):
           level: coverage of the interval on the evaluation seeds.
 
         Returns:
-          Per label that measured the metric its `Best`.
+          A `Best` for every label that measured the metric.
 
         Raises:
           InputError: for unknown names, a vector metric without a function, another criterion, too few seeds, or when
@@ -157,20 +157,21 @@ class Result(LabelledTrials):
         level: float = 0.95,
         margin: float | None = None,
     ) -> ResultTable[Pair]:
-        """Compare every two labels or hyperparameter points at the horizon, on the seeds that both ran.
+        """Compare all pairs of labels or hyperparameter points at the horizon, on their common seeds.
 
-        Per pair the mean difference, and the share of seeds in which the first ends below the second (the probability
-        of improvement), with intervals that all hold at once with probability `level` (Bonferroni; the first ones are
-        corrected for skewness, and need about 50 seeds where it is strong: `jaxbandits.analysis.pairs` has the measured
-        errors). After `compare(..., until=...)` they hold although the data said when to stop. Differences that are
-        equal on all seeds decide nothing. Printed, it is a table.
+        Each pair has the mean difference and the share of seeds on which the first ends below the second (the
+        probability of improvement), with intervals that hold simultaneously with probability `level` (Bonferroni).
+        Intervals of means are corrected for skewness and need about 50 seeds if it is strong;
+        `jaxbandits.analysis.pairs` has the measured errors. After `compare(..., until=...)` the intervals take the
+        data-dependent stopping into account. Differences that are equal on all seeds decide nothing. The result prints
+        as a table.
 
         Args:
           metric: name of the metric; the first by default.
           points: points of the swept labels, as for `plot`: at most 20 labels and points in all.
-          level: coverage of all intervals together.
-          margin: a difference that does not matter, in units of the metric: pairs whose interval lies within it are
-            comparable. By default that of `until`, or 0: none are.
+          level: simultaneous coverage of all intervals.
+          margin: irrelevant difference, in units of the metric: pairs whose interval lies within it are comparable. The
+            default is the margin of `until`, or 0, with which no pair is comparable.
 
         Raises:
           InputError: for unknown names, fewer than two contestants or too many, a vector metric, no common seeds.
@@ -185,11 +186,11 @@ class Result(LabelledTrials):
         return pairs.pairs(pairs.contestants(of, points), metric, level, looks, seeds_per_look, margin)
 
     def growth(self, metric: str | None = None, *, since: float = 0.1, level: float = 0.95) -> ResultTable[Growth]:
-        """Estimate the growth of a mean: the slope of its logarithm against that of the round, per label and point.
+        """Estimate the growth exponent of a mean (its log-log slope against the round) per label and point.
 
         Args:
           metric: name of a metric with positive mean; the first by default.
-          since: only record points from this share of the horizon on count.
+          since: use only record points from this share of the horizon on.
           level: coverage of each interval (delete-one jackknife over seeds).
 
         Raises:
@@ -201,14 +202,14 @@ class Result(LabelledTrials):
     def time_to(
         self, metric: str | None, threshold: float, *, above: bool = False, level: float = 0.95
     ) -> ResultTable[HittingTime]:
-        """Find per label and point the first record point with a metric at most as large as a threshold.
+        """Find the first record point at which a metric is at or below a threshold, per label and point.
 
         Args:
           metric: name of the metric; None: the first.
           threshold: the value.
           above: look for values at or above the level instead.
-          level: coverage of each interval: of the share of trials that ever come there (exact), and of the median round
-            (order statistics; infinite where fewer than half of them do).
+          level: coverage of each interval: of the share of trials that reach the threshold (exact), and of the median
+            round (order statistics; infinite if fewer than half of the trials reach it).
 
         Raises:
           InputError: for unknown names or a vector metric.
@@ -244,17 +245,17 @@ class Result(LabelledTrials):
 
         Args:
           metric: name of the metric; the first by default.
-          x: the abscissa: `"round"`, or a recorded metric (its mean over seeds), scalar or with the axes of `metric`,
-            then read at the entry of each curve.
+          x: quantity on the x-axis: `"round"`, or a recorded metric (its mean over seeds), which is scalar or has the
+            axes of `metric`.
           algorithms: labels to draw; all that measured the metric by default. Colours do not depend on it.
           points: points of the swept labels: field to a value or to several, such as `{"ridge": 0.1}`, or
             positions; all by default.
           ax: axes to draw on; a new figure by default.
           band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %).
-          xscale: `"linear"`, `"log"` or `"symlog"`; None: logarithmic where the record points are
-            (`record_points="log"`), and linear elsewhere.
-          **settings: of a vector metric's axes an index each, such as `group=2`; everything else goes to
-            `matplotlib.axes.Axes.plot`, such as `linewidth=2`.
+          xscale: `"linear"`, `"log"` or `"symlog"`; None: logarithmic if the record points are (`record_points="log"`),
+            else linear.
+          **settings: indices of a vector metric's axes, such as `group=2`; all others, such as `linewidth=2`, are
+            passed to `matplotlib.axes.Axes.plot`.
 
         Raises:
           InputError: for unknown names and settings, and for more than 20 curves.
@@ -280,14 +281,14 @@ class Result(LabelledTrials):
     ) -> "Axes":
         """Draw the mean at the horizon over two swept fields; failed trials are omitted.
 
-        The best cell is framed, and up to 100 cells have their value printed in them.
+        The best cell has a frame. Values are printed in the cells if there are at most 100.
 
         Args:
           metric: name of the metric; None: the first.
           first: the field on the x-axis; may be omitted, with `second`, if exactly two fields are swept.
-          second: the field upwards.
+          second: the field on the y-axis.
           label: label to draw; may be omitted if there is only one.
-          points: selection of points, as for `plot`: needed where more than two fields are swept.
+          points: selection of points, as for `plot`; required if more than two fields are swept.
           ax: axes to draw on; a new figure by default.
           scale: colour scale: `"linear"`, `"log"`, or `"auto"`: logarithmic if the largest mean is at least 100
             times the smallest, and all are positive.
@@ -295,8 +296,8 @@ class Result(LabelledTrials):
           **at: the entry of a vector metric: axis name to index.
 
         Raises:
-          InputError: for unknown names, when two points fall into one cell, and for a logarithmic scale where
-            a mean is not positive.
+          InputError: for unknown names, if two points fall into one cell, or if a mean is not positive on a logarithmic
+            scale.
         """
         from jaxbandits.plots import curves
 
@@ -339,20 +340,20 @@ class Result(LabelledTrials):
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
-        """Draw the paired mean difference of two labels over one swept field, or two: where one beats the other.
+        """Draw the paired mean difference of two labels over one or two swept fields.
 
-        Intervals hold all at once (Bonferroni over the points that are drawn); in the map over two fields a question
-        mark stands where zero is in them.
+        Intervals hold simultaneously (Bonferroni over the points in the figure). In the map over two fields a question
+        mark means that the interval contains zero.
 
         Args:
           first: the label.
-          second: the label that is taken off; it ran at the same points (`sweep({"a": ..., "b": ...}, ...)`).
+          second: the label that is subtracted; it must have the same points (`sweep({"a": ..., "b": ...}, ...)`).
           metric: name of the metric; the first by default.
-          x: the field across, such as `environment.noise.df`.
-          y: the field upwards, if any.
+          x: the field on the x-axis, such as `environment.noise.df`.
+          y: the field on the y-axis, if any.
           points: selection of points, as for `plot`.
           ax: axes to draw on; a new figure by default.
-          level: coverage of all intervals together.
+          level: simultaneous coverage of all intervals.
 
         Raises:
           InputError: for unknown names, different points, a vector metric, no common seeds, or several points at one
@@ -372,7 +373,7 @@ class Result(LabelledTrials):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
-        """Read what `save` wrote (`.npz` may be left out); never executes code.
+        """Read what `save` wrote (`.npz` may be omitted); never executes code.
 
         Raises:
           InputError: if the file is missing, damaged or of another kind; the message names it.
@@ -391,7 +392,7 @@ class Result(LabelledTrials):
         """Return a tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
         Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry,
-        such as `risk[2]`. Null where a label has no such field or metric.
+        such as `risk[2]`. Fields and metrics that a label lacks are null.
         """
         return export.polars(self.trials)
 

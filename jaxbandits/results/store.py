@@ -1,4 +1,4 @@
-"""Result files: npz with a JSON header. Nothing is pickled, and what is read is checked before it is believed."""
+"""Result files: npz with a JSON header. Nothing is pickled, and everything is validated when it is read."""
 
 import dataclasses
 import json
@@ -44,7 +44,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
-    """Read trials by label and the info from a file that `save` wrote (`.npz` may be left out).
+    """Read trials by label and the info from a file that `save` wrote (`.npz` may be omitted).
 
     Raises:
       InputError: if the file is missing, damaged or of another kind; the message names it.
@@ -65,10 +65,10 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
 
 
 def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
-    """Return trials by label whose values take no memory: all else is checked before these are read.
+    """Return trials by label with placeholder values that take no memory, to validate the rest before values are read.
 
     Raises:
-      ValueError: unless the arrays are those of the header.
+      ValueError: if the arrays do not match the header.
     """
     outlines = dict(file.outlines)
     _check_shapes(header, {name: outline.shape for name, outline in outlines.items()})
@@ -91,7 +91,7 @@ def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
 
 
 def _check_shapes(header: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Raise `ValueError` unless the arrays are those of the header, before anything is read."""
+    """Raise `ValueError` if the arrays do not match the header, before anything is read."""
     expected = {"header": shapes["header"]}
     for i, item in enumerate(header["trials"]):
         (seeds,), (records,) = shapes[f"{i}:seeds"], shapes[f"{i}:record_points"]

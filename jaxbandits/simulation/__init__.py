@@ -1,4 +1,4 @@
-"""Running algorithms against environments: thousands of independent trials, compiled, on every core or device."""
+"""Simulation of algorithms on environments: thousands of independent trials, compiled, on all cores or devices."""
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.engine.grid import Grid, product, zip_fields

@@ -1,4 +1,4 @@
-"""The public functions: `simulate` runs one algorithm, `compare` several on paired seeds, `sweep` a grid of points."""
+"""Public functions: `simulate` runs one algorithm, `compare` several on paired seeds, `sweep` a grid of points."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -26,8 +26,10 @@ def simulate(
       algorithm: an object with `init`, `select`, `update` (see `jaxbandits.types.Algorithm`).
       environment: an object with `init`, `observe`, `step`.
       horizon: rounds per trial, 1 to 2^31 - 1.
-      seeds: number of trials; trial i depends on `seed` and `i` only, so more seeds keep the earlier ones.
-      record_points: rounds at which values are reported: a number of even points, `"log"`, `("log", n)` or the rounds.
+      seeds: number of trials; trial i depends only on `seed` and `i`, so that more seeds do not change the earlier
+        trials.
+      record_points: rounds at which values are recorded: a number of evenly spaced points, `"log"`, `("log", n)` or a
+        list of rounds.
       **settings: see `Options`.
 
     Returns:
@@ -61,8 +63,8 @@ def compare(
 ) -> Result:
     """Run several algorithms on the same instances and noise (paired seeds).
 
-    Arguments that are one value for all labels may also be a mapping from every label to its value: fewer seeds for a
-    slow learner, an environment for each learner.
+    Most arguments may also be mappings from labels to values, for example fewer seeds for a slow learner, or a
+    different environment for each learner.
 
     Args:
       algorithms: label to algorithm, or to a `Grid` (an algorithm and its points); a list is labelled by class names.
@@ -102,14 +104,14 @@ def sweep(
     """Run an algorithm over a grid of its fields or the environment's, on top of seeds.
 
     Args:
-      algorithm: the algorithm whose other fields stay as they are; or label to algorithm, each over the same grid (a
-        `Grid` among them keeps its own points).
+      algorithm: the algorithm, whose other fields do not change; or label to algorithm, each over the same grid (a
+        `Grid` among them keeps its points).
       environment: the environment.
       horizon: rounds per trial.
-      seeds: trials per grid point; every point meets the same instances and noise.
+      seeds: trials per grid point; all points have the same instances and noise.
       grid: field to values (their product is run), or a list of points, such as `zip_fields` and `product` make. A name
-        is a field of the algorithm (`"beta_scale"`), dotted for nested ones; `"environment.noise.df"` is a field of the
-        environment. Traced fields share one compiled program, values of static fields have one each.
+        is a field of the algorithm (`"beta_scale"`), with dots for nested fields; `"environment.noise.df"` is a field
+        of the environment. Traced fields share one compiled program, values of static fields have one each.
       record_points: as for `simulate`.
       **settings: see `Options`.
 

@@ -1,4 +1,4 @@
-"""One run of several algorithms on paired seeds, from jobs to a result."""
+"""A single run of several algorithms on paired seeds, from jobs to a result."""
 
 import time
 from typing import Any
@@ -21,7 +21,7 @@ from jaxbandits.results.result import Result
 def run_comparison(
     algorithms: Any, environment: Any, horizon: Any, seeds: Any, record_points: Any, options: Options
 ) -> Result:
-    """Run every label once; arguments as for `compare`.
+    """Run every label; the arguments are those of `compare`.
 
     Raises:
       InputError: if an argument is invalid.

@@ -1,31 +1,31 @@
-"""Race the points of a grid: those that a paired sequential test has decided against play no further seeds.
+"""Race the points of a grid: a point that a paired sequential test rejects plays no further seeds.
 
-All points play the same seeds (common random numbers), a group of them at a time. After each group every point is
+All points play the same seeds (common random numbers) in groups. After each group every point is
 tested against the leader, the point with the smallest mean so far, on the differences d = x - (1 + tolerance) y per
 seed (x the metric of the point, y that of the leader; 1 - tolerance where the leader's mean is negative). A point drops
-out once a test rejects "the mean of d is at most 0"; at once when one of its trials failed.
+out once a test rejects "the mean of d is at most 0", or immediately if one of its trials failed.
 
-Two tests share the error:
+Two tests, each with half of the error:
 
-* Student's, corrected for skewness (`results.pairs.skewed`), of d less `_MORE` / n times the range of the leader's n
-  values, as if it were to have so many more of them that are a range worse: quick where d varies little.
+* Student's, corrected for skewness (`results.pairs.skewed`), of d minus `_MORE` / n times the range of the leader's n
+  values (as if `_MORE` further values of the leader were worse by that range). It is fast if d varies little.
 * A test by betting (I. Waudby-Smith & A. Ramdas, Estimating means of bounded random variables by betting, JRSS B
   2024): a bettor with wealth 1 multiplies it by 1 + b d / L on every seed, for a share b in (0, 1) and the largest
-  possible loss L, and the test rejects once the wealth reaches 1 / error. It is quick where a point fails badly on some
-  seeds, which makes the mean of d large and its variance larger still: so does regret where a radius is too small. L is
-  `_LARGEST` times (1 + tolerance) max y, less the least value of any point if that is negative; gains above `_MOST` L
-  count as that.
+  possible loss L, and the test rejects once the wealth reaches 1 / error. It is fast if a point fails badly on some
+  seeds, as learners with too small a radius do, which makes both the mean and the variance of d large. L is `_LARGEST`
+  times (1 + tolerance) max y, minus the smallest value of any point if that is negative; gains are clipped at `_MOST`
+  L.
 
-Error. Let b be the point that `best` takes when it is given the true means. Only a test against one of its K - 1
+Error. Let b be the point that `best` would choose from the true means. Only a test against one of its K - 1
 rivals can drop it, and against each of them its hypothesis is true. Each rival has an equal part of the error, half of
-it for either test. Student's has an equal part at each look; betting needs no such division, since by Ville's
-inequality a wealth that does not grow in the mean reaches 1 / error at any time with that probability at most. So b
-drops out with a probability of at most `error`, however points and looks depend on each other and whoever leads when:
-as far as Student's intervals keep their level, and no later value of the leader is above `_LARGEST` times those that it
-has shown. No distribution-free test can do without such an assumption. The worst case is a best point that varies
-little among rivals with the same mean and a long tail: the one that has not yet shown its tail leads. The best point
-drops out there in so many races in %, at most, at error = 5 %; a coin (p) is a learner that fails on a share p of the
-seeds (tests/engine/test_levels.py):
+it for either test. Student's test spends an equal part at each look. Betting needs no division, since by Ville's
+inequality a wealth that does not grow in the mean ever reaches 1 / error with at most that probability. So b drops out
+with probability at most `error`, for any dependence of points and looks and any sequence of leaders, if Student's
+intervals keep their level and no later value of the leader is above `_LARGEST` times its earlier ones. No
+distribution-free test can do without such an assumption. The worst case is a best point that varies little among rivals
+with the same mean and a long tail: the one that has not yet shown its tail leads. The table shows how often the best
+point then drops out, in % of the races (upper limits), at error = 5 %; coin (p) is a learner that fails on a share p of
+the seeds (tests/engine/test_levels.py):
 
     points x seeds        2 x 64         10 x 64        10 x 128
     normal                5              5              5
@@ -37,11 +37,10 @@ seeds (tests/engine/test_levels.py):
     coin (0.3)            5              5              5
     coin (0.1)            25             90             90
 
-No test foresees a failure that no seed has shown. Nothing is decided before `FEWEST` seeds, nor before so many that a
-learner that fails on three seeds of ten has done so with probability 1 - error / (K - 1). No point drops out that would
-be level with the leader after one more seed on which the leader is behind by the largest difference that any point has
-shown. A learner that fails on one seed of ten may still win against one that never does, as it may in a grid
-of few seeds.
+No test can predict a failure that has not occurred on any seed. Nothing is decided before `FEWEST` seeds, nor before a
+learner that fails on three of ten seeds has failed at least once with probability 1 - error / (K - 1). A point does not
+drop out if one more seed, on which the leader loses by the largest difference so far, would make them equal. A learner
+that fails on one seed of ten may still win, as it may in a grid with few seeds.
 """
 
 import dataclasses
@@ -62,9 +61,9 @@ from jaxbandits.engine.options import COUNT, Settings, make_options
 from jaxbandits.simulation.api import compare
 
 _FEWEST_TRIALS = 32  # of a call
-FEWEST = 16  # seeds of the first look, at least
-_SHOWN = 0.3  # share of failures that the first look shows
-_GROUP, _GROUPS = 4, 16  # seeds of a group at least, and groups at most
+FEWEST = 16  # smallest number of seeds at the first look
+_SHOWN = 0.3  # share of failures that the first look detects
+_GROUP, _GROUPS = 4, 16  # smallest number of seeds in a group, and largest number of groups
 _BETS = np.asarray([0.3, 0.95])  # an equal part of the wealth for each
 _MOST, _LARGEST = 4.0, 3.0
 _MORE = 4.0
@@ -78,7 +77,7 @@ class Candidate(NamedTuple):
       mean: mean of the metric over the seeds that it played; infinite if a trial failed.
       seeds: number of seeds that it played.
       outcome: "winner", "survivor", "worse" (dropped by the test) or "failed" (dropped because a trial failed).
-      rival: the point that led when this one dropped as worse, else None.
+      rival: the leader when this point was dropped as worse, else None.
     """
 
     point: Point
@@ -90,17 +89,18 @@ class Candidate(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Race:
-    """The outcome of a race.
+    """Outcome of a race.
 
     Attributes:
       index: position of the winner in the grid.
-      candidates: `[K]` every point of the grid with its mean, its seeds and why it dropped; prints itself as a table.
+      candidates: `[K]` every point of the grid with its mean, its seeds and the reason for dropping it; prints as a
+        table.
       values: `[K, S]` the metric by point and seed, NaN where a point had dropped out.
-      metric: name of the metric, least is best.
-      error: probability that the best point drops out, at most (see `race`).
-      tolerance: relative; means that close are alike.
-      rounds: played in all.
-      grid_rounds: that every point would have played on every seed.
+      metric: name of the metric; small values are good.
+      error: bound on the probability that the best point drops out (see `race`).
+      tolerance: relative difference up to which means are equivalent.
+      rounds: total number of rounds played.
+      grid_rounds: number of rounds of the full grid on all seeds.
     """
 
     index: int
@@ -113,7 +113,7 @@ class Race:
     grid_rounds: int
 
     def __repr__(self) -> str:
-        """Return the winner, what is left and what was saved."""
+        """Return the winner, the number of survivors and the share of rounds that was saved."""
         share = 100.0 * self.rounds / self.grid_rounds
         left = f"{len(self.survivors)} of {len(self.candidates)} points left"
         mean = number(self.candidates[self.index].mean)
@@ -126,12 +126,12 @@ class Race:
 
     @property
     def survivors(self) -> list[Point]:
-        """Points that no test has decided against, the winner among them, in the order of the grid."""
+        """Points that no test has rejected, including the winner, in the order of the grid."""
         return [entry.point for entry in self.candidates if entry.outcome in ("winner", "survivor")]
 
     @property
     def at_edge(self) -> bool:
-        """True if a field of the winner has the least or the largest of its values: the best may lie beyond."""
+        """True if a field of the winner has its smallest or largest value: the optimum may lie outside the grid."""
         return at_edge([entry.point for entry in self.candidates], self.winner)
 
 
@@ -148,19 +148,19 @@ def race(
 ) -> Race:
     """Find the point of a grid with the smallest mean of a metric in fewer rounds than the whole grid would take.
 
-    Points that a paired sequential test has decided against drop out; the documentation of the module
-    `jaxbandits.simulation.racing` says how. The best point drops out with a probability of at most `error`, as long as
-    values are at most as skewed as lognormal ones of sigma 1.5 and learners that fail now and then do so on three seeds
-    of ten or more. Of survivors whose means are within `tolerance` of the least one the winner is that whose values are
-    nearest to 1, the place of a multiplier that changes nothing.
+    Points that a paired sequential test rejects drop out (see the documentation of the module
+    `jaxbandits.simulation.racing`). The best point drops out with probability at most `error`, if values are at most as
+    skewed as lognormal ones of sigma 1.5 and learners that fail sometimes do so on at least three seeds of ten. Among
+    survivors whose means are within `tolerance` of the smallest one, the winner is the point whose values are nearest
+    to 1, the neutral value of a multiplier.
 
     Args:
       grid: an algorithm and its points; or label to grid, the same points in each, for several problems whose mean
         decides.
-      environment: one value, or label to value (also with one grid: then that grid on each, and their mean decides).
+      environment: one value, or label to value (with one grid: the grid runs on each, and the mean over them decides).
       horizon: rounds per trial; one value or label to value.
-      seeds: trials per point, for points that stay in the race to its end. Points drop out after 16 seeds at
-        the earliest: with fewer the whole grid is played.
+      seeds: trials per point, for points that stay in the race to its end. Points drop out after 16 seeds at the
+        earliest, so that with fewer seeds the whole grid is played.
       metric: a scalar metric, its value at the horizon decides; None: the first of the environment.
       error: probability that the best point drops out, in (0, 0.5].
       tolerance: relative to the smallest mean, in [0, 1); points whose means differ by less are equivalent, and drop
@@ -186,7 +186,7 @@ def race(
     chosen = make_options(**settings)
     grids = _label_grids(grid, environment)
     points = list_points(next(iter(grids.values())).points)
-    rounds = 0  # of one seed of one point, on all labels together
+    rounds = 0  # rounds of one seed of one point, summed over labels
 
     def play(active: np.ndarray, first: int, count: int) -> np.ndarray:
         nonlocal metric, rounds
@@ -240,9 +240,9 @@ def race_values(
       play: function from positions `[k]` of points, the first seed (counted from 0) and the number of seeds n to values
         `[k, n]`, not finite where a trial failed.
       n_points: K.
-      seeds: S, of a point that does not drop out.
-      error: probability that the best point drops out, at most.
-      tolerance: relative; points are worse only if they are by more than that.
+      seeds: S, number of seeds of a point that does not drop out.
+      error: bound on the probability that the best point drops out.
+      tolerance: relative difference up to which points are equivalent.
 
     Returns:
       `[K, S]` values, infinite where a trial failed and NaN where nothing was played; and for each point that dropped
@@ -253,9 +253,9 @@ def race_values(
     group = max(_GROUP, -(-seeds // _GROUPS))
     first = max(FEWEST, math.ceil(math.log(max(n_points - 1, 1) / error) / -math.log1p(-_SHOWN)))
     looks = 1 + -(-max(seeds - first, 0) // group)  # at most
-    alpha = 0.5 * error / max(n_points - 1, 1)  # of either test against one rival
+    alpha = 0.5 * error / max(n_points - 1, 1)  # error of either test against one rival
     while end < seeds and len(active) > 1:
-        # Of a few points more seeds: a call of few trials costs as much.
+        # Few points play more seeds: a call with fewer trials does not cost less.
         more = max(group, _FEWEST_TRIALS // len(active)) if end else max(group, first)
         begin, end = end, min(seeds, end + more)
         found = play(active, begin, end - begin)
@@ -282,13 +282,13 @@ def race_values(
 
 
 def log_wealth(difference: np.ndarray, loss: float) -> np.ndarray:
-    """Return the logarithm of what a bettor against "the mean is at most 0" has made of a wealth of 1.
+    """Return the log-wealth of a bettor against "the mean is at most 0" with initial wealth 1.
 
     Under that hypothesis it ever reaches `log(1 / alpha)` with a probability of at most alpha (Ville's inequality).
 
     Args:
       difference: `[K, n]` at least `-loss`.
-      loss: the most that can be lost on a seed; where it is 0, nothing is bet.
+      loss: largest possible loss on a seed; if it is 0, nothing is bet.
     """
     if loss <= 0.0:
         return np.zeros(len(difference))
@@ -301,7 +301,7 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
     """Return the position of the smallest mean; of means within the tolerance, that of the point nearest to 1.
 
     Args:
-      points: field to value; nearness is that of logarithms, all numbers together. Flags and names do not count.
+      points: field to value; distances are Euclidean in the logarithms of all numbers; flags and names are ignored.
       means: mean of each point; infinite if a trial failed.
       tolerance: relative, of the size of the smallest mean.
 
@@ -317,7 +317,7 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
 
 
 def at_edge(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> bool:
-    """Return True if a field with several values takes the least or the largest of them at the point."""
+    """Return True if a field with several values has its smallest or largest one at the point."""
     for field, value in point.items():
         values = {other[field] for other in points}
         if len(values) > 1 and not isinstance(value, (bool, str)) and value in (min(values), max(values)):

@@ -1,16 +1,17 @@
-"""A group-sequential test: seeds are added in groups until every pair of contestants is decided.
+"""Group-sequential test: seeds are added in groups until every pair of contestants is decided.
 
 After each group the mean paired difference of every pair gets an interval. A pair is decided once its interval excludes
 zero, and comparable once the interval lies within a margin around zero, if one was given.
 
-Each of n pairs has an n-th of the error `1 - level`, which it spends over the looks by the function of O'Brien and
-Fleming: little at first, when there are few seeds. The shares of all looks and pairs add up to `1 - level`. So the
-probability that any interval misses its mean at any look, hence that any decision is wrong, is at most `1 - level`,
-however looks and pairs depend on each other, as far as each interval keeps its level; for this they are corrected for
-skewness (`results.pairs`). A test at 5 % that is repeated until it rejects would err in a third of all runs.
+Each of n pairs has the share 1 / n of the error `1 - level` and spends it over the looks by the function of O'Brien and
+Fleming, which spends little at the first looks. The shares of all looks and pairs add up to `1 - level`. The
+probability that any interval misses its mean at any look, and hence that any decision is wrong, is therefore at most
+`1 - level` for any dependence of looks and pairs, if each interval keeps its level. For this the intervals are
+corrected for skewness (`results.pairs`). A test at 5 % that is repeated until it rejects would err in a third of all
+runs.
 
-Probability of a wrong decision in %, at most, at level 0.95, among four learners of one mean whose losses have one law
-and sizes 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
+Upper limits of the probability of a wrong decision in %, at level 0.95, among four learners with the same mean whose
+losses have the same law and scales 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
 
     groups                10 of 50       10 of 20       4 of 16
     normal                5              5              5
@@ -46,10 +47,10 @@ class StoppingRule:
 
     Attributes:
       metric: the scalar metric that decides, at the horizon; None: the first.
-      looks: groups of seeds at most, each of `seeds` seeds (50 or more for skewed quantities).
+      looks: largest number of groups, each of `seeds` seeds (50 or more for skewed quantities).
       level: probability that no decision is wrong, in (0, 1); for skewed quantities see the table of the module.
       margin: an irrelevant difference, in units of the metric: a pair whose interval lies within `margin` of zero is
-        comparable and needs no more seeds. 0: equal learners run to the last look.
+        comparable and needs no more seeds. With 0, equal learners run to the last look.
     """
 
     metric: str | None = None
@@ -69,7 +70,7 @@ class StoppingRule:
 
 
 def check_rule(until: Any) -> StoppingRule:
-    """Return the rule that an argument of `compare` stands for.
+    """Return the rule for the argument `until` of `compare`.
 
     Raises:
       InputError: for anything but "decided" and a `StoppingRule`.
@@ -96,7 +97,7 @@ def run_until_decided(
       One result; its `info["until"]` holds the rule, the number of groups, and every pair at its last look.
 
     Raises:
-      InputError: for seeds that differ from label to label, too many contestants, and as `run_comparison`.
+      InputError: if labels have different numbers of seeds, if there are too many contestants, and as `run_comparison`.
     """
     labelled = label_algorithms(algorithms)
     n_contestants = sum(len(list_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())
@@ -110,7 +111,7 @@ def run_until_decided(
     seeds = ranges.integer("seeds of a group", seeds, "[2, inf)")  # an interval needs two
 
     results: list[Result] = []
-    latest: dict[tuple[str, str], pairs.Pair] = {}  # a settled pair stays as it was when it was settled
+    latest: dict[tuple[str, str], pairs.Pair] = {}  # the result of a decided pair no longer changes
     metric, active = "", list(labelled)
     for look in range(rule.looks):
         results.append(
@@ -148,7 +149,7 @@ def run_until_decided(
 
 
 def _group_options(options: Options, look: int, seeds: int) -> Options:
-    """Return the options of one group of seeds: it continues where the group before ended."""
+    """Return the options of a group of seeds, which follows the previous group."""
     first_seed = options.first_seed + look * seeds
     title = f"{options.title}, seeds from {first_seed:,} on".removeprefix(", ")
     checkpoint = None if options.checkpoint is None else Path(options.checkpoint) / f"look-{look + 1}"

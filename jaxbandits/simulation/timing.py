@@ -19,15 +19,15 @@ from jaxbandits.engine.trial_keys import base_key
 from jaxbandits.engine.width import bytes_of
 from jaxbandits.tracing.settings import own_settings
 
-_MIN_REPEATS = 3  # also of a learner that has used up its time
+_MIN_REPEATS = 3  # even for a learner that has used up its time
 
 
 class RoundTimes(NamedTuple):
     """Measured time per round against the number of rounds already played."""
 
     width: int  # trials side by side
-    stretch_ends: np.ndarray  # [n] rounds finished at the end of each measured stretch; the first begins at 0
-    ns: dict[str, np.ndarray]  # per label [its repeats, n], nanoseconds per round and trial; below 0 by noise only
+    stretch_ends: np.ndarray  # [n] number of rounds at the end of each measured stretch; the first stretch begins at 0
+    ns: dict[str, np.ndarray]  # per label [repeats, n], nanoseconds per round and trial; negative values are noise
     state_bytes: dict[str, int]  # per label, bytes of the algorithm's state in one trial
 
     def at(self, label: str, t: float) -> np.ndarray:
@@ -51,10 +51,10 @@ def time_rounds(
 ) -> RoundTimes:
     """Time rounds from first to last on one thread, without compilation and without the overhead of calls.
 
-    Every stretch is two calls of a compiled program: all of its rounds but one, then that one. The second is nearly all
-    overhead of the call; its median over a trial is subtracted from the first, which leaves noise in stretches that
-    take less than a call (half a millisecond). Learners take turns, repeat by repeat, so that a temporary slowdown of
-    the machine affects all of them.
+    Every stretch takes two calls of a compiled program: one for all rounds but the last, and one for the last round.
+      The second call is nearly all overhead; its median over a trial is subtracted from the first. Stretches that take
+      less than a call (half a millisecond) are therefore noisy. Learners alternate, so that a temporary slowdown of the
+      machine affects all of them.
 
     Args:
       algorithms: as for `compare`.
@@ -62,10 +62,10 @@ def time_rounds(
       horizon: rounds per trial.
       width: trials in a batch, 1 for a single trial.
       repeats: independent batches.
-      patience: seconds after which a learner takes no further turn, once it had three.
-      stretches: number of equal parts of the horizon, each timed on its own.
+      patience: seconds after which a learner has no further repeats, once it has three.
+      stretches: number of equal parts of the horizon, which are timed separately.
       progress: show a progress bar on standard error.
-      title: text of the bar in front of the present label.
+      title: text of the bar before the current label.
 
     Raises:
       InputError: if an argument is invalid.

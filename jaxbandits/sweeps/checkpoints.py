@@ -16,10 +16,10 @@ from jaxbandits.engine.plan import Batch, Plan
 
 
 class PartStore(Store):
-    """A `Store` that delays the files of finished batches; a run that is stopped writes them before it ends."""
+    """A `Store` that delays writing finished batches; an interrupted run writes them before it ends."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: dict[str, Any], save_every: float):
-        """Choose a directory.
+        """Refer to a directory.
 
         Args:
           directory: its path; it need not exist.
@@ -33,7 +33,7 @@ class PartStore(Store):
         self._lock = threading.Lock()
 
     def load(self, batch: Batch, carry_shape: Any) -> BatchCheckpoint | None:
-        """Return the checkpoint of a batch; None also if its file is damaged: a sweep computes that batch again."""
+        """Return the checkpoint of a batch; None if it is missing or damaged, so that the batch is computed again."""
         try:
             return super().load(batch, carry_shape)
         except InputError as error:
@@ -41,7 +41,7 @@ class PartStore(Store):
             return None
 
     def save(self, batch: Batch, checkpoint: BatchCheckpoint) -> None:
-        """Replace the file of a batch: at once if it is unfinished, else with others when they are due."""
+        """Write the checkpoint of a batch: immediately if it is unfinished, else with others at the next save."""
         if checkpoint.carry is not None:
             super().save(batch, checkpoint)
         with self._lock:

@@ -21,9 +21,9 @@ class SweepCost(NamedTuple):
     rounds: int
     parts: int
     programs: int
-    part_bytes: int  # of the values of the largest part
-    memory_bytes: int  # of results and running trials, without JAX itself
-    file_bytes: int  # of all results, before compression
+    part_bytes: int  # bytes of the values of the largest part
+    memory_bytes: int  # bytes of results and running trials, without JAX
+    file_bytes: int  # bytes of all results before compression
     compile_s: float
     run_s: float  # wall clock, all workers together
 
@@ -65,7 +65,7 @@ def estimate_cost(plan: SweepPlan, workers: int | None = None) -> SweepCost:
         parts=len(plan.parts),
         programs=len(plan.jobs),
         part_bytes=max(part_bytes),
-        # Block values, values and the file that is made of them.
+        # values of batches, their concatenation, and the file
         memory_bytes=4 * max(part_bytes) + 2 * workers * batch_bytes,
         file_bytes=sum(part_bytes),
         compile_s=compile_s,
@@ -75,7 +75,7 @@ def estimate_cost(plan: SweepPlan, workers: int | None = None) -> SweepCost:
 
 def _calibrate(job: Job, plan: SweepPlan) -> tuple[float, float]:
     """Return seconds of compilation, and nanoseconds per round and slot of one worker."""
-    n_points = min(len(job.record_points), job.horizon)  # as many record points, for the same program
+    n_points = min(len(job.record_points), job.horizon)  # the same number of record points, hence the same program
     rounds, compile_s = min(job.horizon, max(_ROUNDS, n_points)), 0.0
     while True:
         short = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""SweptField fields of a sweep file: the values of their inline tables, and the points that these make.
+"""Swept fields of a sweep file: the values in their inline tables, and the resulting points.
 
     ridge = { values = [0.1, 1.0] }                    the listed values
     ridge = { range = [0.0, 1.0], n = 5 }              evenly spaced, both ends included
@@ -7,7 +7,7 @@
     ridge = { random = [0.1, 10.0], n = 20 }           uniform draws, log-uniform with `log = true`; `seed = 0`
     dim = { values = [2, 5], zip = "dim" }             fields with the same `zip` vary together
 
-The points are the product of the fields; fields with one `zip` count as one.
+The points are the product of the fields; fields with the same `zip` count as one.
 """
 
 import math
@@ -26,7 +26,7 @@ KINDS = {
     "logspace": {"logspace", "n", "zip"},
     "random": {"random", "n", "log", "seed", "zip"},
 }
-MAX_POINTS = 10**6  # of one algorithm on one environment
+MAX_POINTS = 10**6  # largest number of points of an algorithm on an environment
 _COUNT = f"[1, {MAX_POINTS}]"
 
 
@@ -36,7 +36,7 @@ class SweptField(NamedTuple):
     path: str  # dotted, within its table
     values: list[Any]
     group: str | None  # name of the fields that vary together with it
-    where: str  # place in the file, for errors
+    where: str  # place in the file, for error messages
 
 
 def split(table: dict[str, Any], where: str) -> tuple[dict[str, Any], list[SweptField]]:
@@ -63,7 +63,7 @@ def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[P
     """Return every combination of the swept fields of an algorithm and an environment; zipped ones vary together.
 
     Raises:
-      InputError: for zipped fields with different numbers of values, values that repeat, or too many points.
+      InputError: if zipped fields have different numbers of values, values repeat, or there are too many points.
     """
     factors: dict[Any, dict[str, SweptField]] = {}
     for prefix, fields in (("", algorithm), ("environment.", environment)):
@@ -114,7 +114,7 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
     if kind == "logspace":
         return np.geomspace(low, high, n).tolist()
     seed = ranges.integer(f"{where}.seed", table.get("seed", 0), f"[0, {2**32 - 1}]")
-    draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # other draws for every field
+    draws = np.random.default_rng([seed, zlib.crc32(path.encode())]).random(n)  # different draws for every field
     if ranges.flag(f"{where}.log", table.get("log", False)):
         return np.exp(math.log(low) + draws * (math.log(high) - math.log(low))).tolist()
     return (low + draws * (high - low)).tolist()

@@ -1,4 +1,4 @@
-"""Sweep files: TOML, read strictly; an error is one line that names the file, the table and the key.
+"""Sweep files in TOML. They are read strictly; an error message names the file, the table and the key.
 
     horizon = 10_000
     seeds = 128
@@ -15,7 +15,7 @@
     n_arms = 50
     noise = { type = "noise/student_t", df = { values = [2.1, 3.0] } }
 
-Every algorithm runs on every environment; labels are `oful`, or `oful@student` where there are several environments.
+Every algorithm runs on every environment; labels are `oful`, or `oful@student` if there are several environments.
 Types and fields are those of specifications (`jaxbandits.to_spec`); swept fields are described in `sweeps/fields.py`.
 """
 
@@ -45,11 +45,11 @@ _KEYS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 _REQUIRED = ("algorithms", "environments", "horizon", "seeds")
 _TYPE_NAMES = {dict: "a table", int: "a whole number", str: "text", list: "a list"}
-_MAX_CHECKED = 64  # values of a swept field that are checked here; all are checked when the sweep is planned
+_MAX_CHECKED = 64  # number of values of a swept field that are checked here; all are checked when the sweep is planned
 
 
 class Document(NamedTuple):
-    """Content of a sweep file, overrides included; names and types of its entries are checked, values are not."""
+    """Content of a sweep file with overrides; names and types of entries have been checked, but values have not."""
 
     source: str
     content: dict[str, Any]
@@ -70,8 +70,8 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
 
     Args:
       path: path of the file.
-      overrides: such as `"horizon=500"`, `"env.dim=5,10"` (a field of every environment) or
-        `"algorithms.oful.ridge=0.1"`; several values, separated by commas, are swept. A zipped field stays zipped.
+      overrides: entries to set, such as `"horizon=500"`, `"env.dim=5,10"` (a field of every environment) or
+        `"algorithms.oful.ridge=0.1"`; several values, separated by commas, are swept. A zipped field remains zipped.
 
     Raises:
       InputError: if the file is invalid; the message names the file and the place in it.

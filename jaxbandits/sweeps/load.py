@@ -39,7 +39,7 @@ class SweepResult:
           path: the directory of the sweep.
 
         Raises:
-          InputError: if it holds none.
+          InputError: if the directory holds no sweep.
         """
         self._directory = Directory(path)
         self._manifest = self._directory.read_manifest()
@@ -91,7 +91,7 @@ class SweepResult:
                 yield part["label"], self._read(part)
 
     def load(self, label: str | None = None) -> Result:
-        """Load all results of one label or all labels; points that lack seeds are left out, with a warning.
+        """Load all results of one label or all labels; points that lack seeds are omitted, with a warning.
 
         Raises:
           InputError: for an unknown label, a damaged part, or if no point is complete.
@@ -111,9 +111,11 @@ class SweepResult:
             name = trials.metric(metric)
             return dataclasses.replace(
                 trials,
-                values={name: trials.values[name][:, :, -1:].copy()},  # a view would keep the whole part in memory
+                values={
+                    name: trials.values[name][:, :, -1:].copy()
+                },  # copy, since a view would keep the whole part in memory
                 record_points=trials.record_points[-1:],
-                healthy=~trials.failures(name),  # at all record points, though only the last one is kept
+                healthy=~trials.failures(name),  # checked at all record points, although only the last one is returned
                 axes={k: v for k, v in trials.axes.items() if k == name},
                 units={k: v for k, v in trials.units.items() if k == name},
             )
@@ -212,7 +214,7 @@ class SweepResult:
         return dataclasses.replace(trials, timing=record["timing"])
 
     def _complete(self, label: str) -> list[dict[str, Any]]:
-        """Return the finished parts of the points that lack no seed."""
+        """Return the finished parts of the points that have all seeds."""
         seeds: dict[tuple[int, ...], int] = {}
         parts = [part for part in self._manifest["parts"] if part["label"] == label]
         done = [part for part in parts if self._records[part["name"]] is not None]

@@ -1,4 +1,4 @@
-"""Merging the directories of one sweep that several machines computed in shares, without a common file system."""
+"""Merging of the directories of a sweep whose shards ran on several machines without a common file system."""
 
 import os
 import shutil
@@ -13,10 +13,11 @@ from jaxbandits.sweeps.load import SweepResult, load_sweep
 
 
 def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> SweepResult:
-    """Copy the finished parts of several directories of one sweep into one, in which the sweep may continue.
+    """Copy the finished parts of several directories of a sweep into one, in which the sweep can continue.
 
     Files of parts have the same bytes on every machine, so that shards merge to the directory that one machine would
-    have written. A part that failed and is done in no directory stays failed. Call it again when more parts are done.
+    have written. A part that failed in one directory and is not done in any other remains failed. Call this again when
+    more parts are done.
 
     Args:
       directories: one or more directories of the same sweep.
@@ -26,8 +27,8 @@ def merge_sweeps(directories: Sequence[str | os.PathLike[str]], out: str | os.Pa
       The content of `out` afterwards.
 
     Raises:
-      InputError: directories of different sweeps (naming what differs), a part that is damaged, or of which two
-        directories hold different results.
+      InputError: if the directories belong to different sweeps (the message names the difference), a part is damaged,
+        or two directories hold different results of a part.
     """
     if not isinstance(directories, (list, tuple)) or not directories:
         raise InputError(f"merge needs a list of directories, got {format_value(directories)}")

@@ -36,8 +36,8 @@ from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import Part, Sweep, SweepPlan, plan_sweep
 
-_REPORT_S = 60.0  # between lines about a part that is computed, where there is no bar
-_MAX_HINDSIGHT = 10_000  # instances whose metrics in hindsight are cached from part to part
+_REPORT_S = 60.0  # seconds between lines about the current part if there is no progress bar
+_MAX_HINDSIGHT = 10_000  # number of instances whose metrics in hindsight are cached between parts
 
 
 def run_sweep(
@@ -54,18 +54,18 @@ def run_sweep(
     executor: Any = None,
     jobs: int | None = None,
 ) -> SweepResult:
-    """Compute the parts of a sweep that its directory lacks.
+    """Compute the missing parts of a sweep.
 
-    After a kill at any instant the same call resumes, bit for bit. A part that fails is recorded, and the others are
-    computed. Parts that another process computes are skipped.
+    If the process is killed, the same call resumes, with bit-for-bit identical results. A part that fails is recorded,
+    and the others are computed. Parts that another process computes are skipped.
 
     Args:
       sweep: a `Sweep`, or the path of a sweep file.
-      out: the directory; by default what the file says.
+      out: the directory; by default that of the file.
       shard: `(i, n)`: every n-th part, from the i-th on; 1 <= i <= n.
       fail_fast: return after the first part that fails.
-      retry_failed: compute parts again that failed in an earlier call.
-      devices: as for `Options`, and so are the next three.
+      retry_failed: compute again parts that failed in an earlier call.
+      devices: as for `Options`.
       workers: threads; 1 for each job of an executor by default.
       save_every: seconds between checkpoints.
       progress: show a progress bar on standard error.
@@ -168,7 +168,7 @@ def run_plan(
     directory.begin(make_manifest(plan), lambda saved, new: _check_same(directory, plan, saved, new))
     todo = plan.parts[shard[0] - 1 :: shard[1]]
     runner = _PartRunner(plan, directory, retry_failed, options, len(todo))
-    for _ in range(2):  # a part that another process computes at first may be free later
+    for _ in range(2):  # a part that is locked by another process may be free later
         running = []
         for number, part in enumerate(todo, start=1 + runner.n_parts - len(todo)):
             if runner.finish(part, number) is PartState.RUNNING:
@@ -182,7 +182,7 @@ def run_plan(
 def _check_memory(plan: SweepPlan, options: Options) -> None:
     """Raise an error before anything is written if the largest part of a job does not fit into memory."""
     workers = driver.default_workers(plan.devices) if options.workers is None else options.workers
-    largest: dict[int, Part] = {}  # by the identity of what a part runs
+    largest: dict[int, Part] = {}  # keyed by the identity of the job of a part
     for part in plan.parts:
         key = id(part.job.algorithm)
         if key not in largest or part.job.n_trials > largest[key].job.n_trials:
@@ -235,7 +235,7 @@ def _check_same(directory: Directory, plan: SweepPlan, saved: dict[str, Any], ne
 
 
 class _PartRunner:
-    """One call of `run_plan`: computes parts one after the other."""
+    """State of one call of `run_plan`, which computes parts one after the other."""
 
     def __init__(self, plan: SweepPlan, directory: Directory, retry_failed: bool, options: Options, n_parts: int):
         self.plan, self.directory, self.options, self.n_parts = plan, directory, options, n_parts
@@ -269,7 +269,7 @@ class _PartRunner:
             trials, timing = self._simulate(part, number, working / "checkpoint")
         except UnwritableError:
             raise
-        except Exception as error:  # of this part: the others may succeed
+        except Exception as error:  # an error of this part; the others may succeed
             text = " ".join(f"{error if isinstance(error, InputError) else repr(error)}".split())[:500]
             self.directory.write_failure(name, text)
             print(f"jaxbandits: part {name} failed: {text}", file=sys.stderr)
@@ -278,7 +278,7 @@ class _PartRunner:
         try:
             trials = self._select_metrics(trials)
         except InputError:
-            self._clean_up(name, working)  # so that the directory can be used once the mistake is corrected
+            self._clean_up(name, working)  # so that the directory is usable after the error is corrected
             raise
         info = RunInfo(versions=versions(), base_seed=self.plan.sweep.seed)
         Result({part.label: trials}, info).save(self.directory.result_path(name))
@@ -317,7 +317,7 @@ class _PartRunner:
         return dataclasses.replace(trials, timing=TimingInfo()), trials.timing
 
     def _share(self, part: Part) -> float:
-        """Return the share of a part's rounds that its checkpoint has."""
+        """Return the share of a part's rounds in its checkpoint."""
         return min(1.0, self.directory.count_rounds(part.name, part.job.width) / part.rounds)
 
     def _select_metrics(self, trials: Trials) -> Trials:
@@ -337,7 +337,7 @@ class _PartRunner:
 
 @contextlib.contextmanager
 def _printing_minutes(title: str, share: Callable[[], float], enabled: bool) -> Iterator[None]:
-    """Print a line a minute on standard error while a part is computed, which has no bar where this is enabled."""
+    """Print one line per minute on standard error while a part is computed; used if there is no progress bar."""
     begin, before, is_done = time.perf_counter(), share() if enabled else 0.0, threading.Event()
 
     def report() -> None:

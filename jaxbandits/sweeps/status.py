@@ -1,4 +1,4 @@
-"""Status of a sweep, read from its directory alone by any process at any time."""
+"""Status of a sweep, which any process can read from its directory at any time."""
 
 import os
 from typing import Any
@@ -13,10 +13,10 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
       path: its directory.
 
     Returns:
-      `parts`, `trials` and `rounds` with the numbers of each state; of the finished parts `failed_trials` (with a NaN
-      or an infinity) and `inadmissible_trials` (with inadmissible decisions); `rounds_per_s` of one process, by the
-      parts that are done, or else by checkpoints of those that run, None before there is one; `seconds_left` for all
-      processes that run now, at that rate; and lists of `running` parts and `failures`.
+      `parts`, `trials` and `rounds` with the number in each state; `failed_trials` (with a NaN or an infinity) and
+      `inadmissible_trials` (with inadmissible decisions) of the finished parts; `rounds_per_s` of one process, from
+      finished parts or else from checkpoints of running ones, None without any; `seconds_left` at that rate for all
+      running processes; and lists of `running` parts and `failures`.
 
     Raises:
       InputError: if the directory holds no sweep.
@@ -29,7 +29,7 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     bad_trials = {"failed_trials": 0, "inadmissible_trials": 0}
     running, failures = [], []
     computed, seconds, left = 0, 0.0, 0
-    under_way, busy = 0, 0.0  # rounds and seconds of the parts that run
+    under_way, busy = 0, 0.0  # rounds and seconds of the running parts
     for part in manifest["parts"]:
         name = part["name"]
         trials["total"] += part["trials"]

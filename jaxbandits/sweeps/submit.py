@@ -12,12 +12,12 @@ from jaxbandits.engine import driver
 from jaxbandits.engine.options import COUNT
 
 CLUSTERS = ("slurm", "local")
-_MAX_TIMEOUTS = 1000  # times that a job is queued again after its time limit: a sweep may outlast any limit
+_MAX_TIMEOUTS = 1000  # how often a job is queued again after its time limit, since a sweep may exceed any limit
 
 
 @dataclasses.dataclass(frozen=True)
 class ShardJob:
-    """Job that runs one command; queued again after a timeout or a preemption, it resumes from its checkpoints."""
+    """Job that runs one command and, if it is queued again, resumes from its checkpoints."""
 
     main: Callable[[Sequence[str]], int]  # the command line
     arguments: tuple[str, ...]
@@ -34,7 +34,7 @@ class ShardJob:
             raise RuntimeError(f"jaxbandits ended with exit code {code}")
 
     def checkpoint(self) -> Any:
-        """Return the submission that replaces an interrupted job: the same one."""
+        """Return the submission that replaces an interrupted job, which is the same one."""
         return _submitit().helpers.DelayedSubmission(self)
 
 
@@ -54,14 +54,14 @@ def submit(
 ) -> list[Any]:
     """Queue a sweep as n jobs; the i-th runs the command with `--shard i/n`.
 
-    A copy of the file, the logs and the files of submitit go to `out/jobs`, which the nodes must see, too.
+    A copy of the file, the logs and the files of submitit are in `out/jobs`, which must be accessible from the nodes.
 
     Args:
       main: the command line, called in each job with `sweep COPY ...`.
       file: the sweep file.
       out: the directory of the sweep.
-      cluster: `"slurm"`, or `"local"`: processes on this machine, all at once.
-      jobs: their number.
+      cluster: `"slurm"`, or `"local"` (parallel processes on this machine).
+      jobs: number of jobs.
       arguments: further arguments of the command, such as `--set horizon=500`.
       minutes: time limit, after which a job is stopped and queued again (locally six times at most).
       cpus: cores and threads of a job; None: the cluster's default, locally an equal share.

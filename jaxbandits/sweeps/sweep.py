@@ -1,4 +1,4 @@
-"""Sweeps and their parts: rectangles of trials of one program, the unit of files, locks, shards and retries."""
+"""Sweeps and their parts, rectangles of trials of one program: the unit of files, locks, shards and retries."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ from jaxbandits.engine.program import TraceCache
 from jaxbandits.engine.width import bytes_of
 
 _MAX_PART_TRIALS = 4096  # by default
-_MAX_PART_BYTES = 2**28  # of the values of one part, by default
+_MAX_PART_BYTES = 2**28  # largest size of the values of one part, by default
 PRECISIONS = ("float32", "float64")
 
 
@@ -67,16 +67,16 @@ class Sweep:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Some of the trials of one program, with a result file of their own."""
+    """Some of the trials of one program, with a separate result file."""
 
-    name: str  # with a digest of everything that determines its numbers
+    name: str  # contains a digest of everything that determines its numbers
     label: str
     job: Job
-    positions: tuple[int, ...]  # of its points in the grid of the label
+    positions: tuple[int, ...]  # positions of its points in the grid of the label
 
     @property
     def rounds(self) -> int:
-        """Trial-rounds, padding not counted."""
+        """Number of rounds, summed over trials, without padding."""
         return self.job.n_trials * self.job.horizon
 
 
@@ -93,7 +93,7 @@ class SweepPlan:
     spec: dict[str, Any]  # everything that determines its numbers
 
     def spec_of(self, part: Part) -> dict[str, Any]:
-        """Return the specification in the result of a part: that of its label, so that parts can be merged."""
+        """Return the specification in the result of a part, which is that of its label, so that parts can be merged."""
         return self.label_spec(next(label for label in self.label_jobs if label.label == part.label))
 
     def label_spec(self, label: LabelJobs) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
         "metrics": None if sweep.metrics is None else list(sweep.metrics),
     }
     spec |= {"parts": [_part_trials(sweep, job, traces) for job in jobs]}
-    spec = json.loads(json.dumps(spec))  # as it will be read: lists for tuples
+    spec = json.loads(json.dumps(spec))  # as it will be read back, with lists for tuples
     parts = []
     number = 0
     for label in label_jobs:
@@ -174,7 +174,7 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
 
 
 def _check_metrics(metrics: Sequence[str], jobs: Sequence[Job], traces: TraceCache) -> None:
-    """Check the names of metrics before anything is computed, unless only whole runs tell them."""
+    """Check the names of metrics before anything is computed, unless they are known only after a run."""
     for job in jobs if metrics else ():
         names = metric_names(job, trace_job(job, traces=traces).block_values)
         missing = [] if names is None else [metric for metric in metrics if metric not in names]

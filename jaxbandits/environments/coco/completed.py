@@ -1,6 +1,6 @@
 """The best matrix of a nuclear-norm ball for a sum of squared errors, with or without linear constraints (on the host).
 
-NumPy in float64, a dense SVD a step: for matrices of some thousand entries, once per run.
+NumPy in float64 with a dense SVD per step, for matrices of a few thousand entries, once per run.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _INNER, _OUTER = 400, 200
 class Problem(NamedTuple):
     """`min 1/2 <weight, (X - target)^2>` over `||X||_* <= radius`."""
 
-    weight: np.ndarray  # [m, n], >= 0: how often an entry was asked for
+    weight: np.ndarray  # [m, n], >= 0: how often an entry was in a batch
     target: np.ndarray  # [m, n]
     radius: float
 
@@ -25,7 +25,7 @@ class Problem(NamedTuple):
 
 
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
-    """Return a point `[m, n]` whose loss is within `tolerance` (1 + loss at 0) of the least, as its gap certifies."""
+    """Return a point `[m, n]` whose loss is within `tolerance` (1 + loss at 0) of the minimum, certified by its gap."""
     none = np.zeros((0, start.size))
     return _minimise(problem, none, np.zeros(0), np.zeros(0), 1.0, start, 50 * _INNER, tolerance)
 
@@ -35,8 +35,8 @@ def best_feasible(
 ) -> np.ndarray:
     """Return `[m, n]`, the same under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
 
-    Only rows that were violated on the way take part. In units of their lengths they hold up to `tolerance` times the
-    norm of the target.
+    Only rows that are violated by some iterate enter. Normalised rows are satisfied up to `tolerance` times the norm of
+    the target.
     """
     scale, size = 1.0 + problem.loss(0.0 * start), max(np.linalg.norm(problem.target), 1e-300)
     lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
@@ -59,7 +59,7 @@ def best_feasible(
 
 
 def _minimise(problem, rows, bounds, mu, rho, x, iterations, tolerance, scale=None):
-    """FISTA, restarted where it goes uphill, on loss + ||max(0, mu + rho (rows x - bounds))||^2 / (2 rho)."""
+    """Minimise loss + ||max(0, mu + rho (rows x - bounds))||^2 / (2 rho) by FISTA, restarted if it increases."""
     shape = x.shape
     curvature = problem.weight.max() + (rho * np.linalg.norm(rows, 2) ** 2 if len(rows) else 0.0)
     if curvature == 0.0:

@@ -1,9 +1,9 @@
-"""One linear constraint whose steepness and offset change every round, as several environments have it.
+"""A linear constraint whose slope and offset change every round, which several environments share.
 
     g_t(x) = s_t <a, x> - b_t,   s_t uniform on 1 +- slope_noise,   b_t uniform on [margin, margin + margin_spread]
 
-The direction a stays: all constraints so far are the single half-space `<a, x> <= min_t b_t / s_t`, so that the best
-feasible point in hindsight needs one number. Shapes are those of one array, `d` or `(m, n)`.
+The direction a is fixed, so that all constraints so far are equivalent to the half-space `<a, x> <= min_t b_t / s_t`,
+and the best feasible point in hindsight needs one number. Shapes are those of one array, `d` or `(m, n)`.
 """
 
 import math
@@ -30,13 +30,14 @@ class HalfSpace(NamedTuple):
 
 
 def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflict: ArrayLike) -> tuple[jax.Array, ...]:
-    """Return a uniform unit vector along which the loss is to fall, and a of length `slope` at an angle to it.
+    """Return a uniform unit vector, the direction in which the loss decreases, and a of length `slope` at an angle to
+    it.
 
     Args:
       key: random key.
       shape: shape of the points.
       slope: ||a||.
-      conflict: cosine of the angle: 1 where following the loss runs straight into the constraint. In one dimension
+      conflict: cosine of the angle; with 1, descent on the loss leads straight into the constraint. In one dimension
         nothing is orthogonal, and a is scaled by it instead.
     """
     size = math.prod(shape)
@@ -44,13 +45,13 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
     first, second = tuple(trees.row(drawn, k).reshape(shape) for k in range(2))
     downhill = first / jnp.linalg.norm(first)
     across = second - downhill * jnp.vdot(downhill, second)
-    # In one dimension what remains is rounding.
+    # In one dimension only rounding errors remain.
     across = across * 0.0 if size == 1 else across / jnp.linalg.norm(across)
     return downhill, (across * jnp.sqrt(1.0 - conflict * conflict) + downhill * conflict) * slope
 
 
 def loosest(slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> jax.Array:
-    """Return `[]`, a bound that every round keeps or lowers."""
+    """Return `[]`, the largest possible bound, as the initial value of the minimum over rounds."""
     return jnp.asarray((margin + spread) / (1.0 - slope_noise), jnp.result_type(float))
 
 

@@ -3,13 +3,13 @@
     f_t(x) = <c_t, x>,          c_t = c + noise_t
     g_t(x) = s_t <a, x> - b_t,  s_t uniform on 1 +- slope_noise,  b_t uniform on [margin, margin + margin_spread]
 
-c and a are drawn once a trial: c of length `cost` in a uniform direction, a of length `slope` with angle
-`<a, c> = -conflict ||a|| ||c||`, so that following the loss runs into the constraint (`half_spaces`). Steepness and
-offset change each round, the direction does not; therefore all constraints so far are one half-space,
+c and a are drawn once per trial: c of length `cost` in a uniform direction, a of length `slope` with angle
+`<a, c> = -conflict ||a|| ||c||`, so that descent on the loss leads into the constraint (`half_spaces`). Slope and
+offset change each round, but the direction does not. All constraints so far are therefore equivalent to one half-space,
 `<a, x> <= min_t b_t / s_t`, and the best *feasible* point in hindsight is found exactly from one number in the state.
 
-A learner receives losses, constraint values and gradients at the points that it asks about, or of these what it
-declares: `Constrained` with gradients, `ConstrainedValue` (bandit feedback) without.
+A learner receives losses and constraint values at the points that it queries, with gradients if it declares
+`Constrained` and without them if it declares `ConstrainedValue` (bandit feedback).
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -27,7 +27,7 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class LinearConstraintsState(NamedTuple):
-    """The instance, and what the comparators need of the rounds so far."""
+    """The instance, and sufficient statistics of the comparators."""
 
     cost: jax.Array  # [d] or [m, n]  c
     normal: jax.Array  # [d]  a
@@ -46,7 +46,7 @@ class LinearConstraintsOutcome(NamedTuple):
 
 @pytree
 class LinearConstraints:
-    """Linear losses and one linear constraint whose steepness and offset vary, on vectors or matrices.
+    """Linear losses and one linear constraint whose slope and offset vary, on vectors or matrices.
 
     The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`, so that
     Slater's condition holds and the feasible comparator exists. Noise is bounded: `lipschitz` is a true bound.
@@ -63,8 +63,8 @@ class LinearConstraints:
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
     slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
     conflict: ArrayLike = param(0.8, "[-1, 1]", "-cos of the angle between a and c (d = 1: a is scaled by it instead)")
-    margin: ArrayLike = param(0.2, "(0, inf)", "least b_t")
-    margin_spread: ArrayLike = param(0.2, "[0, inf)", "b_t - margin is uniform up to this")
+    margin: ArrayLike = param(0.2, "(0, inf)", "smallest b_t")
+    margin_spread: ArrayLike = param(0.2, "[0, inf)", "largest b_t - margin, which is uniform")
 
     @classmethod
     def example(cls) -> "LinearConstraints":
@@ -120,7 +120,7 @@ class LinearConstraints:
         return state, feedback, outcome
 
     def admits(self, state: LinearConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True where the domain cannot tell."""
+        """Return whether the play lies in the domain; True if the domain has no such test."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 

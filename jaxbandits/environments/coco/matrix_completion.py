@@ -1,4 +1,4 @@
-"""Online matrix completion: every round asks for some entries of a matrix of ratings, under one linear constraint.
+"""Online matrix completion: every round has a batch of entries of a matrix of ratings and one linear constraint.
 
     f_t(X) = 1/2 sum_{(i, j) in O_t} (X_ij - M_ij)^2        O_t: the batch of observed entries of round t
     g_t(X) = <P_t, X> - b
@@ -7,7 +7,7 @@
                  b = allowance mean(M) sqrt(m n)
       "none"     g_t = 0
 
-The gradient of the loss is `Entries`, as many as the batch has; $P_t$ is drawn anew from (key, t), and not kept.
+The gradient of the loss is `Entries` of the size of the batch; $P_t$ is drawn from (key, t) and not stored.
 """
 
 import math
@@ -35,7 +35,7 @@ _IN_HINDSIGHT = ("comparator_loss", "feasible_comparator_loss", "feasible_compar
 
 
 class Observed(NamedTuple):
-    """The observed entries of a matrix: one copy serves all trials."""
+    """Observed entries of a matrix; all trials share one copy."""
 
     rows: ArrayLike  # [N] int32
     cols: ArrayLike  # [N] int32
@@ -60,23 +60,23 @@ class MatrixCompletionOutcome(NamedTuple):
     loss: jax.Array  # []  f_t(X_t)
     violation: jax.Array  # []  max(g_t(X_t), 0); its sum is the cumulative constraint violation
     constraint: jax.Array  # []  g_t(X_t)
-    zero_loss: jax.Array  # []  f_t(0): what the decision 0 would have lost
+    zero_loss: jax.Array  # []  f_t(0), the loss of the decision 0
 
 
 @pytree
 class MatrixCompletion:
-    """The problem of the experiments of Wang, Wan & Zhang: ratings in batches, a random linear constraint a round.
+    """Ratings in batches and a random linear constraint per round: the experiments of Wang, Wan & Zhang.
 
-    Decisions are matrices `[m, n]`; `from_ratings` takes what the loaders of MovieLens and FilmTrust read, and
-    `low_rank_ratings` makes up a stand-in of any shape. All draws follow from the trial's key: the order of the entries
-    and the constraints are the same for all learners.
+    Decisions are matrices `[m, n]`; `from_ratings` accepts the results of the loaders of MovieLens and FilmTrust, and
+    `low_rank_ratings` generates synthetic ratings of any shape. All draws follow from the trial's key: the order of the
+    entries and the constraints are the same for all learners.
 
-    Orders: "shuffled" (each pass a fresh random permutation, cut into batches; what does not fill a batch is left out
-    of that pass) and "fresh" (each batch drawn anew, without replacement within the round).
+    Orders: "shuffled" (each pass is a new random permutation, cut into batches; an incomplete last batch is omitted)
+      and "fresh" (each batch drawn anew, without replacement within the round).
 
     The constraints of "figure" cannot be learned: $P_t$ is symmetric and independent of $X_t$, so that $E g_t^+(X_t)$
-    is $||X_t|| / sqrt(6 pi)$ in high dimension and only a smaller $X_t$ helps. Those of "budget" (ours) have a mean
-    that can: the entries may not add up to more than a share of what they would if all had the mean rating.
+    is $||X_t|| / sqrt(6 pi)$ in high dimension and only a smaller $X_t$ helps. The mean of those of "budget" (ours) can
+    be learned: the sum of the entries may not exceed a share of the sum if all had the mean rating.
 
     Deviations:
       * The paper does not say how many entries a round has, nor their order; its sum runs over all observed ones,
@@ -93,7 +93,7 @@ class MatrixCompletion:
     axes: ClassVar = {"instance": ("word",)}
     dim: tuple[int, int] = static(range="[1, inf)", doc="(m, n), users and items: the shape of decisions")
     observed: Observed = shared(doc="the known entries (made by from_ratings)")
-    batch: int = static(100, "[1, inf)", "entries of a round")
+    batch: int = static(100, "[1, inf)", "number of entries in a round")
     constraint: str = static("figure", doc='"figure", "budget" or "none"')
     order: str = static("shuffled", doc='"shuffled" passes over the entries, or batches drawn "fresh"')
     radius: ArrayLike = param(1e4, "(0, inf)", "tau: decisions are compared with matrices of at most this trace norm")
@@ -114,9 +114,10 @@ class MatrixCompletion:
 
     @classmethod
     def stand_in(cls, shape: tuple[int, int] = (20, 26), n_ratings: int = 208, **settings: Any) -> "MatrixCompletion":
-        """Return a small made-up problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten a round, drawn afresh.
+        """Return a small synthetic problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten drawn per round.
 
-        tau is 2.27 times the Frobenius norm of a matrix with these ratings everywhere, as 10^4 is for MovieLens.
+        tau is 2.27 times the Frobenius norm of a matrix that is filled with such ratings, the ratio of tau = 10^4 for
+        MovieLens.
         """
         ratings = low_rank_ratings(shape, n_ratings)
         radius = 2.27 * math.sqrt(np.mean(ratings.ratings**2) * math.prod(shape))
@@ -127,7 +128,7 @@ class MatrixCompletion:
         return cls.stand_in((5, 7), 20, batch=4)
 
     def check(self) -> None:
-        """Raise InputError on fields that do not fit each other."""
+        """Raise InputError if fields are inconsistent."""
         if not isinstance(self.dim, tuple) or len(self.dim) != 2:
             raise InputError(f"MatrixCompletion.dim must be (m, n), got {self.dim!r}")
         if not isinstance(self.observed, Observed):
@@ -172,12 +173,12 @@ class MatrixCompletion:
 
     @property
     def mean_zero_loss(self) -> jax.Array:
-        """Return what the decision 0 loses in a round `[]`, on average."""
+        """Return the mean loss `[]` of the decision 0 per round."""
         return 0.5 * self.batch * jnp.mean(jnp.square(self.observed.values))
 
     @property
     def full_violation(self) -> jax.Array:
-        """Return what a matrix with ratings like the observed ones everywhere violates in a round `[]`, about."""
+        """Return the approximate violation `[]` per round of a matrix full of ratings like the observed ones."""
         root, ratings = math.sqrt(math.prod(self.dim)), jnp.asarray(self.observed.values)
         if self.constraint == "figure":
             return root * jnp.sqrt(jnp.mean(jnp.square(ratings)) / (6.0 * math.pi))
@@ -249,12 +250,12 @@ class MatrixCompletion:
         return {"instance": jnp.concatenate([words & 0xFFFF, words >> 16])}
 
     def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
-        """Total loss so far of the best fixed points in hindsight, for matrices of some thousand entries.
+        """Return the cumulative loss of the best fixed points in hindsight, for matrices of a few thousand entries.
 
         Returns:
           `comparator_loss`: over the trace-norm ball of `radius`, within 1e-6 of the loss of 0. With "feasible" also
           `feasible_comparator_loss`: over the points of it that satisfy every constraint so far, and its
-          `feasible_comparator_excess`, by how much a constraint of the answer is off at most.
+            `feasible_comparator_excess`, the largest violation of a constraint by the solution.
         """
         if self.comparator == "none":
             return {}
@@ -351,9 +352,9 @@ def _sorting(first: jax.Array, second: jax.Array) -> jax.Array:
 
 
 def _distinct(n: int, uniforms: jax.Array) -> jax.Array:
-    """Turn `[B]` uniforms into as many different numbers below n: the first swaps of a Fisher-Yates shuffle.
+    """Turn `[B]` uniforms into B different numbers below n: the first swaps of a Fisher-Yates shuffle.
 
-    Of the shuffled list only what was swapped is remembered. Step k swaps the places k and c_k >= k; what lies in a
+    Only the swapped places of the shuffled list are stored. Step k swaps the places k and c_k >= k; what lies in a
     place before it was brought there by the last swap with that place, or is its own number.
     """
     steps = jnp.arange(len(uniforms), dtype=jnp.int32)

@@ -3,10 +3,10 @@
     f_t(x) = alpha / 2 ||x - theta_t||^2,   theta_t = theta + noise_t
     g_t(x) = s_t <a, x> - b_t               (`half_spaces`)
 
-theta and a are drawn once a trial: theta of length `center` in a uniform direction, a of length `slope` with angle
+theta and a are drawn once per trial: theta of length `center` in a uniform direction, a of length `slope` with angle
 `<a, theta> = conflict ||a|| ||theta||`. The sum of the losses is a quadratic around the mean of the $theta_t$, and all
-constraints so far are one half-space: the best feasible point in hindsight is the point of K and that half-space which
-is nearest to the mean, from one vector and one number in the state.
+constraints so far are equivalent to one half-space. The best feasible point in hindsight is therefore the point nearest
+to the mean in the intersection of K and this half-space; it follows from one vector and one number in the state.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -25,7 +25,7 @@ from jaxbandits.types import Constrained, PointDecision
 
 
 class QuadraticConstraintsState(NamedTuple):
-    """The instance, and what the comparators need of the rounds so far."""
+    """The instance, and sufficient statistics of the comparators."""
 
     target: jax.Array  # [d] or [m, n]  theta
     normal: jax.Array  # [d]  a
@@ -45,7 +45,7 @@ class QuadraticConstraintsOutcome(NamedTuple):
 
 @pytree
 class QuadraticConstraints:
-    """Squared distances to noisy targets, and one linear constraint whose steepness and offset vary.
+    """Squared distances to noisy targets, and one linear constraint whose slope and offset vary.
 
     The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`. Noise
     is bounded: `lipschitz` and `value_bound` are true bounds. Feedback as in `LinearConstraints`.
@@ -63,8 +63,8 @@ class QuadraticConstraints:
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
     slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
     conflict: ArrayLike = param(0.8, "[-1, 1]", "cosine of the angle between a and theta (d = 1: a is scaled by it)")
-    margin: ArrayLike = param(0.2, "(0, inf)", "least b_t")
-    margin_spread: ArrayLike = param(0.2, "[0, inf)", "b_t - margin is uniform up to this")
+    margin: ArrayLike = param(0.2, "(0, inf)", "smallest b_t")
+    margin_spread: ArrayLike = param(0.2, "[0, inf)", "largest b_t - margin, which is uniform")
 
     @classmethod
     def example(cls) -> "QuadraticConstraints":
@@ -133,12 +133,12 @@ class QuadraticConstraints:
         return state, feedback, outcome
 
     def admits(self, state: QuadraticConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True where the domain cannot tell."""
+        """Return whether the play lies in the domain; True if the domain has no such test."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 
     def at_record(self, state: QuadraticConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
-        """Return losses so far of the best fixed points in hindsight, above those of the origin.
+        """Return the cumulative losses of the best fixed points in hindsight minus those of the origin.
 
         Returns:
           `comparator_excess`: of the best point of the domain. `feasible_comparator_excess`: of the best point that

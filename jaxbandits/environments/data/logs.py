@@ -97,11 +97,11 @@ class Log:
           reward: column of its reward.
           propensity: column of the probability with which it was played.
           context: columns of numbers that describe the event; none: no context. No other column is used.
-          actions: all actions in their order, those that were never played too. None: the categories of a categorical
-            column, whole numbers in their order; other text is sorted, which every table says, and must be given where
-            the order matters.
-          time: column of numbers or dates by which events are put in order; None: as they stand. Policies and models
-            with a row for each event keep the order of the frame.
+          actions: all actions in their order, including those that were never played. None: the categories of a
+            categorical column, whole numbers in their order; other text is sorted, which every table notes; give the
+            order if it matters.
+          time: column of numbers or dates by which events are put in order; None: the order of the rows. Policies and
+            models with a row for each event keep the order of the frame.
 
         Raises:
           InputError: for unknown columns, missing entries (with row and column), and values out of range.
@@ -131,11 +131,11 @@ class Log:
         *,
         actions: Sequence[Any] | int | None = None,
     ) -> "Log":
-        """Take a log from arrays.
+        """Build a log from arrays.
 
         Args:
           action: `[n]` names, or whole numbers.
-          reward: `[n]` what they paid.
+          reward: `[n]` rewards of the actions.
           propensity: `[n]` probabilities with which they were played; None: unknown.
           context: `[n, p]` contexts or `[n, K, d]` features of the actions.
           actions: as in `from_frame`; or K, when `action` holds numbers from 0 to K - 1, or names in sorted order.
@@ -185,8 +185,8 @@ def number_actions(
 
     Args:
       action: `[n]` names or whole numbers.
-      actions: all actions in their order; or K: whole numbers from 0 to K - 1 are what they are, K other ones are
-        numbered in their order; None: as `labels.number_labels`.
+      actions: all actions in their order; or K: whole numbers from 0 to K - 1 are used unchanged, and K other values
+        are numbered in their order; None: as `labels.number_labels`.
       name: name of `action` in error messages.
       count: name of K in error messages.
 
@@ -220,7 +220,7 @@ def _has_columns(context: Any) -> bool:
 
 
 def _order(column: Any) -> np.ndarray:
-    """Return the rows in the order of a column of numbers or dates; equal ones as they stand."""
+    """Return the rows sorted by a column of numbers or dates (a stable sort)."""
     array = np.asarray(column)
     is_date = array.dtype.kind == "M"
     missing = np.isnat(array) if is_date else np.array([ranges.is_missing(entry) for entry in array.flat], bool)
@@ -228,7 +228,7 @@ def _order(column: Any) -> np.ndarray:
         return np.argsort(ranges.floats("time", column, "(n,)"), kind="stable")
     if missing.any():
         raise InputError(f"time must have no missing entries, but {ranges.place(missing)} is missing")
-    if not is_date:  # Python compares two dates of one zone by the clock on the wall, which shows an hour twice
+    if not is_date:  # Python compares two dates of a time zone by wall-clock time, in which an hour occurs twice
         instants = [when.astimezone(datetime.UTC) if getattr(when, "tzinfo", None) else when for when in array]
         array = np.fromiter(instants, object, len(array))
     try:
@@ -238,7 +238,7 @@ def _order(column: Any) -> np.ndarray:
 
 
 def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tuple[str, ...]) -> None:
-    """Warn, once, where propensities are not the probabilities of the actions that were played.
+    """Warn once if propensities are not the probabilities of the actions that were played.
 
     If they are, the mean of 1{action = a} / p over events has the expectation P(a is playable) <= 1, and that of 1/p is
     the mean number of playable actions <= K. Where p > 1/2, other actions are played (1 - p) / p times as often on
@@ -271,7 +271,7 @@ def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tup
 
 
 def _margin(expected: float, error: Any, n: int) -> Any:
-    """Return by how much a mean of n terms 1{..} / p may exceed its expectation without a warning.
+    """Return the largest excess of a mean of n terms 1{..} / p over its expectation without a warning.
 
     5 standard errors: the terms are skewed to the right, for which a mean rarely exceeds its own standard errors.
     Where p > 1/2 the rare terms are 0: as many as an event of probability 3e-7 leaves unseen are added, of at most 2

@@ -1,8 +1,8 @@
-"""A recorded trace of arms and rewards, replayed through any learner: what it would have made of these data.
+"""Replay of a recorded trace of arms and rewards, which shows the estimates of any learner on these data.
 
-    round t: only the arm that was played then may be played, and pays what it paid then
+    round t: only the recorded arm may be played, and it pays the recorded reward
 
-The learner has no choice; its estimates are what is of interest (a `Meter` on `recommend`, the metrics of its state).
+The learner has no choice; only its estimates are of interest (a `Meter` on `recommend`, the metrics of its state).
 Rounds after the last one of the trace do not count.
 """
 
@@ -20,9 +20,9 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
 
 class Trace(NamedTuple):
-    """The rounds: one copy serves all trials."""
+    """Rounds of the trace; all trials share one copy."""
 
-    arms: ArrayLike  # [T, K, d], or [K, d] where they never changed
+    arms: ArrayLike  # [T, K, d], or [K, d] if they never changed
     index: ArrayLike  # [T] int32, the arm that was played
     reward: ArrayLike  # [T] what it paid
 
@@ -35,7 +35,7 @@ class TraceOutcome(NamedTuple):
 
 @pytree
 class RecordedTrace:
-    """Recorded rounds, the same for every learner and trial. Recorded: `reward`."""
+    """Recorded rounds, the same for every learner and trial. The metric is `reward`."""
 
     source: ClassVar[str] = "your own arms and rewards, replayed through any learner"
     units: ClassVar = {"reward": "reward"}
@@ -43,12 +43,12 @@ class RecordedTrace:
 
     @classmethod
     def from_arrays(cls, arms: Any, reward: Any, index: Any = None) -> "RecordedTrace":
-        """Make a trace.
+        """Build a trace.
 
         Args:
-          arms: `[T, d]` those played; with `index` those shown, `[T, K, d]`, or `[K, d]` if always the same.
-          reward: `[T]` what they paid.
-          index: `[T]` which of the arms shown was played.
+          arms: `[T, d]` played arms; with `index`, the available arms `[T, K, d]`, or `[K, d]` if they never change.
+          reward: `[T]` rewards.
+          index: `[T]` index of the played arm among the available ones.
 
         Raises:
           InputError: if shapes do not match, an entry is not a finite number, or an arm does not exist.
@@ -99,12 +99,12 @@ class RecordedTrace:
         return FixedArmObs(arms, mask) if arms.ndim == 2 else ArmObs(self._at(arms, t), mask)
 
     def learner_time(self, t: jax.Array, state: None) -> jax.Array:
-        """Return that of the simulation."""
+        """Return the round of the simulation."""
         del state
         return t
 
     def is_counted(self, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the trace has a round left."""
+        """Return whether the trace has a further round."""
         del state, obs, decision
         return t < self.trace.reward.shape[0]
 

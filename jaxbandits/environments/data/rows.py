@@ -1,4 +1,4 @@
-"""Rows of a table as rounds of a bandit: which row a round is about, and the arms that it shows."""
+"""Rows of a table as rounds of a bandit: the row of each round, and its arms."""
 
 from typing import Any, NamedTuple
 
@@ -19,8 +19,8 @@ ORDERS = ("shuffled", "iid", "given")
 class Place(NamedTuple):
     """Position of a trial in its table."""
 
-    row: jax.Array  # [] int32, of the coming round
-    order: Any = None  # [n] int32, of this pass, where it is shuffled
+    row: jax.Array  # [] int32, row of the next round
+    order: Any = None  # [n] int32, order of this pass, if it is shuffled
 
 
 def check_names(name: str, names: Any, n_arms: int) -> None:
@@ -31,20 +31,20 @@ def check_names(name: str, names: Any, n_arms: int) -> None:
 
 
 def check_order(name: str, order: Any, orders: tuple[str, ...] = ORDERS) -> None:
-    """Raise InputError for an order that there is not."""
+    """Raise InputError for an unknown order."""
     if order not in orders:
         raise unknown_name(name, order, orders)
 
 
 def begin(key: jax.Array, order: str, n: int) -> Place:
-    """Before round 0."""
+    """Return the position before round 0."""
     if order == "shuffled":
         return _draw_row(key, jnp.int32(0), jnp.arange(n, dtype=jnp.int32))
     return Place(rng.randint(key, n) if order == "iid" else jnp.zeros((), jnp.int32))
 
 
 def follow(key: jax.Array, t: jax.Array, order: str, n: int, place: Place) -> Place:
-    """After round t: a fresh permutation every pass, independent rows, or the table again and again."""
+    """Return the position after round t: a new permutation in every pass, independent rows, or the table cyclically."""
     coming = (t + 1).astype(jnp.int32)
     if order == "shuffled":
         return _draw_row(key, coming, place.order)
@@ -80,7 +80,7 @@ def dim_of(seen: Any, n_arms: int) -> int:
 
 
 def describe(environment: Any) -> str:
-    """Return shape and use of what a bandit shows, and the order of its rows."""
+    """Describe the shape and use of a bandit's observations, and the order of its rows."""
     data = environment.log if hasattr(environment, "log") else environment.table
     shape = None if data.seen is None else np.shape(data.seen)
     shown = "no context" if shape is None else f"{'context' if len(shape) == 2 else 'arms'} {list(shape)}"

@@ -1,4 +1,4 @@
-"""A table with the reward of every arm in every row, as a bandit; classification is the case with one reward 1 a row.
+"""Bandit on a table with the reward of every arm in every row; in classification one reward per row is 1.
 
     round t is about row i_t:   reward_t = R[i_t, a_t]
     regret            = sum_t max_k R[i_t, k] - R[i_t, a_t]        against the best arm of every row
@@ -30,7 +30,7 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
 
 class RewardTable(NamedTuple):
-    """Features and rewards of every row: one copy serves all trials."""
+    """Features and rewards of every row; all trials share one copy."""
 
     seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all rows
     rewards: ArrayLike  # [n, K]
@@ -46,12 +46,12 @@ class TableOutcome(NamedTuple):
 
 @pytree
 class TableBandit:
-    """A bandit on the rows of a table that knows all rewards.
+    """A bandit on the rows of a table with all rewards.
 
-    A context `[p]` is shown to arm k in a block of its own, `[K, K p]`: a linear learner then has one weight vector an
-    arm (dim = K p). Orders: "iid" (with replacement), "shuffled" (a fresh permutation every pass and trial; n integers
-    a trial), "given" (as in the table, again and again, the same in all trials). With `as_context` the context is shown
-    as it is (`ContextObs`), for learners with a model an arm (`jaxbandits.contextual`).
+    For arm k a context `[p]` is placed in a separate block of `[K, K p]`, so that a linear learner has one weight
+    vector per arm (dim = K p). Orders: "iid" (with replacement), "shuffled" (a new permutation for every pass and
+    trial; n integers per trial), "given" (cyclically as in the table, the same in all trials). With `as_context` the
+    observation is the context itself (`ContextObs`), for learners with one model per arm (`jaxbandits.contextual`).
     """
 
     source: ClassVar[str] = "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit"
@@ -59,20 +59,20 @@ class TableBandit:
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
     table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
     order: str = static("iid", doc='"iid", "shuffled" every pass, or "given"')
-    as_context: bool = static(False, BOOL, "whether contexts [n, p] are shown as one context for all arms")
+    as_context: bool = static(False, BOOL, "True: observations are contexts [n, p], common to all arms")
     classes: tuple[str, ...] = static((), doc="names of the arms in their order; (): numbers from 0")
 
     @classmethod
     def from_table(
         cls, features: Any, labels: Any, classes: Sequence[Any] | None = None, **settings: Any
     ) -> "TableBandit":
-        """Classification: features `[n, p]` are the context, arm k pays 1 where the label is class k.
+        """Build a classification bandit: features `[n, p]` are the context, and arm k pays 1 if the label is class k.
 
         Args:
           features: one row per example.
           labels: `[n]` whole numbers or text, of at least two kinds.
-          classes: all labels in the order of the arms; None: the categories of a categorical, else sorted, numbers by
-            value.
+          classes: all labels in the order of the arms; None: the categories of a categorical array, otherwise the
+            sorted distinct labels.
           **settings: the other fields, such as `order="given"`.
 
         Raises:
@@ -101,7 +101,7 @@ class TableBandit:
         classes: Sequence[Any] | None = None,
         **settings: Any,
     ) -> "TableBandit":
-        """Classification on the rows of a data frame.
+        """Build a classification bandit from a data frame.
 
         Args:
           frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
@@ -122,11 +122,11 @@ class TableBandit:
 
     @classmethod
     def from_file(cls, path: Path, label: str | int = -1, *, order: str = "iid", **reading: Any) -> "TableBandit":
-        """Classification from a CSV, npz, LIBSVM or ARFF file; `from_frame` takes the columns that it is given.
+        """Build a classification bandit from a CSV, npz, LIBSVM or ARFF file; to choose columns, use `from_frame`.
 
         Args:
-          path: the file; its ending says which.
-          label: name or number of the column of labels.
+          path: the file; its extension determines the format.
+          label: name or index of the column of labels.
           order: order of the rows.
           **reading: `standardise`, `intercept`, `header`, `delimiter` as in `datasets.labelled.load_labelled`.
 
@@ -137,7 +137,7 @@ class TableBandit:
 
     @classmethod
     def from_rewards(cls, rewards: Any, seen: Any = None, **settings: Any) -> "TableBandit":
-        """Return a table of all rewards.
+        """Build a bandit from a table of all rewards.
 
         Args:
           rewards: `[n, K]`
@@ -209,6 +209,6 @@ class TableBandit:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Both regrets."""
+        """Return both regrets."""
         fixed = values["arm_reward"].max(axis=-1) - values["reward"]
         return {"regret": values["best_reward"] - values["reward"], "fixed_arm_regret": fixed}

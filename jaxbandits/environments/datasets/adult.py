@@ -4,10 +4,10 @@
 comma-separated fields, `?` where a field is missing; in `adult.test` labels end in a full stop and the first line is a
 comment. The groups are {White, Black, others} x {Male, Female}, the label says whether the income is above 50,000.
 
-The paper that we follow (arXiv:2302.09267) describes no preprocessing, but its sizes do: rows with any `?` are dropped,
-which leaves 45,222 in groups of 27020, 11883, 2144, 2084, 1363 and 728, each 364 above the paper's budgets
-[reconstructed]. Features [ours]: 6 standardised measurements, one-hot columns of 8 categorical fields, a constant 1:
-$d = 105$, with mean squared norm 6 + 8 + 1.
+The paper that we follow (arXiv:2302.09267) does not describe the preprocessing, but its sizes determine it: rows with
+any `?` are dropped, which leaves 45,222 in groups of 27020, 11883, 2144, 2084, 1363 and 728, each 364 above the paper's
+budgets [reconstructed]. Features [ours]: 6 standardised measurements, one-hot columns of 8 categorical fields, a
+constant 1: $d = 105$, with mean squared norm 6 + 8 + 1.
 """
 
 import functools
@@ -30,7 +30,7 @@ FILES = ("adult.data", "adult.test")
 GROUPS = ("White/Male", "White/Female", "Black/Male", "Black/Female", "others/Male", "others/Female")
 SIZES = (27020, 11883, 2144, 2084, 1363, 728)
 POSITIVE_RATES = (0.3239082, 0.1224438, 0.1902985, 0.0604607, 0.2780631, 0.1208791)
-HELD_OUT = 364  # rows a group that the paper keeps for measuring the risks of imbalanced runs
+HELD_OUT = 364  # rows per group that the paper reserves for measuring the risks of imbalanced runs
 
 MEASUREMENTS = {"age": 0, "fnlwgt": 2, "education-num": 4, "capital-gain": 10, "capital-loss": 11, "hours-per-week": 12}
 RACE, SEX = 8, 9
@@ -80,7 +80,7 @@ _FIELDS = {field: name for name, field in MEASUREMENTS.items()} | {
 }
 NAMES = (*(_FIELDS[field] for field in range(14)), "income")
 DIM = len(MEASUREMENTS) + sum(len(levels) for _, levels in CATEGORIES.values()) + 1
-_UNUSED = {1: ("Never-worked",)}  # such people have no occupation, which drops their rows
+_UNUSED = {1: ("Never-worked",)}  # their occupation is missing, so that their rows are dropped
 
 
 def load_adult(directory: str | os.PathLike[str]) -> Groups:
@@ -103,7 +103,7 @@ def load_adult(directory: str | os.PathLike[str]) -> Groups:
 
 
 def _people(path: Path) -> "pl.DataFrame":
-    """Read the people of a file of whom every field is known."""
+    """Read the rows of a file without missing fields."""
     pl = polars()
     file = TextFile(path, names=NAMES, comment="|", missing=())
     frame = file.read(dict.fromkeys(NAMES, "text"))
@@ -126,11 +126,11 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
     """Return synthetic data of the same shapes, for use without the files; its `source` is "stand-in".
 
     Six groups with the real sizes (times `scale`), levels and rates of positive labels; capital columns with heavy
-    tails; labels from one logistic model, moved a little in each group (0.15 of its weights), about as hard to predict
-    as the real ones.
+    tails; labels from one logistic model, slightly different in each group (by 0.15 of its weights), about as hard to
+    predict as the real ones.
 
     Args:
-      scale: in (0, 1]; every group keeps at least 2 rows.
+      scale: factor of the group sizes, in (0, 1]; every group has at least 2 rows.
       seed: seed of all draws.
     """
     scale = ranges.real("scale", scale, "(0, 1]")
@@ -166,7 +166,7 @@ def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, sou
 
 
 def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
-    """Return `[n, 8]`: race and sex as the group says, the other fields from skewed distributions of their own."""
+    """Return `[n, 8]`: race and sex as the group says, the other fields from separate skewed distributions."""
     columns = []
     for field, (_, known) in CATEGORIES.items():
         if field == SEX:

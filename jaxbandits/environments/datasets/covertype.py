@@ -18,13 +18,13 @@ from jaxbandits.environments.datasets.files import TextFile
 
 MEASUREMENTS, COLUMNS, CLASSES = 10, 55, 7
 LODGEPOLE_PINE = 2
-_CHUNK = 20_000  # rows a block of the k-means assignment: bounds the [rows, k] distances
+_CHUNK = 20_000  # rows per block of the k-means assignment; bounds the memory of the [rows, k] distances
 
 
 class Rows(NamedTuple):
     """A classification data set."""
 
-    features: np.ndarray  # [N, 10]  the measurements, as they stand
+    features: np.ndarray  # [N, 10]  the raw measurements
     labels: np.ndarray  # [N]  1 where the cover type is the rewarded one, else 0
     source: str  # "covertype" | "stand-in"
 
@@ -42,7 +42,7 @@ def load_covertype(path: str | os.PathLike[str], rewarded: int = LODGEPOLE_PINE)
     """Read `covtype.data` or `covtype.data.gz` in the format of the UCI repository.
 
     Args:
-      path: the file; it is read as gzip when it begins like one.
+      path: the file; gzip is detected from its first bytes.
       rewarded: the cover type (1..7) whose rows have label 1.
 
     Raises:
@@ -76,7 +76,7 @@ def _read(path: str | os.PathLike[str], features: Sequence[int], every: int) -> 
 def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
     """Return synthetic data of the same shape, for use without the real file.
 
-    It is never the real data, and labelled so.
+    Its `source` is "stand-in".
 
     10 correlated, skewed columns from 4 latent factors; labels from a logistic model with a nonlinear term, which a
     model that is linear in the cluster means cannot fit exactly.
@@ -96,10 +96,10 @@ def covertype_like(rows: int = 20_000, seed: int = 0) -> Rows:
 def clusters(rows: Rows, n_arms: int = 60, seed: int = 0, subsample: int = 20_000, iterations: int = 30) -> Clusters:
     """Turn rows into arms: standardise, k-means on a subsample, assign every row, append 1, divide by the largest norm.
 
-    The division is ours (the theory asks for arms in the unit ball, the paper is silent).
+    The division is ours (the theory requires arms in the unit ball; the paper does not mention it).
 
     Raises:
-      InputError: when there are fewer distinct rows than arms.
+      InputError: if there are fewer distinct rows than arms.
     """
     if not isinstance(rows, Rows):
         raise InputError(f"rows must be Rows(features, labels, source), got {format_value(rows)}")
@@ -127,7 +127,7 @@ def kmeans(points: np.ndarray, k: int, rng: np.random.Generator, iterations: int
     A cluster that loses all its points keeps its centre.
 
     Raises:
-      InputError: when `points` has fewer than k distinct rows.
+      InputError: if `points` has fewer than k distinct rows.
     """
     if not 1 <= k <= len(points):
         raise InputError(f"k-means needs 1 <= k <= {len(points)} points, got k = {k}")

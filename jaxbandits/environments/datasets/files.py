@@ -1,10 +1,10 @@
-r"""Tables in text files: polars reads them, a schema says what the columns are, and an error names file and line.
+r"""Tables in text files, read by polars with a schema of column types; errors name the file and the line.
 
     file = TextFile("u.data", separator="\t", names=("user", "item", "rating", "timestamp"))
     frame = file.read({"user": "integer", "item": "integer", "rating": "number", "timestamp": "integer"})
 
-Byte-order marks, Windows line ends, quotes and gzip are polars' business. Blank lines are skipped, spaces around cells
-too, and a cell that holds nothing, or nothing that its column may hold, is an `InputError`.
+polars handles byte-order marks, Windows line ends, quotes and gzip. Blank lines and spaces around cells are skipped,
+and an empty or ill-typed cell raises `InputError`.
 """
 
 import gzip
@@ -30,10 +30,10 @@ _HINT = " (encode text as numbers, fill gaps or leave their rows out)"
 
 
 def polars() -> Any:
-    """Import polars, which the extra `data` brings.
+    """Import polars, which the extra `data` installs.
 
     Raises:
-      InputError: without it.
+      InputError: if it is not installed.
     """
     try:
         import polars
@@ -43,14 +43,14 @@ def polars() -> Any:
 
 
 class TextFile:
-    """A text file whose lines are rows.
+    """Text file with one row per line.
 
     Attributes:
       path: the file, plain or compressed.
       names: names of its columns.
 
     Raises:
-      InputError: for a file that cannot be read, has no rows, or another number of columns than names are given.
+      InputError: if the file cannot be read, has no rows, or has a different number of columns than `names`.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class TextFile:
 
         Args:
           path: the file.
-          separator: one character between the cells.
+          separator: the character that separates cells.
           header: True if the first row holds names.
           names: column names of a file without a header; by default their numbers from 0.
-          skip: lines before the table.
+          skip: number of lines before the table.
           comment: prefix of comment lines.
-          quote: the character around cells that hold a separator.
-          missing: texts that stand for nothing.
+          quote: the character around cells that contain a separator.
+          missing: texts that mean a missing value.
         """
         if not isinstance(separator, str) or len(separator) != 1 or separator in '\r\n"':
             raise InputError(f"delimiter must be one character, got {format_value(separator)}")
@@ -101,7 +101,7 @@ class TextFile:
         """Return the name of a column that is given by its name or its index; negative indices count from the end.
 
         Raises:
-          InputError: for a column that there is not.
+          InputError: if the column does not exist.
         """
         width = len(self.names)
         if isinstance(column, str) and self._header:
@@ -121,7 +121,7 @@ class TextFile:
         """Return columns as float64 ("number"), int64 ("integer") and text ("text"), and `line`, the line of each row.
 
         Args:
-          schema: name of a column to what it holds; others are not looked at.
+          schema: column name to type; other columns are ignored.
 
         Raises:
           InputError: if a row has too many cells, or a cell is empty or has the wrong type; the message names the file
@@ -142,7 +142,7 @@ class TextFile:
         return frame.select("line", *(self._convert(frame, name, kind, types[kind]) for name, kind in schema.items()))
 
     def _convert(self, frame: "pl.DataFrame", name: str, kind: str, dtype: Any) -> "pl.Series":
-        """Return a column in its type, every cell of which holds something."""
+        """Return a column in its type, without empty cells."""
         cells = _plain(frame[name])
         found = cells.cast(dtype, strict=False)
         good = found.is_finite() if kind == "number" else found.is_not_null()
@@ -174,7 +174,7 @@ class TextFile:
             self._refuse(frame, row, str(message(frame[name][row])))
 
     def _refuse(self, frame: "pl.DataFrame", row: int, message: str) -> None:
-        """Raise the InputError of a row of what `read` returned, with its line."""
+        """Raise the InputError of a row of the result of `read`, with its line."""
         raise InputError(f"{self.path}, line {self._lines()['number'][int(frame['line'][row])]}: {message}")
 
     def _lines(self) -> "pl.DataFrame":
@@ -205,7 +205,7 @@ class TextFile:
             raise self._unreadable(str(error)) from None
 
     def _unreadable(self, said: str) -> InputError:
-        """Return the InputError of the first row with too many cells, or else of what polars says."""
+        """Return the InputError of the first row with too many cells, or else one with polars' message."""
         if "utf-8" in said:
             return InputError(f"{self.path}: not UTF-8 text")
         lines, width = self._lines(), len(self.names) if hasattr(self, "names") else np.inf
@@ -224,15 +224,15 @@ def read_examples(
 
     Args:
       path: the file.
-      roles: to the name or number of a column, and what it holds, as in `TextFile.read`.
-      separator: one character between the cells.
+      roles: role to the name or index of a column and its type, as in `TextFile.read`.
+      separator: the character that separates cells.
       header: True if the first row holds names.
 
     Returns:
       Features `[n, d]`, and `[n]` of each role; text is whole numbers if every cell is written as one.
 
     Raises:
-      InputError: for a column that there is not, two roles of one, no features, and what `TextFile` refuses.
+      InputError: if a column does not exist or has two roles, if there are no features, and as `TextFile`.
     """
     file = TextFile(path, separator=separator, header=header)
     kinds = {file.column(role, column): kind for role, (column, kind) in roles.items()}
@@ -243,10 +243,10 @@ def read_examples(
 
 
 def features_of(file: TextFile, others: Collection[str], n_roles: int = 1) -> list[str]:
-    """Return the columns of a file besides some, which `n_roles` roles have.
+    """Return the columns of a file that have no role.
 
     Raises:
-      InputError: without any, and when two roles have the same column.
+      InputError: if there are none, or if two roles have the same column.
     """
     if len(others) < n_roles:
         raise InputError(f"label and group are the same column of {file.path}")
@@ -264,10 +264,10 @@ def labels_of(column: "pl.Series") -> np.ndarray:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds: decompressed, behind its byte-order mark.
+    """Return the bytes of a file, decompressed and without the byte-order mark.
 
     Raises:
-      InputError: for what cannot be read.
+      InputError: if the file cannot be read.
     """
     check_readable(path)
     try:

@@ -1,7 +1,7 @@
 """MovieLens-100k: 943 users, 1,682 films, 100,000 ratings from 1 to 5 (Harper & Konstan, ACM TiiS 2015).
 
-The file is `u.data` of `ml-100k.zip` from GroupLens (grouplens.org/datasets/movielens/100k), which may not be passed
-on: get it there.
+The file is `u.data` of `ml-100k.zip` from GroupLens (grouplens.org/datasets/movielens/100k), whose licence forbids
+redistribution.
 """
 
 import os
@@ -23,6 +23,7 @@ def load_movielens(
       n_ratings: required number of lines; None: any number, for parts of the data such as `u1.base`.
 
     Raises:
-      InputError: one line naming the file, and the line for malformed rows. A pair that is rated twice is an error.
+      InputError: if the file cannot be read, a row is malformed, or a pair is rated twice; the message names the file
+        and the line.
     """
     return read_ratings(path, _FORMAT, shape, n_ratings)

@@ -1,10 +1,10 @@
-"""Published data sets: where they are, under which terms, and copies of them on this machine.
+"""Published data sets: their addresses, their terms, and their copies on this machine.
 
     path = fetch("adult")        the directory of its files, downloaded unless they are there
 
-They lie in the directory that JAXBANDITS_DATA names, else in the user's cache, a folder a set. What is downloaded is
-checked by the SHA-256 of its text: uncompressed, with line ends of Unix, without blank lines at its ends, which servers
-and editors change.
+They are stored in the directory JAXBANDITS_DATA, or else in the user's cache, with one folder per set. A download is
+checked by the SHA-256 digest of its text after decompression, with Unix line ends and without blank lines at both ends,
+since servers and editors change these.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits.base.errors import InputError, unknown_name
 
-_TIMEOUT_S = 30.0  # for the first byte, and between two
+_TIMEOUT_S = 30.0  # seconds until the first byte, and between two reads
 
 
 class RemoteFile(NamedTuple):
@@ -28,7 +28,7 @@ class RemoteFile(NamedTuple):
 
     Attributes:
       name: name of the copy.
-      url: address of the file, or of the zip archive that it is in; "" if users get it themselves.
+      url: address of the file, or of the zip archive that it is in; "" if users must download it themselves.
       sha256: digest of its text; "" if it is not known.
       member: end of its path in the archive; "" if it is not in one.
     """
@@ -56,7 +56,7 @@ class DataSet(NamedTuple):
 
     @property
     def argument(self) -> str:
-        """Name of the only file, which readers and `--data` take; "" where they take the folder."""
+        """Name of the only file, which readers and `--data` expect; "" if they expect the folder."""
         return self.files[0].name if len(self.files) == 1 else ""
 
 
@@ -149,7 +149,7 @@ def find_entry(name: str) -> DataSet:
     """Return a data set by its name.
 
     Raises:
-      InputError: for an unknown name, which suggests the closest.
+      InputError: for an unknown name; the message suggests the closest names.
     """
     if name not in DATA_SETS:
         raise unknown_name("data set", name, DATA_SETS)
@@ -157,7 +157,7 @@ def find_entry(name: str) -> DataSet:
 
 
 def find(name: str) -> Path | None:
-    """Return what `--data` takes of a data set that is on this machine: its file, or the folder of several; else None.
+    """Return the path of a data set for `--data`: its file, or the folder of several; None if it is missing.
 
     Raises:
       InputError: for an unknown name.
@@ -169,11 +169,11 @@ def find(name: str) -> Path | None:
 
 
 def fetch(name: str) -> Path:
-    """Download the files of a data set that are not there, and return what `find` does.
+    """Download the missing files of a data set, and return the result of `find`.
 
     Raises:
-      InputError: in one line, for an unknown name, without the extra `data`, without a connection, for a file that is
-        not the published one, and where it cannot be written.
+      InputError: if the name is unknown, the extra `data` is not installed, the download fails, a file is not the
+        published one, or it cannot be written.
     """
     found, place = find_entry(name), directory()
     if found.by_hand:
@@ -197,7 +197,7 @@ def fetch(name: str) -> Path:
 
 
 def by_hand(name: str) -> str:
-    """Say where users get the files of a data set that `fetch` does not, and where to put them."""
+    """Describe where users find the files that `fetch` cannot download, and where to put them."""
     found, place = find_entry(name), directory()
     folder = f"{place / name if place else name}"
     return f"get {' and '.join(file.name for file in found.files)} from {found.by_hand}, and put it into {folder}"
@@ -205,7 +205,7 @@ def by_hand(name: str) -> str:
 
 @contextlib.contextmanager
 def _new_folder(folder: Path) -> Iterator[None]:
-    """Make a folder for the block; if that leaves it empty, remove it, with those above it that were not there."""
+    """Create a folder for the block; if it is empty afterwards, remove it and the parents that were created."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -246,7 +246,7 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
 
 
 def _write(url: str, path: str, pooch: Any) -> None:
-    """Download as `pooch.HTTPDownloader` does, and close the connection also where it breaks."""
+    """Download as `pooch.HTTPDownloader`, and close the connection even if it breaks."""
     import requests
 
     del pooch

@@ -1,7 +1,7 @@
-"""Steps common to environments with groups: counts of the rows that a decision asks for, look-up by group, risks.
+"""Functions that environments with groups share: counts of the rows that a decision draws, look-up by group, risks.
 
-A decision lists the groups to draw from; where the list never changes it is a NumPy array, and what follows from it is
-a constant of the program.
+A decision lists the groups to draw from. If the list never changes, it is a NumPy array, so that everything derived
+from it is a constant of the program.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from jaxbandits.types import GroupDecision
 
 
 class GroupOutcome(NamedTuple):
-    """Summed over the rounds of a block."""
+    """Metrics of a round, summed over a block."""
 
     samples: jax.Array  # []  rows drawn
     group_samples: jax.Array  # [m]  of each group
@@ -42,7 +42,7 @@ def _is_of(group: jax.Array, n_groups: int) -> jax.Array:
 
 
 def places(decision: GroupDecision, n_groups: int) -> jax.Array:
-    """Return `[Q]`, how many rows of its group a decision draws before this one."""
+    """Return `[Q]`, the number of earlier draws from the same group in the decision."""
     if isinstance(decision.group, np.ndarray) and decision.drawn is None:
         before = [int(np.sum(decision.group[:k] == group)) for k, group in enumerate(decision.group)]
         return jnp.asarray(before, float)
@@ -83,8 +83,8 @@ def mean_of_largest(risks: jax.Array, k: int) -> jax.Array:
 def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[str, jax.Array]:
     """Return the metrics of the risks `[m]` of a model.
 
-    `risk` [m], `max_risk`, `mean_risk`; `top_k_risk`, the mean of the k largest, where k > 1; `weighted_max_risk`,
-    max_i b_i R_i, where there are weights b.
+    `risk` [m], `max_risk`, `mean_risk`; `top_k_risk`, the mean of the k largest, if k > 1; `weighted_max_risk`, max_i
+    b_i R_i, if there are weights b.
     """
     found = {"risk": risks, "max_risk": jnp.max(risks), "mean_risk": jnp.mean(risks)}
     if top_k > 1:
@@ -95,7 +95,7 @@ def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[st
 
 
 def check_objective(name: str, n_groups: int, top_k: int, weights: ArrayLike | None) -> None:
-    """Require that k and b fit m groups.
+    """Check k and b for m groups.
 
     Raises:
       InputError: if a field is invalid; the message names it.
@@ -112,5 +112,5 @@ AXES: dict[str, tuple[str, ...]] = {"risk": ("group",), "group_samples": ("group
 
 
 def units(names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the units of what these environments record."""
+    """Return the units of the metrics of these environments."""
     return {"samples": "rows", "group_samples": "rows", **dict.fromkeys(names, "rows")}

@@ -2,8 +2,8 @@
 
     z ~ Bernoulli(mu_i),   loss(w; z) = (w - z)^2,   R_i(w) = w^2 - 2 mu_i w + mu_i,   w in [0, 1]
 
-For weights q, $sum_i q_i R_i$ is least at $w = sum_i q_i mu_i =$: c, where it is c (1 - c). So the optimum of the mean
-of the k largest risks is that of c nearest to 1/2 among the means c of at least k groups.
+For weights q, $sum_i q_i R_i$ has its minimum c (1 - c) at $w = c = sum_i q_i mu_i$. The optimum of the mean of the k
+largest risks is therefore at the c nearest to 1/2 among the means of at least k groups.
 """
 
 from typing import ClassVar
@@ -27,7 +27,7 @@ class ExampleGroups:
     """One-dimensional decisions `[1]` in [0, 1], Bernoulli groups; Example 1 of the paper by default.
 
     Recorded: `samples`, `group_samples` [m], `loss`; for a recommendation (w, q) the exact `risk` [m], `max_risk`,
-    `mean_risk`, `top_k_risk` (where $k > 1$), `duality_gap` = the mean of the k largest risks at w less min_v
+    `mean_risk`, `top_k_risk` (where $k > 1$), `duality_gap` = the mean of the k largest risks at w minus min_v
     $sum_i q_i$ $R_i(v)$, and `distance`, |w - w*| for the w* that `optimum` gives.
 
     References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR (arXiv:2302.09267), Example 1 and Figure 1.

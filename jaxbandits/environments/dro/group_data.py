@@ -1,9 +1,9 @@
 """Rows of a labelled table as groups: each risk is the mean loss over the rows of a group.
 
     iid:   a row of group i is drawn uniformly, with replacement      R_i: over all rows of the group
-    once:  every trial goes through each group's rows in an order of its own, each row once
+    once:  every trial visits the rows of each group once, in a random order
 
-With `held_out` rows of every group set aside, $R_i$ is the mean over these, and the others are drawn from.
+If `held_out` rows of every group are set aside, $R_i$ is the mean over these, and the draws are from the others.
 """
 
 import itertools
@@ -27,7 +27,7 @@ _BLOCK = 4096  # rows whose losses are evaluated together at record points
 
 
 class Rows(NamedTuple):
-    """A table sorted by group: one copy serves all trials."""
+    """A table sorted by group; all trials share one copy."""
 
     features: ArrayLike  # [n, d]
     labels: ArrayLike  # [n]
@@ -45,15 +45,15 @@ class GroupDataOutcome(NamedTuple):
 
     samples: jax.Array  # []  rows drawn
     group_samples: jax.Array  # [m]  of each group
-    overdrawn: jax.Array  # [m]  of these, rows that had been drawn before because the group had no other left
+    overdrawn: jax.Array  # [m]  of these, rows that were reused because the group had no unused row
     loss: jax.Array  # []  their mean loss at w_t
 
 
 @pytree
 class GroupData:
-    """Any labelled table with groups; made by `from_table`, from what the loaders of `environments.datasets` return.
+    """Any labelled table with groups; built by `from_table` from a table of `environments.datasets`.
 
-    The model is what the loss takes: a vector `[d]` for the linear ones, any tree of arrays for `Custom`.
+    The model is the argument of the loss: a vector `[d]` for linear losses, any pytree of arrays for `Custom`.
 
     Recorded: `samples`, `group_samples` [m], `loss` and `overdrawn` [m], summed; at record points, for a recommendation
     (w, q), `risk` [m], `max_risk`, `mean_risk`; with `top_k` > 1, `top_k_risk`; with `weights` b, `weighted_max_risk`.
@@ -225,7 +225,7 @@ class GroupData:
         return jnp.maximum(counts - left.astype(counts.dtype), 0.0)
 
     def _mean_loss(self, w: Point, first: int, size: int) -> jax.Array:
-        """Over consecutive rows, by blocks: a trial needs memory for one of them."""
+        """Average over consecutive rows by blocks, so that a trial needs memory for one block."""
         block = min(size, _BLOCK)
         features, labels = jnp.asarray(self.rows.features), jnp.asarray(self.rows.labels)
 

@@ -24,7 +24,7 @@ class CellNoiseOutcome(NamedTuple):
 
 @pytree
 class CellNoise:
-    """An identity about two measures of noise, drawn; no learner matters (feedback is zero).
+    """Simulation of an identity about two measures of noise; the feedback is zero, so the learner is irrelevant.
 
     Recorded: `pointwise` and `uniform`, whose means over rounds are $sigma^2$ and $sigma~^2$. $f_t$ is not convex.
     """

@@ -30,7 +30,7 @@ _ORDERS = ("shuffled", "iid", "given")
 
 
 class Table(NamedTuple):
-    """The rows of a data set, and the point that fits them best: one copy serves all trials."""
+    """Rows of a data set and their best fit; all trials share one copy."""
 
     features: ArrayLike  # [n, d]
     targets: ArrayLike  # [n]
@@ -47,14 +47,14 @@ class Table(NamedTuple):
 
 @pytree
 class DataStream:
-    """Losses of the rows of a table, one a round, against a fixed comparator.
+    """Losses of the rows of a table, one per round, against a fixed comparator.
 
-    The comparator is `comparator`, and without one `table.best`, the minimiser of the mean loss over the table (least
-    squares of minimum norm; logistic regression by Newton's method), which `from_arrays` finds on the host in float64:
-    after whole passes it is the best fixed point in hindsight.
+    The comparator is `comparator` if given, otherwise `table.best`, the minimiser of the mean loss over the table
+    (least squares of minimum norm; logistic regression by Newton's method), which `from_arrays` finds on the host in
+    float64: after whole passes it is the best fixed point in hindsight.
 
-    Orders: "shuffled" (a fresh random permutation every pass and trial), "iid" (with replacement), "given" (as in the
-    table, again and again, the same in all trials).
+    Orders: "shuffled" (a fresh random permutation every pass and trial), "iid" (with replacement), "given" (cyclically
+      as in the table, the same in all trials).
 
     Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round; at record points, for a learner with
     a recommendation w, `excess_risk`: the mean loss over the table at w, minus that at the comparator.
@@ -95,7 +95,7 @@ class DataStream:
 
         Args:
           frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
-          target: column of the targets, numbers as `from_arrays` takes them.
+          target: column of the targets, which are numbers as in `from_arrays`.
           features: columns of numbers; no other column is used.
           **settings: the other fields.
 
@@ -111,7 +111,7 @@ class DataStream:
         return cls.from_arrays([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]], [1.0, 2.0, 2.5, -1.0])
 
     def check(self) -> None:
-        """Raise InputError on fields that do not fit each other."""
+        """Raise InputError if fields are inconsistent."""
         if not isinstance(self.table, Table):
             raise InputError(
                 f"DataStream.table must be a Table, as from_arrays makes it, got {type(self.table).__name__}"
@@ -191,13 +191,13 @@ class DataStream:
         return point(self.table.best if self.comparator is None else self.comparator, self.dim)
 
     def _risk(self, x: jax.Array) -> jax.Array:
-        """Return the mean loss over the table, by blocks of rows: a trial needs memory for one of them."""
+        """Return the mean loss over the table, by blocks of rows, so that a trial needs memory for one block."""
         n, block = len(self.table), min(len(self.table), _BLOCK)
         features, targets = jnp.asarray(self.table.features), jnp.asarray(self.table.targets)
 
         def add(i: jax.Array, total: jax.Array) -> jax.Array:
             start = jnp.minimum(i * block, n - block)
-            fresh = jnp.arange(block) >= i * block - start  # the last block goes back over rows that are counted
+            fresh = jnp.arange(block) >= i * block - start  # the last block overlaps rows that have been counted
             rows = _LOSSES[self.loss](
                 lax.dynamic_slice_in_dim(features, start, block), lax.dynamic_slice_in_dim(targets, start, block)
             )

@@ -1,4 +1,4 @@
-"""Linear losses of the stochastically extended adversarial (SEA) model: nature moves the mean and draws the noise.
+"""Linear losses of the stochastically extended adversarial (SEA) model: adversarial mean, random noise.
 
     f_t(x) = c <mu_t + xi_t, x>,   F_t(x) = E f_t(x) = c <mu_t, x>
     mu_t = m v_t,   xi_t = s * (uniform on the unit sphere)
@@ -40,7 +40,7 @@ class LinearLossesOutcome(NamedTuple):
 
 @pytree
 class LinearLosses:
-    """Online linear optimisation with noisy gradients around a mean that is fixed or moves as `sequence` says.
+    """Online linear optimisation with noisy gradients around a mean that follows `sequence`.
 
     i.i.d. losses: the default sequence. Adversarial: `sequence=Alternating(period=8)` with `noise_scale=0`. Others:
     `IsolatedFlips`, `Drift`, `Piecewise`; a finite pool in random order is `RandomOrder`.
@@ -49,15 +49,14 @@ class LinearLosses:
     on the losses that were drawn, and `mean_comparator_loss`, the same on their means; so that
 
         regret        = loss - comparator_loss              (realised)
-        pseudo_regret = mean_loss - mean_comparator_loss    (in expectation: less noise)
+        pseudo_regret = mean_loss - mean_comparator_loss    (in expectation, hence less noisy)
 
-    The comparator is `comparator` where one is given: a fixed point u, which need not lie in the domain, as for
-    learners on $R^d$. Otherwise it is the best fixed point of the domain in hindsight (for `mean_comparator_loss`, in
-    hindsight of the means). When the mean moves, a learner that tracks it beats every fixed point: negative regret is
-    correct there.
+    The comparator is `comparator` if given: a fixed point u, which need not lie in the domain (for learners on $R^d$).
+    Otherwise it is the best fixed point of the domain in hindsight (for `mean_comparator_loss`, in hindsight of the
+    means). If the mean moves, a learner that tracks it may beat every fixed point, so that regret can be negative.
 
-    Numerics: the sum of the gradients is compensated (Kahan), so that in float32 `comparator_loss` is right to 3e-7 of
-      itself after 10^5 rounds, where a plain running sum is 20 times further off
+    Numerics: the sum of the gradients is compensated (Kahan), so that in float32 `comparator_loss` has a relative error
+      of 3e-7 after 10^5 rounds, while that of a plain sum is 20 times larger
       (float32/test_oco.py::test_comparator_does_not_drift).
 
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
@@ -68,7 +67,7 @@ class LinearLosses:
 
     source: ClassVar[str] = "stochastically extended adversarial model, i.i.d. linear losses"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    domain: Any = param(factory=L2Ball, doc="X, with lmo; the comparators where none is given")
+    domain: Any = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the mean gradient is m v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, norm of the noise in every round")
     sequence: Any = param(factory=Constant, doc="v_t, the directions of the mean (environments.oco.sequences)")
@@ -83,7 +82,7 @@ class LinearLosses:
         return cls(dim=2)
 
     def check(self) -> None:
-        """Raise InputError for noise in more dimensions than there are."""
+        """Raise InputError if the noise has more dimensions than the points."""
         if self.noise_rank is not None and self.noise_rank > self.dim:
             raise InputError(f"LinearLosses.noise_rank must be at most dim = {self.dim}, got {self.noise_rank}")
 
@@ -107,7 +106,7 @@ class LinearLosses:
         return state, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: LinearLossesState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True where a comparator outside it lifts the restriction."""
+        """Return whether the play lies in the domain; always True if a comparator outside the domain is given."""
         del state, obs
         return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 

@@ -3,7 +3,7 @@
     f_t(x) = c ln(1 + exp(-y_t <a_t, x>)),   a_t = s * (uniform on the unit sphere)
     y_t = 1 with probability 1 / (1 + exp(-<a_t, b v_t>)), else -1
 
-s: `feature_norm`, b: `center`, $v_t$: `sequence`, c: `loss_scale`. The mean loss $F_t$ is least at $b v_t$.
+s: `feature_norm`, b: `center`, $v_t$: `sequence`, c: `loss_scale`. The mean loss $F_t$ has its minimum at $b v_t$.
 """
 
 from typing import Any, ClassVar
@@ -20,9 +20,9 @@ from jaxbandits.types import FullInformation, PointDecision
 
 @pytree
 class LogisticLosses:
-    """Online logistic regression whose labels come from a model that is fixed or moves as `sequence` says.
+    """Online logistic regression whose labels come from a model that follows `sequence`.
 
-    The comparator is `comparator`, and $b e_1$ without one: the minimiser of the mean loss while $v_t = e_1$.
+    The comparator is `comparator` if given, otherwise $b e_1$, the minimiser of the mean loss while $v_t = e_1$.
 
     Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round.
     """

@@ -2,8 +2,8 @@
 
 S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model",
 NeurIPS 2025, arXiv 2510.04685, Appendix A. Proposition A.1: a random gradient field on n cells, on each 0 or (with
-probability 1/n) +-1, has $sigma^2$ = 1/n and $sigma~^2 = 1 - (1 - 1/n)^n -> 1$ - 1/e. (The fields are no gradients
-of convex functions: the example is about the measures only.)
+probability 1/n) +-1, has $sigma^2$ = 1/n and $sigma~^2 = 1 - (1 - 1/n)^n -> 1$ - 1/e. (The fields are not gradients of
+convex functions; the example concerns only the measures.)
 """
 
 from typing import NamedTuple
@@ -26,7 +26,7 @@ def noise_measures(gradients: jax.Array, mean: ArrayLike | None = None) -> Noise
 
     Args:
       gradients: `[S, X, d]` S draws of grad f, each at the same X points.
-      mean: `[X, d]` grad F, where it is known; None: the mean of the draws.
+      mean: `[X, d]` grad F, if known; None: the mean of the draws.
 
     Returns:
       Both measures, with suprema over the X points. By Jensen's inequality, on any sample,
@@ -38,7 +38,7 @@ def noise_measures(gradients: jax.Array, mean: ArrayLike | None = None) -> Noise
 
 
 def cell_gradients(key: jax.Array, n_cells: int, draws: int) -> jax.Array:
-    """Return `[draws, n_cells, 1]`, the fields of Proposition A.1, one value a cell.
+    """Return `[draws, n_cells, 1]`, the fields of Proposition A.1, one value per cell.
 
     A value is 0, or +-1 with probability 1/(2n) each.
     """

@@ -3,7 +3,7 @@
     f_t(x) = c (sqrt(1 + ||x - theta_t||^2) - 1),   theta_t = a v_t + s * (uniform on the unit sphere)
 
 a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. With a fixed centre and no noise $sigma = 0$ and
-$Sigma^2_{1:T} = c^2$ exactly, its first term (a supremum over $R^d$): the hardest easy problem for unknown $||u||$.
+$Sigma^2_{1:T} = c^2$ exactly, which is its first term (a supremum over $R^d$).
 """
 
 from typing import Any, ClassVar
@@ -21,10 +21,10 @@ from jaxbandits.types import FullInformation, PointDecision
 
 @pytree
 class PseudoHuberLosses:
-    """Pseudo-Huber distance to targets that are fixed or move as `sequence` says, up to noise; against a fixed u.
+    """Pseudo-Huber distance to noisy targets that follow `sequence`, against a fixed u.
 
-    The comparator is `comparator`, and a $e_1$ without one: the minimiser of the mean loss while $v_t = e_1$ (no closed
-    form finds the best point in hindsight). Swept together with the centre it gives the regret as a function of
+    The comparator is `comparator` if given, otherwise a $e_1$, the minimiser of the mean loss while $v_t = e_1$ (the
+    best point in hindsight has no closed form). Swept together with the centre it gives the regret as a function of
     $||u||$.
 
     Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round, the regret as one difference to full
@@ -96,7 +96,7 @@ class PseudoHuberLosses:
     def cumulative_deviation(self, horizon: ArrayLike) -> ArrayLike:
         """Return sigma_{1:T}, the expected sum of sup_x E ||grad f_t(x) - grad F_t(x)||.
 
-        It is attained at the centre likewise.
+        It is also attained at the centre.
         """
         return horizon * self.loss_scale * self.noise_scale / jnp.sqrt(1.0 + self.noise_scale**2)
 

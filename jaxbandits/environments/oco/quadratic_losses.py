@@ -39,10 +39,10 @@ class QuadraticLossesOutcome(NamedTuple):
 
 @pytree
 class QuadraticLosses:
-    """Squared distance to targets that are fixed or move as `sequence` says, up to noise.
+    """Squared distance to noisy targets that follow `sequence`.
 
-    Recorded: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and `pseudo_regret`, as
-    `LinearLosses` does. The comparator is u where one is given, otherwise the best fixed point of the ball in hindsight
+    Recorded: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and `pseudo_regret`, as by
+      `LinearLosses`. The comparator is u if given, otherwise the best fixed point of the ball in hindsight
     (of the losses drawn, or of their means): the mean of the targets, projected.
 
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
@@ -96,7 +96,7 @@ class QuadraticLosses:
         return L2Ball(radius=self.radius).contains(decision.play)
 
     def at_record(self, state: QuadraticLossesState, recommendation: Any) -> dict[str, jax.Array]:
-        """Return the losses of the comparators above those of the origin."""
+        """Return the losses of the comparators minus those of the origin."""
         del recommendation
         centers = self.sequence.sum(state.rounds, self.dim) * self.center
         return {

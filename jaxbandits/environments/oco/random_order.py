@@ -1,7 +1,7 @@
-"""Random order: a finite pool of linear losses, met in a fresh uniformly random order in every pass (SEA model).
+"""Random order: a finite pool of linear losses, drawn in a new uniformly random order in every pass (SEA model).
 
-    pool: v_i = m e_1 + s * (uniform on the unit sphere), i = 1..n, drawn once a trial
-    f_t(x) = c <v, x>, v drawn from what this pass has left,   F_t(x) = c <mean of what is left, x>
+    pool: v_i = m e_1 + s * (uniform on the unit sphere), i = 1..n, drawn once per trial
+    f_t(x) = c <v, x>, v drawn from the rest of this pass,   F_t(x) = c <mean of the rest, x>
 
 With $S^2 = sum_i ||v_i - vbar||^2 / (n - 1)$, $H_n = 1 + 1/2 + ... + 1/n$ and $P = T / n$ passes, in expectation over
 the order
@@ -33,9 +33,9 @@ class RandomOrderState(NamedTuple):
     """The pool, the order of this pass, and sufficient statistics of the comparators."""
 
     pool: jax.Array  # [n, d]  v_1, ..., v_n
-    order: jax.Array  # [n] int32: first what this pass has drawn, then what it has left
+    order: jax.Array  # [n] int32: first the losses drawn in this pass, then the remaining ones
     pool_sum: Vector  # [d]
-    left_sum: Vector  # [d]  sum of what this pass has left
+    left_sum: Vector  # [d]  sum of the remaining losses of this pass
     gradients: CompensatedSum  # [d]  sum of the gradients
     mean_gradients: CompensatedSum  # [d]  sum of grad F_t
 
@@ -51,11 +51,11 @@ class RandomOrderOutcome(NamedTuple):
 class RandomOrder:
     """Linear losses drawn without replacement from a pool of `pool_size` vectors, pass after pass.
 
-    Recorded: as `LinearLosses` does: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and
-    `pseudo_regret`. $F_t$ depends on what has been drawn: that is the random order model.
+    Recorded, as by `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and
+    `pseudo_regret`. $F_t$ depends on the losses drawn so far, as in the random-order model.
 
-    The order is a Fisher-Yates shuffle that stops for every round: each swaps one vector of what is left to the front.
-    So a pass costs $O(1)$ per round and starts without a permutation; its order is uniform and independent of the
+    Each round takes one step of a Fisher-Yates shuffle, which swaps one of the remaining vectors to the front. A pass
+    therefore costs $O(1)$ per round without an initial permutation; its order is uniform and independent of the
     previous one.
 
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
@@ -65,7 +65,7 @@ class RandomOrder:
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022: a pool of losses in random order"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     pool_size: int = static(64, "[1, 16777216)", "n, losses in the pool; a pass is n rounds")
-    domain: Any = param(factory=L2Ball, doc="X, with lmo; the comparators where none is given")
+    domain: Any = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the pool lies around m e_1")
     noise_scale: ArrayLike = param(0.9, "[0, inf)", "s, distance of the pool from m e_1")
     comparator: ArrayLike | None = param(
@@ -109,7 +109,7 @@ class RandomOrder:
         return state, FullInformation(values, gradients, loss), outcome
 
     def admits(self, state: RandomOrderState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True where a comparator outside it lifts the restriction."""
+        """Return whether the play lies in the domain; always True if a comparator outside the domain is given."""
         del state, obs
         return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 
@@ -142,28 +142,28 @@ class RandomOrder:
         """Return Sigma^2_{1:T}, in expectation over the order, and over the pool unless one `[n, d]` is given."""
         spread, first = self._moments(pool)
         n = self.pool_size
-        passes, rest = divmod(horizon - 1, n)  # passes begun and left; rounds after the first of the last pass
+        passes, rest = divmod(horizon - 1, n)  # number of full passes; rounds after the first of the last pass
         within = (1.0 - 1.0 / n) * passes + (1.0 / (n - rest) - 1.0 / n)
         return first + spread * (within + passes * (n - 1.0) / n)
 
     def cumulative_deviation(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Return at least sigma_{1:T} (without the square), in expectation over the order.
+        """Return an upper bound on sigma_{1:T} (without the square), in expectation over the order.
 
-        By Jensen's inequality in every round.
+        It follows from Jensen's inequality in every round.
         """
         spread, _ = self._moments(pool)
         passes, rest = divmod(horizon, self.pool_size)
         return spread**0.5 * (passes * self._deviations(self.pool_size) + self._deviations(rest))
 
     def cumulative_mean_gradients(self, horizon: int, pool: Any = None) -> ArrayLike:
-        """Return at least G_{1:T} (fraktur), the sum of ||grad F_t||, in expectation over the order.
+        """Return an upper bound on G_{1:T} (fraktur), the sum of ||grad F_t||, in expectation over the order.
 
-        By Jensen's inequality, likewise.
+        It follows from Jensen's inequality.
         """
         spread, first = self._moments(pool)
         n = self.pool_size
         passes, rest = divmod(horizon, n)
-        left = np.arange(n, 0.0, -1.0)  # the mean of r vectors left has variance S^2 (1/r - 1/n)
+        left = np.arange(n, 0.0, -1.0)  # the mean of r remaining vectors has variance S^2 (1/r - 1/n)
         length = (first + spread * (1.0 / left - 1.0 / n)) ** 0.5
         return passes * length.sum() + length[:rest].sum()
 
@@ -174,12 +174,12 @@ class RandomOrder:
     def _variances(self, rounds: int) -> float:
         """Return sigma_t^2 / S^2 over the first `rounds` of a pass.
 
-        With r vectors left, their variance is S^2 (r - 1) / r.
+        With r remaining vectors, their variance is S^2 (r - 1) / r.
         """
         return float(np.sum(1.0 - 1.0 / np.arange(self.pool_size, self.pool_size - rounds, -1.0)))
 
     def _moments(self, pool: Any) -> tuple[ArrayLike, ArrayLike]:
-        """Return c^2 S^2 and c^2 ||vbar||^2; a pool holds gradients, in which c is a factor already."""
+        """Return c^2 S^2 and c^2 ||vbar||^2; the gradients of a pool already contain the factor c."""
         n = self.pool_size
         if pool is None:
             scale = self.loss_scale**2

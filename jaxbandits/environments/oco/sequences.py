@@ -1,13 +1,13 @@
-"""Deterministic sequences of directions v_1, v_2, ...: how the mean that nature chooses moves over the rounds.
+"""Deterministic sequences of directions v_1, v_2, ...: the means that the adversary chooses over the rounds.
 
-An environment multiplies them by its own scale m: mean gradients $m v_t$, or centres $m v_t$. Every sequence knows its
-partial sums and how far it has moved, so that the constants of the theory are exact:
+An environment multiplies them by its own scale m: mean gradients $m v_t$, or centres $m v_t$. Every sequence has exact
+partial sums and path lengths, so that the constants of the theory are exact:
 
     squared_path(T) = ||v_1||^2 + sum_{t=2}^T ||v_t - v_{t-1}||^2     (v_0 = 0, as in Sigma^2 of the theory)
     length_sum(T)   = sum_{t=1}^T ||v_t||
     bound           = max_t ||v_t||
 
-Write your own as a `pytree` class with these members and `at`, `sum`.
+Your own sequence is a `pytree` class with these members and `at`, `sum`.
 """
 
 import math
@@ -101,14 +101,14 @@ class IsolatedFlips:
     """
 
     count: ArrayLike = param(1, "[0, 16777216)", "C, number of corrupted rounds")
-    horizon: ArrayLike = param(range="[3, 16777216)", doc="T, rounds over which they are spread")
+    horizon: ArrayLike = param(range="[3, 16777216)", doc="T, number of rounds over which they are spread")
 
     @property
     def bound(self) -> ArrayLike:
         return 1.0
 
     def check(self) -> None:
-        """Raise InputError where corrupted rounds would touch each other."""
+        """Raise InputError if corrupted rounds would be adjacent."""
         _whole("Corrupted.count", self.count)
         _whole("Corrupted.horizon", self.horizon)
         if np.any(np.asarray(self.horizon) - 1 < 2 * (np.asarray(self.count) + 1)):
@@ -140,8 +140,8 @@ class IsolatedFlips:
 
         The latter is negative before t.
 
-        A rounded quotient is wrong by at most one; the residual, small though its terms may overflow, is exact in
-        wrapping integers and says which neighbour is right.
+        A rounded quotient is wrong by at most one. The residual is exact in wrapping integers, although its terms may
+        overflow, and determines the correct neighbour.
         """
         p, q, t = _int32(self.horizon) - 1, _int32(self.count) + 1, _int32(t)
         real = jnp.result_type(float)
@@ -211,7 +211,7 @@ class Piecewise:
         return jnp.max(jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1), axis=-1)
 
     def check(self) -> None:
-        """Raise InputError on shapes or starts that do not fit."""
+        """Raise InputError if shapes or starts are inconsistent."""
         vectors, starts = np.asarray(self.vectors), np.asarray(self.starts)
         if vectors.ndim < 2 or starts.ndim < 1 or vectors.shape[-2] != starts.shape[-1] or not starts.shape[-1]:
             raise InputError(
@@ -238,7 +238,7 @@ class Piecewise:
         return _real(self._rounds_of_segments(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
 
     def _rounds_of_segments(self, rounds: ArrayLike) -> jax.Array:
-        """Return `[S]`, how many of the first `rounds` rounds fall into each segment."""
+        """Return `[S]`, the number of the first `rounds` rounds in each segment."""
         ends = jnp.minimum(jnp.append(jnp.asarray(self.starts)[1:], rounds), rounds)
         return jnp.maximum(ends - jnp.asarray(self.starts), 0)
 

@@ -45,7 +45,7 @@ class PiecewiseDrift:
 
 @pytree
 class RandomWalk:
-    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, projected onto $||theta|| <= ||theta_0||$."""
+    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, projected onto the ball of theta_0."""
 
     length: ArrayLike = param(0.01, "[0, inf)", "root mean square length of a step")
 
