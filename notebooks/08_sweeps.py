@@ -36,7 +36,7 @@ if importlib.util.find_spec("jaxbandits") is None:
     as_they_are = [f"{name}=={importlib.metadata.version(name)}" for name in there]
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", found[0], *as_they_are], check=True)
 
-FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this text with fewer seeds and rounds
+FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer seeds and rounds
 
 # %% [markdown]
 # ## The file

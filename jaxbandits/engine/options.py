@@ -38,7 +38,7 @@ class Options:
         each call.
       checkpoint: directory for checkpoints; after an interruption the same call resumes bit for bit.
       save_every: seconds between checkpoints of trials that are not finished.
-      identity: a name of your choice, such as a version, for code that no digest covers: callbacks to Python, and
+      identity: a name, such as a version, that identifies code without a digest: callbacks to Python, and
         `derive` or `in_hindsight` of your environment. Without it, runs with this code are neither resumed nor merged;
         equal names must mean equal code.
       progress: show a progress bar on standard error.

@@ -30,8 +30,7 @@ class HalfSpace(NamedTuple):
 
 
 def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflict: ArrayLike) -> tuple[jax.Array, ...]:
-    """Return a uniform unit vector, the direction in which the loss decreases, and a of length `slope` at an angle to
-    it.
+    """Return a uniform unit vector, along which the loss decreases, and a of length `slope` at an angle to it.
 
     Args:
       key: random key.
