@@ -56,8 +56,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # ## The data
 #
 # Adult has 45,222 people in six groups by race and sex; the label says whether someone earns more than 50,000 dollars a
-# year. Set `JAXBANDITS_DATA` to the folder above `adult/` with `adult.data` and `adult.test` from the UCI repository;
-# without them a synthetic stand-in of the same shape is used, and the titles say so.
+# year. Set `JAXBANDITS_DATA` to a folder that contains `adult/` with `adult.data` and `adult.test` from the UCI
+# repository; without them a synthetic stand-in of the same shape is used, and the titles say so.
 
 # %%
 from pathlib import Path
@@ -108,8 +108,8 @@ for ax, metric in zip(axes, ("max_risk", "mean_risk"), strict=True):
 
 # %%
 print(result.table("max_risk"))
-print("SMD(m) less uniform weights, seed by seed:", result.paired_difference("SMD(m)", "uniform weights", "max_risk"))
-print("Online(1) less SMD(m), seed by seed:", result.paired_difference("Online(1)", "SMD(m)", "max_risk"))
+print("SMD(m) minus uniform weights, seed by seed:", result.paired_difference("SMD(m)", "uniform weights", "max_risk"))
+print("Online(1) minus SMD(m), seed by seed:", result.paired_difference("Online(1)", "SMD(m)", "max_risk"))
 
 # %% [markdown]
 # The left panel shows the largest risk of a group, the right one the mean over all groups. `w_scale` and `q_scale`

@@ -34,7 +34,7 @@ class AnytimeOnline(TwoPlayers):
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and 1 are [ours].
+      $G = sqrt(d)$ and multipliers 1 are [ours].
       `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
       then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
 

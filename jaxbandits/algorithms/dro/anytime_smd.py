@@ -34,7 +34,7 @@ class AnytimeSMD(TwoPlayers):
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and 1 are [ours].
+      $G = sqrt(d)$ and multipliers 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

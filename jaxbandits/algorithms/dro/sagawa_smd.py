@@ -26,7 +26,7 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class SagawaSMD(TwoPlayers):
-    """SMD(1), the baseline of Zhang et al.: both gradients have importance m.
+    """SMD(1), the baseline of Zhang et al.; both gradients have the importance weight m.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T rounds
@@ -36,7 +36,7 @@ class SagawaSMD(TwoPlayers):
       The form is (17) of Zhang et al., with both steps at ($w_t$, $q_t$). Algorithm 1 of Sagawa et al. has no factor m,
       moves q first and states no step sizes; those of Theorem 1 for gradients m times as large are used
       [reconstructed]. The paper states no W, G or multipliers for its experiments: a ball of radius 3, $G = sqrt(d)$
-      and 1 are [ours].
+      and multipliers 1 are [ours].
 
     References:
       S. Sagawa, P. W. Koh, T. B. Hashimoto, P. Liang, "Distributionally Robust Neural Networks for Group Shifts", ICLR

@@ -32,7 +32,7 @@ class SMD(TwoPlayers):
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and 1 are [ours].
+      $G = sqrt(d)$ and multipliers 1 are [ours].
 
     Example:
       A network with one hidden layer, trained on two groups of rows: the model is any pytree of arrays, the loss any

@@ -38,7 +38,7 @@ class SMDr(TwoPlayers):
       None in the updates; no importance weights, as printed. The number of rows drawn from group i is binomial with
       mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with $n_i$ rows must define what
       it returns in this case. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and 1 are [ours].
+      $G = sqrt(d)$ and multipliers 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

@@ -57,21 +57,23 @@ class CAOONS:
     Guarantee: Theorem 4.1. For convex smooth $F_t$ and gradients of at most G, for every u at once, $E R_T(u) =
       O~(max(2, ||u||)^2 + max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$. The proof needs inequality
       (5), which fails for non-linear losses: it holds as stated for linear ones, where the three meta losses coincide.
-      With "value" the mixing loss is valid by Jensen's inequality, with the larger variance of $sup_x ||grad f_t -
-      grad F_t||$; with "played" by convexity at $x_t$, and the step to $sigma^2$ is not proven. Start-up cost: at
-      least about $128 G D_i ln(...) + 384 G$.
+      The loss "value" is valid by Jensen's inequality, with the larger variance of $sup_x ||grad f_t - grad F_t||$. The
+      loss "played" is valid by convexity at $x_t$, but the step to $sigma^2$ is not proven. Start-up cost: at least
+      about $128 G D_i ln(...) + 384 G$.
     Deviations:
       * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round is a counterexample to
         (5), and on $f(x) = sqrt(1 + (x - 8)^2) - 1$, with all assumptions met and $sigma = 0$, the printed algorithm
         stays at $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another correction [ours].
       * [ours] `base_grad="played"`: all base learners receive grad $f_t(x_t)$: one gradient per round, no theorem.
-      * [reconstructed] The logarithm of N is to base 2, and N is at least 1. The meta algorithm has its square restored
-        and rates $2 beta_k$ in the middle (`msmwc_master`).
+      * [reconstructed] The logarithm of N is to base 2, and N is at least 1. In the meta algorithm the square of the
+        correction is restored, and the middle learners have rates $2 beta_k$ (`msmwc_master`).
       * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; 0 is the paper's.
-      * [printed] `radius`: X = {||x|| <= radius}, within the paper's setting; infinite, $X = R^d$, by default.
+      * [printed] `radius` gives X = {||x|| <= radius}, which the paper's setting includes; by default it is infinite
+        and $X = R^d$.
     Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms and
-      compensated sums. Invariant under rotation and sign (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), but
-      by design not under a change of the units of losses or points.
+      compensated sums. The plays are invariant under rotation and sign
+      (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), but by design not under a change of the units of losses
+      or points.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithms 2 and 3, equations (5)-(7), Theorem 4.1.
     """
@@ -185,7 +187,7 @@ class CAOONS:
 
     @property
     def n_learners(self) -> int:
-        """Number of base learners, the small ones included."""
+        """Number of base learners, including the small ones."""
         return self.n_small + self.n_base
 
     @property

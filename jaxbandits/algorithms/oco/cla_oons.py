@@ -57,10 +57,10 @@ class CLAOONS(GradientLearner):
       $A_t$ have units.
     Deviations:
       * [printed] The step size is that of Appendix E, which has no $D_t$ in its second term; Algorithm 4 does not state
-        it. Appendix E bounds max_t $D_t$ by $sqrt(T)$; it is $2 sqrt(T)$.
-      * [reconstructed] The sum in it runs over the current epoch. At a restart the printed algorithm computes the
-        update that it then discards.
-      * [printed] `radius` (X a ball) is within the paper's setting.
+        it. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
+      * [reconstructed] The sum V in the step size runs over the current epoch. At a restart the printed algorithm
+        computes the update that it then discards.
+      * [printed] `radius` makes X a ball, which the paper's setting includes.
     Numerics: $A_t$ is shifted by the rounding of S (eps tr S). In float32 `load` stops growing near 10^7 rounds
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
@@ -119,7 +119,7 @@ class CLAOONS(GradientLearner):
         """Return the state after the round, without its restart."""
         error = grad - state.hint
         scale = jnp.maximum(state.scale, jnp.linalg.norm(error))
-        error = (state.scale / scale) * error  # e_t: never longer than z_t
+        error = (state.scale / scale) * error  # e_t, of norm at most z_t
         eta = self.step_size(state)
         step = (1.0 + self.c_corr * eta * (play @ error)) * error  # v_t
         slope = state.hint + step

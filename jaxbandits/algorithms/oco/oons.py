@@ -52,8 +52,8 @@ class OONS(GradientLearner):
         takes the centred ball of diameter D, and `diameter` can be set independently of the domain for learners inside
         another algorithm $(X = {||x|| <= D})$.
       * [ours] The eigendecomposition is replaced by linear systems and Newton's method on the multiplier of the ball:
-        the same minimiser. Invariant under rotation and sign, by design *not* under a change of the unit of the losses
-        ($A_t$ adds terms of different units).
+        the same minimiser. The plays are invariant under rotation and sign, by design *not* under a change of the unit
+        of the losses ($A_t$ adds terms of different units).
     Numerics: $A_t$ is shifted by the rounding of S (eps tr S), so that gradients 10^6 times beyond G stay finite
       (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices up to about 10^7
       rounds, after which a round no longer changes `variation`

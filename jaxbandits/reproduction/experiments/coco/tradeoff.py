@@ -159,10 +159,12 @@ TRADEOFF = OWN_STUDY.experiment(
         ),
     ),
     notes=(
-        "Swept: gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, Sinha-Vaze); for OPDP (eta "
-        "times 10, a reconstruction) the multiplier's step up and its damping down, for LPM (likewise) the step of its "
-        "queue. One sweep each, 13 weights.",
-        "Negative regret is bought with violation. The comparator satisfies every constraint and is known exactly.",
+        "The swept constant is gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, "
+        "Sinha-Vaze). For OPDP (eta times 10, a reconstruction) the step of the multiplier increases and its "
+        "damping decreases; for LPM (also with eta times 10, a reconstruction) the step of its queue increases. "
+        "Each sweep has 13 weights.",
+        "A learner can have negative regret at the cost of violation. The comparator satisfies every constraint "
+        "and is known exactly.",
     ),
     figures=(Frontier(_ALLOWED),),
     float64=True,

@@ -53,12 +53,13 @@ BOUND = THEOREMS.experiment(
                       says="the bound is loose: regret is below a thousandth of it", place="Theorem 2", least=1000),
     ),
     notes=(
-        "kappa_* is that of each trial; kappa is the worst of the ball, 1 / c_mu, which makes the bound larger. The "
-        "proof needs lambda g >= 1 and kappa >= 1: the lambda of Theorem 1 and S > 0 give both here.",
-        "For a Poisson link the proof has a gap: it bounds mu' by C_mu at optimistic parameters, which may lie outside "
-        "the ball. Without curvature (Gaussian, R = 0) only the last term is left.",
-        "d = 2, K = 20, one arm set a trial, delta = 0.05. Logistic regret never exceeds T: at T = 3000 a bound above "
-        "1e6 promises nothing yet.",
+        "kappa_* is that of each trial. kappa is the worst case over the ball, 1 / c_mu, which makes the bound "
+        "larger. The proof needs lambda g >= 1 and kappa >= 1, which the lambda of Theorem 1 and S > 0 imply "
+        "here.",
+        "For a Poisson link the proof has a gap: it bounds mu' by C_mu at optimistic parameters, which may lie "
+        "outside the ball. Without curvature (Gaussian, R = 0) only the last term remains.",
+        "d = 2, K = 20, one arm set per trial, delta = 0.05. Logistic regret never exceeds T, so that at T = 3000 "
+        "a bound above 1e6 is vacuous.",
     ),
     figures=(Bound(),),
 )

@@ -97,11 +97,13 @@ COVERAGE = THEOREMS.experiment(
     meters=(meters.coverage(),),
     claims=coverage_claims({"S3": _PROMISES, "S5": _PROMISES}),
     notes=(
-        "error_ratio: the largest distance of theta* from the centre so far, over the radius; for level sets the root "
-        "of the excess loss over that of the level; for GLM-UCB C_mu ||.||_V over rho, which is sufficient.",
-        "lambda = d is the paper's experiments' choice: Theorem 1 does not cover it. The data radius holds for any.",
-        "delta = 0.05; d = 2, K = 20, one arm set a trial. ada-OFU-ECOLog spends delta on each of two sets, of which "
-        "error_ratio takes the worse: it promises 90 %.",
+        "error_ratio is the largest distance of theta* from the centre so far, divided by the radius. For level "
+        "sets it is the root of the excess loss divided by that of the level; for GLM-UCB it is C_mu ||.||_V / "
+        "rho, which is sufficient.",
+        "The experiments of the paper use lambda = d, which Theorem 1 does not cover. The data radius holds for "
+        "any lambda.",
+        "delta = 0.05, d = 2, K = 20, one arm set per trial. ada-OFU-ECOLog spends delta on each of two sets, and "
+        "error_ratio takes the larger of both ratios, so that its coverage should be 90 %.",
     ),
     interpretations={
         "radii-of-code": Interpretation(

@@ -1,4 +1,4 @@
-"""Figures 1 and 3 with one arm set a trial, which the paper's instance does not have."""
+"""Figures 1 and 3 with one arm set per trial, which the paper's instance does not have."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ _NORMS = (3, 5, 7, 9)
 FIG1_FIXED = setting.OTHER_ARMS.experiment(
     "fig1-fixed",
     "Figures 1 and 3 (v2: 1 and 4)",
-    title="logistic bandits, one arm set a trial",
+    title="logistic bandits, one arm set per trial",
     shows="The figures are those of glm/fig1; here every trial has a different "
     "fixed arm set, in place of the published "
     "instance with new arms in every round.",

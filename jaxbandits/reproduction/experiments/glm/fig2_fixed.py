@@ -1,4 +1,4 @@
-"""Figure 2 with one arm set a trial, which the paper's instance does not have."""
+"""Figure 2 with one arm set per trial, which the paper's instance does not have."""
 
 from jaxbandits.glm import links
 from jaxbandits.reproduction.engine import Curves
@@ -13,7 +13,7 @@ _OURS = {"on": _PANELS, "place": "Figure 2 (fixed arms)", "kind": "observation"}
 FIG2_FIXED = setting.OTHER_ARMS.experiment(
     "fig2-fixed",
     "Figure 2",
-    title="Poisson bandits, one arm set a trial",
+    title="Poisson bandits, one arm set per trial",
     shows="The figure is that of glm/fig2; here every trial has a different fixed arm set, in place of the published "
     "instance with new arms in every round.",
     panels=lambda horizon: setting.norms(_NORMS, links.Poisson(), fresh=False),

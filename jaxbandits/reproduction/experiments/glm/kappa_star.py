@@ -67,10 +67,10 @@ KAPPA_STAR = THEOREMS.experiment(
         *_falls("falls-as-root", "regret falls at least as fast as the leading term sqrt(T / kappa_*)", -0.5),
     ),
     notes=(
-        "S = 5 throughout, hence one kappa (150) over the ball; 20 arms evenly spaced on a circle, whose radius makes "
-        "kappa_* between 5 and 147. d = 2, delta = 0.05.",
-        "The bound's second term, kappa d^2 log(T)^2, does not fall with kappa_*, and at these T it is the larger one. "
-        "Longer arms also differ more in their means.",
+        "S = 5 throughout, hence a single kappa (150) over the ball. The 20 arms are evenly spaced on a circle, "
+        "whose radius gives values of kappa_* between 5 and 147. d = 2, delta = 0.05.",
+        "The second term of the bound, kappa d^2 log(T)^2, does not decrease with kappa_*, and at these T it is "
+        "the larger term. The means of longer arms also differ more.",
         "OFUGLB runs on the first 64 seeds.",
     ),
     slow={"OFUGLB": 64},

@@ -54,8 +54,8 @@ RATES = THEOREMS.experiment(
         "Exponent: least squares of log(mean regret) on log(t) over the last decade, up to T = 100,000. sqrt(T) log T "
         "has 0.647 from 300 to 3,000 rounds, where the figures end, and the exponent of the claims here; sqrt(T) has "
         "1/2.",
-        "The theorem bounds regret from above, by a second term that rules up to T of about 10^6: an exponent above "
-        "that of the law would not contradict it.",
+        "The theorem is an upper bound whose second term dominates up to T of about 10^6, so that an exponent "
+        "above that of the law would not contradict it.",
     ),
     figures=(Curves(logarithmic=True),),
 )

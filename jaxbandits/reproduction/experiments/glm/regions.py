@@ -151,9 +151,9 @@ REGIONS = THEOREMS.experiment(
                 says="the region of GLB-OMD is comparable to OFUGLB's within the ball", **_FIGURE),
     ),
     notes=(
-        "Areas are those within the ball of radius S = 3, as shares of it; the picture shows the trial of the first "
-        "seed. GLM-UCB's region is the set of parameters behind its bonus. ellipses: the area of GLB-OMD's ellipse "
-        "over that of GLM-UCB's, neither cut by the ball.",
+        "Areas are those within the ball of radius S = 3, as shares of the ball; the picture shows the trial of "
+        "the first seed. The region of GLM-UCB is the set of parameters behind its bonus. The metric ellipses is "
+        "the area of GLB-OMD's ellipse divided by that of GLM-UCB's, without intersection with the ball.",
     ),
     figures=(Regions(),),
     float64=True,

@@ -63,21 +63,22 @@ TUNING = (
     "GLM-UCB and OFULog-r took multipliers at or near the lower end of the grid."
 )
 FOUND = (
-    "The paper states neither d, K nor the arms. The instance here is that of the experiments of RS-GLinCB's authors, "
-    "on which all six values of kappa come out that the paper states (glm/kappas): d = 5, K = 20 arms, new in every "
-    "round, the same in all trials and at every S. Trials differ in the rewards' noise only."
+    "The paper states neither d, K nor the arms. The instance here is that of the experiments of RS-GLinCB's "
+    "authors, whose six values of kappa agree with those that the paper states (glm/kappas): d = 5, K = 20 arms, "
+    "new in every round, the same in all trials and at every S. Trials differ only in the noise of the rewards."
 )
 FOUND_DELTA = (
-    "delta is not stated either: 0.01, as in the experiments on that instance and in the paper's on Covertype."
+    "The paper does not state delta either; it is 0.01 here, as in the experiments on that instance and in the "
+    "paper's experiment on Covertype."
 )
 FOUND_KAPPA = (
     "RS-GLinCB has the constants of its authors' code, but lambda = d, as the paper says; with those of its theorem "
     "every round is warm-up. It and GLOC are given the kappa of the instance, as in that code."
 )
 UNSTATED = (
-    "The paper states neither d, K, the arms nor delta. Here, in addition to the "
-    "instance of Figures 1 to 3: K = 20 arms "
-    "uniform in the unit ball, delta = 0.05, and d = 2 with one arm set a trial, or d = 5 with a fresh one each round."
+    "The paper states neither d, K, the arms nor delta. In addition to the instance of Figures 1 to 3 we use K = "
+    "20 arms uniform in the unit ball, delta = 0.05, and d = 2 with one arm set per trial, or d = 5 with a new "
+    "arm set in each round."
 )
 COUNTS = (
     "With fixed arms the likelihood needs only counts and reward sums of K arms: likelihood methods are exact and cost "
