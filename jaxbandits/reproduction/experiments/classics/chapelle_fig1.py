@@ -57,7 +57,8 @@ CHAPELLE_FIG1 = Study(
     notes=(
         "100 runs as in the paper; T = 10^6 is ours.",
         "UCB is that of the paper, with delta = sqrt(1/t).",
-        "At K = 100 and eps = 0.02 C log T exceeds the regret of uniform play: no statement about slopes there.",
+        "At K = 100 and eps = 0.02 C log T exceeds the regret of uniform play, so that nothing is said about "
+        "slopes there.",
     ),
     figures=(LogCurves(),),
 )

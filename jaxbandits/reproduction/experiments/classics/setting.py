@@ -117,7 +117,8 @@ KL = Study(
     slow={"Bayes-UCB": _FEW},
     record_points=("log", 40),
     notes=(
-        "50,000 runs as in the paper, if no other number is asked for; Bayes-UCB, which the paper does not have, "
+        "By default there are 50,000 runs as in the paper. Bayes-UCB, which is not in the paper, has 2,000 runs, "
+        "on which comparisons with it are paired."
         f"{_FEW:,}, on which comparisons with it are paired.",
         "UCB-Tuned and DMED, which the paper compares, are not in the library; Bayes-UCB and Thompson sampling are "
         "added. UCB1 is run with its constant 2 and with 1/2, which Pinsker's inequality puts above KL-UCB's bound.",

@@ -142,7 +142,7 @@ BUDGETS = setting.THEOREMS.experiment(
         "exact.",
         "excess: the largest b_i R_i less p*, of which the theorems say that it falls as sqrt(1 / n_1), and as 1 / n_m "
         "plus sqrt(1 / n_i). No risk exceeds 1: at n_1 every bound on R_i - p* / b_i is below 1 - p* / b_i.",
-        "Theorem 10 leaves an absolute constant c open; steps and bounds have c = 1.",
+        "Theorem 10 does not specify an absolute constant c; steps and bounds have c = 1.",
     ),
     figures=(Against("n_1"),),
 )

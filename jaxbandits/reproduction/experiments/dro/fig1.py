@@ -115,6 +115,6 @@ FIG1 = THEOREMS.experiment(
     panels=_panels,
     metric="distance",
     claims=tuple(_claims()),
-    notes=("The paper draws the risks only; that learners find the optima is ours.",),
+    notes=("The paper shows only the risks; that learners find the optima is our claim.",),
     figures=(Example(), PanelCurves(name="learners")),
 )

@@ -68,8 +68,8 @@ FIG2 = STUDY.experiment(
         STAND_IN,
         "SMD(1) has the steps of Theorem 1 divided by m [reconstructed]; the order of the two "
         "methods with one sample per round is one of these step sizes: with equal tuning the gap nearly closes.",
-        "Synthetic samples are drawn when they are asked for; risks of them are exact. On Adult the risk of a group "
-        "is its mean over all its rows.",
+        "Synthetic samples are drawn on demand, and their risks are exact. On Adult the risk of a group is its "
+        "mean over all its rows.",
     ),
     interpretations={
         "clipped": Interpretation(

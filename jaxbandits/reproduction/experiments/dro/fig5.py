@@ -24,10 +24,10 @@ FIG5 = STUDY.experiment(
         STAND_IN,
         "Every learner runs as long as its budgets last: SMD_r n_1 = 26,656 iterations, SMD(m) n_m = 364, SMPA_m "
         "n_m / 2 = 182, of two rounds each.",
-        "In every trial 364 rows of each group, newly drawn, measure the risks; the others are visited once, in an "
-        "order of the trial's own.",
-        "SMD_r draws from group i as often as a coin says: in most trials more often than some group has rows. These "
-        "rounds are counted as inadmissible.",
+        "In every trial 364 new random rows of each group measure the risks; the others are visited once, in a "
+        "random order.",
+        "The number of rows that SMD_r draws from group i is random; in most trials it exceeds the number of rows "
+        "of some group. These rounds are counted as inadmissible.",
     ),
     figures=figures("adult", (0, 1, 2, 3, 4, 5)),
     **FIELDS,

@@ -79,8 +79,8 @@ FIG7 = setting.STUDY.experiment(
         "The paper's figures are single runs: 0.015 on either side is ours. Its numbers are judged at the exact optima "
         "of both objectives, which no step size enters. The same differences after T rounds are our own observations: "
         "neither ATkRO(k) nor, tuned by the maximal risk, SMD(m) has converged by then.",
-        "Tuned, every method is chosen by what it minimises: SMD(m) by the maximal risk, the others by the mean of the "
-        "3 largest.",
+        "In the preset tuned every method is tuned by its objective: SMD(m) by the maximal risk, the others by "
+        "the mean of the 3 largest risks.",
         "With the theorem's steps the weights of SMD(m) hardly move at this horizon: eta_q is small compared with D G.",
     ),
     figures=(GroupCurves(groups=(0, 1, 4, 9, 14, 19), panel="synthetic", logarithmic=True, name="iterations"),),

@@ -116,7 +116,7 @@ PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(
         "exact.",
         "No regret per round exceeds 1 here, and every bound at T is below 0.4. Bounds with fixed steps hold after T "
         "rounds.",
-        "Section 5.3 says that Theorem 3 holds for the model of ATkRO(k) too.",
+        "According to Section 5.3, Theorem 3 also holds for the model of ATkRO(k).",
     ),
     figures=(Curves(metric="model_regret"), Curves(metric="weights_regret", name="weights")),
 )

@@ -73,7 +73,7 @@ BOUND_ONLY = THEOREMS.experiment(
     notes=(
         f"log10 of the noise's scale is uniform on (0, {_DECADES:g}) in every round, as in Figures 3 and 4(a); the "
         "learner is given its largest value.",
-        "With constant nu_t the corollary is Theorem 1: that is `linear/bound`.",
+        "With constant nu_t the corollary is Theorem 1, which `linear/bound` tests.",
     ),
     figures=(Bound(), Shares(metric="error_ratio")),
 )

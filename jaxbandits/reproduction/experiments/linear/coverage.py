@@ -51,8 +51,8 @@ COVERAGE = THEOREMS.experiment(
                       says="the radius is loose: the error stays below a hundredth of it", **_JUDGED),
     ),
     notes=(
-        "error_ratio: the largest ||theta_{t+1} - theta*||_{V_t} / beta_t so far. 4 delta = 1/(2T) is 2.8e-5 here, far "
-        "below what these trials resolve.",
+        "error_ratio is the largest ||theta_{t+1} - theta*||_{V_t} / beta_t so far. The failure probability 4 "
+        "delta = 1/(2T) is 2.8e-5, far below what these trials can resolve.",
         "clipped_share: rounds whose residual the Huber loss clips; leverage_share: rounds in which sigma_t is its "
         "third term, which grows with the arm's width, and nu_t plays no part.",
     ),

@@ -61,8 +61,8 @@ COVERAGE_RIVALS = THEOREMS.experiment(
     notes=(
         "error_ratio: the largest ||theta_t - theta*||_{V_t} over the radius so far, each in the norm of its own "
         "design. Failure probabilities are 1/T (1/(8T) for OFUL), far below what these trials resolve.",
-        "CRMM's medians are of symmetric noise only; OFUL's radius is of sub-Gaussian noise. Where the noise is "
-        "another, the claim says that no theorem covers it. CRMM and MENU have few epochs in so many rounds.",
+        "The guarantee of CRMM requires symmetric noise, and that of OFUL sub-Gaussian noise. For other noise the "
+        "claim says that no theorem covers it. CRMM and MENU have few epochs at this horizon.",
     ),
     width=32,
     figures=(Shares(),),

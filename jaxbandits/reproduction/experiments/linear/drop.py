@@ -72,8 +72,8 @@ DROP = setting.STUDY.experiment(
     notes=(
         setting.TWO_NORMALISATIONS,
         setting.TUNING,
-        "Arms and theta* of a seed are the same under both laws. Learners have the bounds of Figures 1 and 2, 1.31 "
-        "and 1: radii that are proportional to it are 1.31 times as large under heavy tails.",
+        "Arms and theta* of a seed are the same for both noise laws. Learners receive the bounds of Figures 1 and "
+        "2, 1.31 and 1, so that radii proportional to the bound are 1.31 times as large for heavy tails.",
     ),
     interpretations={"extra-sigma": setting.EXTRA_SIGMA},
 )

@@ -37,8 +37,9 @@ FIG2 = setting.FIGURES.experiment(
     ),
     notes=(
         setting.TWO_NORMALISATIONS,
-        "Preset tuned: CRTM keeps the threshold of its paper, and its radius is tuned alone (66 points). With a "
-        "threshold tuned in the panel it truncates nothing, and the sentence is about another learner.",
+        "In the preset tuned CRTM has the threshold of its paper, and only its radius is tuned (66 points). With "
+        "a threshold tuned in the panel it truncates nothing and is a different learner from that of the "
+        "sentence.",
     ),
     **setting.TIMED,
 )

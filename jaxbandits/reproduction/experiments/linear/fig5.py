@@ -36,5 +36,5 @@ FIG5 = setting.FIGURES.experiment(
         *claims("competitive", mean("HEAVY-OFUL", "CRTM") < COMPARABLE * mean("Hvt-UCB"), on=_PANELS.keys(),
                 says="{label} is competitive", **_FIGURE),
     ),
-    notes=(setting.TWO_NORMALISATIONS, "The noise is not stated in the paper: that of Figure 1 is used."),
+    notes=(setting.TWO_NORMALISATIONS, "The paper does not state the noise; that of Figure 1 is used."),
 )

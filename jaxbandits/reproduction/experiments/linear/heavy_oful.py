@@ -53,7 +53,7 @@ HEAVY_OFUL = Experiment(
         "eps = 0.99, as in public code for the paper; T = 1000, where that has 10,000: HEAVY-OFUL costs O(t d^2) a "
         "round. MENU, which keeps one arm set for a whole epoch there, is left out.",
         "Multipliers are those of Figure 1 (d = 2), not tuned here.",
-        "HEAVY-OFUL and TOFU run on the first 64 seeds only. Comparisons with them are paired on those.",
+        "HEAVY-OFUL and TOFU run only on the first 64 seeds, on which comparisons with them are paired.",
     ),
     slow={"HEAVY-OFUL": 64, "TOFU": 64},
     width=32,

@@ -58,6 +58,7 @@ MDP = Experiment(
     notes=(
         OURS,
         UNTUNED,
-        "A round is an episode. Learners have 1.31 for a moment bound; the exact one of t(2.1) at eps = 0.99 is 4.388.",
+        "A round is an episode. Learners receive the moment bound 1.31; the exact moment of t(2.1) at eps = 0.99 "
+        "is 4.388.",
     ),
 )

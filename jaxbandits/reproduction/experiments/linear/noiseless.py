@@ -65,8 +65,8 @@ NOISELESS = THEOREMS.experiment(
     notes=(
         "The constants of the theorem depend on T, hence one run for each T. The bound at nu_t = 0 is of order "
         "log(T)^3; its slope between these T is taken from its explicit form.",
-        "1e-3 is the power of ten with which the radius, about 5, just covers theta* before the first round, at the "
-        "distance sqrt(lambda) S = 1.4. The practical ones are tuned under noise and may be smaller.",
+        "With 1e-3, a power of ten, the radius, about 5, just covers theta* before the first round, at the "
+        "distance sqrt(lambda) S = 1.4. The practical constants are tuned with noise and may be smaller.",
         "The theorem bounds regret from above. A steeper slope does not contradict a bound that lies orders above the "
         "regret: it says that the rate is not reached at these T.",
     ),

@@ -70,7 +70,7 @@ SCALE = THEOREMS.experiment(
     notes=(
         "Student t noise (2.1) of moment scale nu at eps = 0.99; learners receive nu_t in each round. Regret cannot "
         "exceed that of uniform play by much, so that slopes flatten at large nu.",
-        "Practical multipliers are tuned under the noise of Figure 1: nu far below 1 is not what they are meant for.",
+        "The practical multipliers are tuned with the noise of Figure 1 and are not meant for nu far below 1.",
         "Sums of squares are equal in expectation: nu is the root mean square of nu_t.",
     ),
     figures=(Against("nu"),),

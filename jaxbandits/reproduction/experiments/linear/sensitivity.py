@@ -61,6 +61,6 @@ SENSITIVITY = Experiment(
         *observations("ridge-step", at_point({"step_size": 1.0}, NOMINAL) < 0.0,
                       says="the step size of ridge regression is at least as good as the printed one", **_SWEPT),
     ),
-    notes=("Every map passes through the nominal point; the other three hyperparameters stay nominal in it.",),
+    notes=("Every map contains the nominal point; the other three hyperparameters have their nominal values.",),
     figures=(Heatmap(NOMINAL),),
 )

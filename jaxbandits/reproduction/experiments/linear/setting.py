@@ -61,14 +61,17 @@ TWO_NORMALISATIONS = (
     "'unit' normalise each arm."
 )
 ONE_NORMALISATION = (
-    "All arms are divided by the largest norm; Figures 1, 2 and 5 have the other reading of 'L = 1' too."
+    "All arms are divided by the largest norm; for Figures 1, 2 and 5 the other reading of 'L = 1' is also run."
 )
 EXTRA_SIGMA = Interpretation(
     "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which Algorithm 1 leaves out and (17) has: with it",
     {"Hvt-UCB": {"extra_sigma": True}},
 )
 SLOW = {"HEAVY-OFUL": 256}  # seeds of the learner whose cost grows with t: all others run 512
-FEWER = "HEAVY-OFUL runs on the first 256 seeds only: its cost per round is O(t). Comparisons with it use those seeds."
+FEWER = (
+    "HEAVY-OFUL runs only on the first 256 seeds, since its cost per round is O(t). Comparisons with it use "
+    "these seeds."
+)
 WIDTH = 32  # trials side by side, so that HEAVY-OFUL's seeds keep several cores busy
 
 

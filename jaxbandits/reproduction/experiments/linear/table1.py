@@ -48,8 +48,8 @@ TABLE1 = setting.FIGURES.experiment(
                 says="the cost per round of {label} grows with t", **_TABLE),
     ),
     notes=(
-        "TOFU runs on the first 64 seeds likewise. MENU and TOFU have no curve in the paper.",
-        "MENU and CRMM do their work at the ends of epochs; over one program that work is spread over all rounds.",
+        "TOFU also runs on the first 64 seeds. MENU and TOFU have no curve in the paper.",
+        "MENU and CRMM compute at the ends of epochs; averaged over a run this work is spread over all rounds.",
         "Times are of float32. So is TOFU's regret here, whose estimate needs float64 for its digits at this horizon.",
     ),
     slow={**setting.SLOW, "TOFU": 64},

@@ -65,7 +65,7 @@ ANYTIME = STUDY.experiment(
     notes=(
         "Pseudo-Huber losses on R^2 against their minimiser at ||u||. Epoch k has 2^(k-1) rounds and restarts: the "
         "start-up cost of the meta algorithm, which rules here, is paid in every epoch that lasts long enough.",
-        "Remark 4.4 bounds a bound: the factor log2 T between two measured regrets is ours to read.",
+        "Remark 4.4 is about bounds; the factor log2 T between two measured regrets is our interpretation.",
     ),
     figures=(Curves(logarithmic=True),),
 )

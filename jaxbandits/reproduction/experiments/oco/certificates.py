@@ -97,7 +97,8 @@ CERTIFICATES = THEOREMS.experiment(
     ),
     notes=(
         "negative_slack: the largest violation of the path-wise inequality so far, relative to its terms.",
-        "In float32 a few machine epsilons are left of what should be 0; a projection that merely rescales leaves 0.1.",
+        "In float32 quantities that should be 0 are a few machine epsilons; for a projection that only rescales "
+        "they are 0.1.",
         "The inequalities are the algorithms' own: CA-OONS as printed satisfies them all too, and fails because its "
         "surrogate loss does not bound its loss (oco/e3). Learners without a meta algorithm show 0 for it.",
     ),

@@ -49,9 +49,9 @@ COST = STUDY.experiment(
     ),
     notes=(
         "64 trials side by side; drawing the losses and evaluating their gradients (pseudo-Huber) is included.",
-        "CA-OONS asks for N + 1 gradients per round, at every base learner's point "
-        "and at the play; 'one gradient' asks "
-        "for the last alone. O(N d^3 + N K) a round with K <= 3N/2: not linear in N for large N.",
+        "CA-OONS queries N + 1 gradients per round, at the points of all base learners and at the play; 'one "
+        "gradient' queries only the last. The cost per round is O(N d^3 + N K) with K <= 3N/2, which is not "
+        "linear in N for large N.",
     ),
     figures=(Cost("d"),),
 )

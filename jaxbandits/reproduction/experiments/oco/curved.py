@@ -73,9 +73,9 @@ CURVED = STUDY.experiment(
         "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "
         "ball; learners are given its G. Regret is against the best fixed point in hindsight (of pseudo-Huber losses: "
         "against the minimiser of the mean).",
-        "Rates are of bounds, for large T: after 2^18 rounds growth is beside its law in oco/growth.",
-        "Curvature that no learner is given makes regret smaller than the bound for linear losses: the theorem holds a "
-        "fortiori. It is tested with 1 for its hidden constant.",
+        "The rates are those of bounds for large T. oco/growth compares growth with its law after 2^18 rounds.",
+        "Learners do not know the curvature. It makes regret smaller than the bound for linear losses, so that "
+        "the theorem holds a fortiori. It is tested with 1 for its hidden constant.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),

@@ -68,8 +68,8 @@ DIMENSION = STUDY.experiment(
     notes=(
         "Linear losses on the unit ball, m = 0.1, s = 0.9: the noise has the same length in every d, and sigma^2 "
         "does not change. With noise on the first r axes of R^16 the errors e_t of the hints have rank r.",
-        "Nothing moves a learner off the span of its gradients: on noise of rank r it plays in R^16 what it plays in "
-        "R^r, draw by draw, and the ratio is 1.",
+        "The plays stay in the span of the gradients. With noise of rank r a learner therefore plays the same "
+        "points in R^16 as in R^r, draw by draw, and the ratio is 1.",
         "Theorem 3.1 has r before a logarithm; bounds of optimistic OMD and FTRL have no r.",
     ),
     figures=(Against("d"),),

@@ -95,8 +95,8 @@ E1 = STUDY.experiment(
         "P > 1, drift, segments) a learner that follows it beats every fixed point: negative regret is correct there.",
         "Theorem 3.2 is tested with 1 for its hidden constant, since it states none: it hides constants, logarithms, "
         "the rank r <= d and an additive term; at s = 0 only the last is left.",
-        "Learners that need G are given the least one of each panel: m + s, which is 1, 0.4, 0.2 and 0.1 in the i.i.d. "
-        "rows, 1 for the adversaries and random order, 0.4 in the other rows.",
+        "Learners that need G receive the smallest valid value of each panel, m + s: 1, 0.4, 0.2 and 0.1 in the "
+        "i.i.d. rows, 1 for the adversaries and random order, 0.4 in the other rows.",
         "COCOB and Prodigy (optax) are parameter-free on R^d; projected onto the ball after each step, as here, no "
         "theorem covers them.",
     ),

@@ -62,8 +62,8 @@ E2 = STUDY.experiment(
     notes=(
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; start-up "
         "constants (128 G D_i and more) rule at this horizon.",
-        "What CLA-OONS saves against CA-OONS is the start-up cost of the meta algorithm, which it does without; "
-        "adapting to G gains nothing here, where the G = 1 that CA-OONS is given is right.",
+        "CLA-OONS saves the start-up cost of the meta algorithm of CA-OONS. Adapting to G has no advantage here, "
+        "since the G = 1 of CA-OONS is correct.",
     ),
     interpretations={"values": VALUES},
     figures=(Against("||u||"), Curves(logarithmic=True)),

@@ -46,5 +46,5 @@ E3 = STUDY.experiment(
         *observations("repaired", rate("played gradients", "values", "played gradients, one a round") < 0.1,
                       on=_PANELS.keys(), says="repaired, regret stops growing"),
     ),
-    notes=("Without noise all trials are the same one.",),
+    notes=("Without noise all trials are identical.",),
 )

@@ -63,11 +63,12 @@ E4 = STUDY.experiment(
                       says="CLA-OONS is scale-free"),
     ),
     notes=(
-        "Linear losses on R^2 against u = -2 e_1: a learner that runs away along -e_1 has very negative regret.",
+        "Linear losses on R^2 against u = -2 e_1. The regret of a learner whose plays diverge along -e_1 is very "
+        "negative.",
         "CLA-OONS runs without G, which Theorem 4.5 promises; it does not promise scale-freeness.",
-        "optax AdaGrad is scale-free but for the 0.1 from which its accumulators start.",
-        "DoG, COCOB, Prodigy, D-Adaptation and Mechanic are left out: against a drift they run away until they "
-        "overflow.",
+        "optax AdaGrad is scale-free except for the initial value 0.1 of its accumulators.",
+        "DoG, COCOB, Prodigy, D-Adaptation and Mechanic are omitted, since against a drift their plays grow until "
+        "they overflow.",
     ),
     figures=(Against("c"), Curves()),
 )

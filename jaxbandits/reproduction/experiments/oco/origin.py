@@ -71,9 +71,9 @@ ORIGIN = STUDY.experiment(
                       place="Orabona & Pal 2016", least=200),
     ),
     notes=(
-        "At u = 0 the statement of Theorem 4.1, (8), is O~(0), a bound of 0 whatever its constants; its proof has "
-        "max(||u||, D_1) with D_1 = 2 in place "
-        "of ||u||, hence the root of the variances. Both interpretations are tested.",
+        "At u = 0 the bound (8) of Theorem 4.1 is O~(0), that is, 0 for every constant. Its proof has max(||u||, "
+        "D_1) with D_1 = 2 in place of ||u||, which gives the root of the variances. Both interpretations are "
+        "tested.",
         "Rates are of bounds, for large T: until V_t reaches 16384 G^2 (CLA-OONS, whose cap falls as its ball grows: "
         "later) step sizes stay at their cap. oco/growth has 2^18 rounds.",
         "A learner whose hints are always wrong (flips) has a constant loss per round until then.",

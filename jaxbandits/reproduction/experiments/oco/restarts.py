@@ -82,8 +82,8 @@ RESTARTS = THEOREMS.experiment(
     notes=(
         "D doubles at least at every restart, and no restart leaves D_t^2 below the sum of gradients' norms (each over "
         "the largest so far, or over 1): with gradients of one length that sum is T, and D_T is at least sqrt(T - 1).",
-        "Radii are those of the round just played. Gradients below 1 count as they are: with G = 0.01 the ball grows "
-        "a hundred times later.",
+        "Radii are those of the last round. Gradients below 1 are not normalised: with G = 0.01 the ball grows a "
+        "hundred times later.",
     ),
     figures=(
         Curves(x="log2_of_rounds"),

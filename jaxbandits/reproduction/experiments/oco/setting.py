@@ -26,7 +26,7 @@ from jaxbandits.reproduction.engine import (
 from jaxbandits.theory.oco import visible_bound
 
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
-OURS = "The paper has no experiments: instances, sizes and thresholds are ours."
+OURS = "The paper has no experiments; instances, sizes and thresholds are ours."
 THEORY = {
     "theory": "every constant as the papers state it; 'practical', ours: c_eta = 1, c_A = 1/4, c_corr = 1/2, c_meta = 1"
 }
