@@ -80,14 +80,6 @@ def test_slow_learners_have_seeds_and_rounds_of_their_own_and_an_empty_grid_is_n
         tune(wrong, "other", shrink, {"one": PANEL}, 40, progress=False)
 
 
-def test_a_refinement_races_around_the_winner_over_all_rounds():
-    tuning = Tuning((), lambda learner: {"rate": (0.04, 0.2)}, "loss", seeds=2, part=4, refinement=2.0)
-    choice = tune(tuning, "any", shrink, {"one": PANEL}, 40, progress=False)
-    assert choice is not None and choice.multipliers == {"rate": pytest.approx(0.4)}
-    assert (choice.n_points, choice.horizon, choice.at_edge) == (5, 40, True)
-    assert choice.grid_rounds == 2 * (2 * 10 + 3 * 40)
-
-
 def test_nearness_to_1_is_that_of_multipliers_and_not_of_what_they_multiply():
     """All starts lose alike within the tolerance; a start is a hundredth of its multiplier."""
 

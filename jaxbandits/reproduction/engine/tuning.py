@@ -42,8 +42,6 @@ class Tuning:
       slow: label to seeds and part of its own, for learners too slow for those of the others.
       tolerance: relative; of points whose means are that close, the multipliers nearest to 1 are taken.
       standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
-      refinement: factor; if it is not 0 a second race follows, after all rounds: 1 / factor, 1 and factor times every
-        multiplier of the winner.
       screening: if not 0, not all points of the grid are played: on so many of the seeds those of every other value of
         each multiplier and the neighbours of the best `FINALISTS` of them; on all seeds the best `FINALISTS`.
     """
@@ -56,7 +54,6 @@ class Tuning:
     slow: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
     tolerance: float = 0.0
     standard: bool = False
-    refinement: float = 0.0
     screening: int = 0
 
 
@@ -119,23 +116,10 @@ def tune(
     seeds, part = tuning.slow.get(label, (tuning.seeds, tuning.part))
     metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(learner, panel)
     settings = {"metric": metric, "tolerance": tuning.tolerance, "first_seed": FIRST_SEED}
+    rounds = max(1, horizon // part)
     if tuning.screening:
-        rounds = max(1, horizon // part)
         return _screen(build, panels, rounds, seeds, grid, options | settings, tuning.screening)
-    choice = _choose(
-        build, panels, max(1, horizon // part), seeds, _product(grid), _name_race(options, "grid") | settings
-    )
-    if not tuning.refinement:
-        return choice
-    factors = (1.0 / tuning.refinement, 1.0, tuning.refinement)
-    finer = {field: [value * factor for factor in factors] for field, value in choice.multipliers.items()}
-    last = _choose(build, panels, horizon, seeds, _product(finer), _name_race(options, "refinement") | settings)
-    return last._replace(
-        n_points=choice.n_points + last.n_points,
-        at_edge=at_edge(_product(grid), choice.multipliers),
-        rounds=choice.rounds + last.rounds,
-        grid_rounds=choice.grid_rounds + last.grid_rounds,
-    )
+    return _choose(build, panels, rounds, seeds, _product(grid), _name_race(options, "grid") | settings)
 
 
 def with_multipliers(learner: Any, multipliers: Multipliers) -> Any:

@@ -8,11 +8,11 @@ import pytest
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.environments.oco import noise_measures
 from jaxbandits.environments.oco.cell_noise import CellNoise
 from jaxbandits.simulation import simulate
 from jaxbandits.testing import contract
 from jaxbandits.types import PointDecision
+from tests.reference import noise_measures
 
 DRAWS = 20_000
 
@@ -52,15 +52,28 @@ def test_law(n_cells, key):
 
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize("n_cells", [2, 8])
-def test_same_law_as_the_gradients_of_the_proposition(n_cells, key):
+def test_same_law_as_the_gradients_of_the_proposition(n_cells, key, rng):
     """Against whole random fields, whose measures are taken by definition: G = 1, mean 0, sup E and E sup."""
-    ours, theirs = jax.random.split(key)
-    outcome, _ = outcomes(CellNoise(n_cells=n_cells), ours)
-    gradients = np.asarray(noise_measures.cell_gradients(theirs, n_cells, DRAWS))[..., 0]  # [S, n]
+    outcome, _ = outcomes(CellNoise(n_cells=n_cells), key)
+    gradients = noise_measures.cell_gradients(rng, n_cells, DRAWS)  # [S, n]
     assert np.abs(gradients).max() == 1.0
     for sample, other in ((outcome.pointwise, gradients[:, 0] ** 2), (outcome.uniform, (gradients**2).max(axis=1))):
         sample, other = np.asarray(sample), np.asarray(other)
         assert abs(sample.mean() - other.mean()) <= 5.0 * np.sqrt((sample.var() + other.var()) / DRAWS)
+
+
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("n_cells", [8, 1, 2, 64])
+def test_cells_of_proposition_a1(n_cells, rng):
+    """The closed forms against the definitions, on drawn fields; by Jensen's inequality the first is the smaller."""
+    gradients = noise_measures.cell_gradients(rng, n_cells, DRAWS)
+    variance, uniform_variance = noise_measures.cell_measures(n_cells)
+    pointwise, uniform = noise_measures.noise_measures(gradients)
+    assert pointwise <= uniform
+    assert abs(uniform - uniform_variance) <= 5.0 * np.sqrt(uniform_variance * (1.0 - uniform_variance) / DRAWS)
+    share = np.mean(gradients**2, axis=0)  # each cell alone, without the supremum over cells
+    assert (np.abs(share - variance) <= 5.0 * np.sqrt(variance / DRAWS)).all()
+    assert np.abs(gradients.mean()) <= 5.0 / np.sqrt(DRAWS * n_cells)
 
 
 def test_one_cell_is_always_hit(key):

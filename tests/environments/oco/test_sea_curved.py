@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.pytree import as_arrays, validate
-from jaxbandits.environments.oco import noise_measures
 from jaxbandits.environments.oco.logistic_losses import LogisticLosses
 from jaxbandits.environments.oco.pseudo_huber_losses import PseudoHuberLosses
 from jaxbandits.environments.oco.quadratic_losses import QuadraticLosses
@@ -216,30 +215,3 @@ def test_logistic_comparator_is_the_minimiser(key, rng):
     grad = np.asarray(grad)[:, 0]
     assert (np.abs(grad.mean(axis=0)) <= 5.0 * grad.std(axis=0) / np.sqrt(horizon)).all()
     np.testing.assert_array_equal(outcome.regret, np.zeros(horizon))
-
-
-@pytest.mark.slow_after_first
-@pytest.mark.parametrize("n_cells", [8, 1, 2, 64])
-def test_cells_of_proposition_a1(n_cells, key):
-    draws = 20_000
-    gradients = noise_measures.cell_gradients(key, n_cells, draws)
-    assert gradients.shape == (draws, n_cells, 1)
-    exact = noise_measures.cell_measures(n_cells)
-    np.testing.assert_allclose(exact, [1.0 / n_cells, 1.0 - (1.0 - 1.0 / n_cells) ** n_cells], rtol=1e-12)
-    found = noise_measures.noise_measures(gradients, mean=0.0)
-    p = float(exact.uniform_variance)
-    assert abs(float(found.uniform_variance) - p) <= 5.0 * np.sqrt(p * (1.0 - p) / draws)
-    share = np.mean(np.asarray(gradients)[..., 0] ** 2, axis=0)  # each cell alone, without the supremum over cells
-    assert (np.abs(share - 1.0 / n_cells) <= 5.0 * np.sqrt(1.0 / n_cells / draws)).all()
-    assert np.abs(np.mean(np.asarray(gradients))) <= 5.0 / np.sqrt(draws * n_cells)
-
-
-def test_noise_measures_of_any_sample(rng):
-    gradients = rng.standard_normal((50, 6, 3)) + rng.standard_normal((6, 3))
-    found = noise_measures.noise_measures(jnp.asarray(gradients))
-    square = [[np.sum((g[x] - gradients[:, x].mean(axis=0)) ** 2) for x in range(6)] for g in gradients]
-    np.testing.assert_allclose(found.variance, np.max(np.mean(square, axis=0)))
-    np.testing.assert_allclose(found.uniform_variance, np.mean(np.max(square, axis=1)))
-    assert found.variance <= found.uniform_variance
-    same_everywhere = np.repeat(rng.standard_normal((50, 1, 3)), 6, axis=1)  # linear losses: the two agree
-    np.testing.assert_allclose(*noise_measures.noise_measures(jnp.asarray(same_everywhere)))
