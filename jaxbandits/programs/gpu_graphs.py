@@ -8,6 +8,10 @@ Conditional nodes need a driver of CUDA 12.3 or newer, and an XLA with the fix o
 older one ends the process when such a graph runs a second time). So a process of its own runs a small program with such
 nodes (loops and a branch) several times, once for each kind of GPU and version of JAX; its answer is stored beside the
 compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` decides without that test.
+
+Where the test fails, programs take the form `blocks` (`engine.program.BlockProgram`): blocks of a fixed number of
+rounds, with masked loops. It can be removed once every supported jaxlib contains that fix, every supported driver is of
+CUDA 12.3 or newer, and GPUs are the only accelerators (docs/gpus.md).
 """
 
 import contextlib
