@@ -13,6 +13,7 @@ from jaxbandits.analysis.table import number
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.text import count_of
 
 _LEAST_RECORDS = 3  # through which a slope is drawn
 
@@ -44,8 +45,8 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
         _scalar(trials, metric)
         late = trials.record_points >= since * trials.horizon
         if late.sum() < _LEAST_RECORDS:
-            raise InputError(f"{label} has {int(late.sum())} record points from {since:g} of the horizon on; "
-                             f"{_LEAST_RECORDS} are needed")  # fmt: skip
+            found = count_of(int(late.sum()), "record point")
+            raise InputError(f"{label} has {found} from {since:g} of the horizon on; {_LEAST_RECORDS} are needed")
         for h, point in enumerate(trials.points):
             good = trials.usable(metric)[h]
             curves = trials.get(metric)[h, good][:, late]

@@ -10,6 +10,7 @@ import numpy as np
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.text import count_of
 
 By = Literal["mean", "median"] | Callable[[np.ndarray], float]
 _BY: dict[str, Callable[[np.ndarray], Any]] = {"mean": np.mean, "median": np.median}
@@ -92,5 +93,7 @@ def _n_choosing(label: str, select: Any, n_seeds: int) -> int:
     else:
         raise InputError(f"select must be a fraction in (0, 1) or a number of seeds, got {format_value(select)}")
     if not 1 <= n < n_seeds:
-        raise InputError(f"{label} has {n_seeds} seeds: {n} to choose by must be at least 1 and leave some to judge by")
+        raise InputError(
+            f"{label} has {count_of(n_seeds, 'seed')}: {n} to choose by must be at least 1 and leave some to judge by"
+        )
     return n

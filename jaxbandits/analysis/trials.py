@@ -269,7 +269,8 @@ def sizes(trials: Trials) -> str:
     """Format the numbers of points, seeds and rounds."""
     points = f"{len(trials.points):,} points x " if len(trials.points) > 1 else ""
     seeds = count_of(len(trials.seeds), "seed")
-    return f"{points}{seeds}, {trials.horizon:,} rounds at {len(trials.record_points):,} record points"
+    rounds = f"{count_of(trials.horizon, 'round')} at {count_of(len(trials.record_points), 'record point')}"
+    return f"{points}{seeds}, {rounds}"
 
 
 def _text(point: Mapping[str, Any]) -> str:

@@ -108,7 +108,7 @@ def _show_experiment(e: "Experiment") -> None:
 
     print(fold(f"{e.name}: {e.title} ({e.source})") + "\n")
     print(textwrap.fill(e.shows, WIDTH) + "\n\n" if e.shows else "", end="")
-    print(f"{e.horizon:,} rounds, {count_of(e.seeds, 'seed')} by default, metric: {e.metric}")
+    print(f"{count_of(e.horizon, 'round')}, {count_of(e.seeds, 'seed')} by default, metric: {e.metric}")
     panels = e.panels(e.horizon)
     print("presets:", *(fold(f"  {name}: {meaning}") for name, meaning in e.presets.items()), sep="\n")
     if e.interpretations:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jaxbandits.base.text import count_of
 from jaxbandits.commands.arguments import number, path, settings, shard, whole, with_plugins
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ def _submit(arguments: argparse.Namespace) -> int:
         arguments=more, minutes=arguments.minutes, cpus=arguments.cpus, gpus=arguments.gpus,
         memory_gb=arguments.memory_gb, partition=arguments.partition,
     )  # fmt: skip
-    print(f"{len(jobs)} jobs for {len(plan.parts):,} parts: {', '.join(job.job_id for job in jobs)}")
+    print(
+        f"{count_of(len(jobs), 'job')} for {count_of(len(plan.parts), 'part')}: {', '.join(job.job_id for job in jobs)}"
+    )
     print(f"logs in {out / 'jobs'}; jaxbandits status {out} prints their state")
     if not arguments.wait:
         return 0

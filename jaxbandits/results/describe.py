@@ -25,7 +25,8 @@ def text(result: "Result") -> str:
     for label, trials in result.trials.items():
         failed = int((~trials.healthy).sum())
         lines += [f"{label}: {sizes(trials)}", f"  metrics: {', '.join(trials.metrics)}"]
-        lines += [f"  seeds: {trials.seeds[0]} to {trials.seeds[-1]}" + (f"; {failed} with a NaN" if failed else "")]
+        seeds = " to ".join(dict.fromkeys(str(trials.seeds[i]) for i in (0, -1)))
+        lines += [f"  seeds: {seeds}" + (f"; {failed} with a NaN" if failed else "")]
         if trials.points[0]:
             lines += [f"  swept: {', '.join(trials.points[0])}"]
         lines += [f"  {name}: {_setting(value)}" for name, value in trials.spec.items() if name not in _NOT_SAID]

@@ -21,6 +21,7 @@ from jaxbandits.analysis.select import Best, By
 from jaxbandits.analysis.summary import Row
 from jaxbandits.analysis.trials import Trials, sizes
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.text import count_of
 from jaxbandits.results import export, notebook, store
 
 if TYPE_CHECKING:
@@ -437,4 +438,4 @@ class Result(LabelledTrials):
 
 
 def _shape(trials: Trials, metric: str) -> str:
-    return " x ".join(map(str, (f"{len(trials.points)} points", *trials.get(metric).shape[3:])))
+    return " x ".join(map(str, (count_of(len(trials.points), "point"), *trials.get(metric).shape[3:])))

@@ -5,6 +5,7 @@ import math
 from typing import NamedTuple
 
 from jaxbandits.base.memory import format_bytes
+from jaxbandits.base.text import count_of
 from jaxbandits.engine import driver
 from jaxbandits.engine.plan import Job, Plan, resolve_record_points
 from jaxbandits.sweeps.status import format_seconds
@@ -29,9 +30,10 @@ class SweepCost(NamedTuple):
 
     def format(self) -> str:
         """Format the cost in a few lines."""
+        parts = f"{count_of(self.parts, 'part')} of up to {format_bytes(self.part_bytes)}"
         return "\n".join([
-            f"{self.trials:,} trials, {self.rounds:,} rounds",
-            f"{self.programs:,} programs, {self.parts:,} parts of up to {format_bytes(self.part_bytes)}; "
+            f"{count_of(self.trials, 'trial')}, {count_of(self.rounds, 'round')}",
+            f"{count_of(self.programs, 'program')}, {parts}; "
             f"results {format_bytes(self.file_bytes)} before compression",
             f"memory about {format_bytes(self.memory_bytes)} beside JAX",
             f"expected time {format_seconds(self.compile_s + self.run_s)}: "

@@ -85,7 +85,7 @@ def test_bad_criteria_are_one_clear_line(settings, message):
 
 
 def test_one_seed_cannot_both_choose_and_judge():
-    with pytest.raises(InputError, match="a has 1 seeds"):
+    with pytest.raises(InputError, match="a has 1 seed:"):
         _result(np.ones((3, 1))).best()
 
 

@@ -175,7 +175,7 @@ def test_paired_difference_of_a_vector_metric_keeps_its_axes(rng):
 
 def test_what_cannot_be_paired_is_refused():
     result = factories.result()
-    with pytest.raises(InputError, match="swept and grouped cannot be paired: 3 points and 1 points"):
+    with pytest.raises(InputError, match="swept and grouped cannot be paired: 3 points and 1 point"):
         result.paired_difference("swept", "grouped")
     far = factories.trials({"regret": np.ones((1, 4, 2))}, first_seed=100)
     with pytest.raises(InputError, match="no seed in common"):

@@ -31,7 +31,7 @@ def path(tmp_path, monkeypatch):
 def test_sweep_status_export(path, capsys):
     assert main(["sweep", path, "--dry-run", "--quiet", *SMALL]) == 0
     said = capsys.readouterr().out
-    assert "8 trials, 160 rounds\n1 programs, 1 parts" in said and "expected time" in said
+    assert "8 trials, 160 rounds\n1 program, 1 part" in said and "expected time" in said
     assert not Path("results").exists()
     for _ in range(2):
         assert main(["sweep", path, "--quiet", *SMALL, "--set", "part_trials=4", "--shard", "1/1"]) == 0

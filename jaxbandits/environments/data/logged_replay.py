@@ -26,6 +26,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.labels import describe_names, names_of_arms, number_labels, shorten
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL, floats, integer
+from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.logs import Log, number_actions
 from jaxbandits.environments.data.rows import Place
@@ -239,9 +240,8 @@ class LoggedReplay:
 
     def __repr__(self) -> str:
         """Return sizes, the actions in their order, and settings."""
-        events = f"{np.shape(self.log.reward)[0]:,} events" + (
-            " with propensities" if self.log.keep is not None else ""
-        )
+        events = count_of(np.shape(self.log.reward)[0], "event")
+        events += " with propensities" if self.log.keep is not None else ""
         actions = describe_names("actions", self.actions) if self.actions else f"{self.n_arms:,} actions"
         return f"LoggedReplay({events}; {actions}; {rows.describe(self)})"
 

@@ -18,6 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns, constant_columns
 from jaxbandits.base.labels import Labels, describe_names, number_labels, shorten, warn_if_distinct
+from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
 
 _STANDARD_ERRORS = 5.0  # largest deviation of the mean propensity from its expectation without a warning
@@ -159,7 +160,7 @@ class Log:
 
     def __repr__(self) -> str:
         """Return sizes, the actions in their order, and ranges."""
-        parts = [f"{len(self):,} events", describe_names("actions", self.actions)]
+        parts = [count_of(len(self), "event"), describe_names("actions", self.actions)]
         parts.append(f"mean reward {self.reward.mean():.4g} in [{self.reward.min():g}, {self.reward.max():g}]")
         if self.propensity is not None:
             parts.append(f"propensity in [{self.propensity.min():.3g}, {self.propensity.max():.3g}]")

@@ -21,6 +21,7 @@ from jaxbandits.base.frames import Columns, constant_columns
 from jaxbandits.base.labels import Labels, describe_names, names_of_arms, warn_if_distinct
 from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL
+from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
 from jaxbandits.environments.datasets.files import Path
@@ -171,8 +172,8 @@ class TableBandit:
     def __repr__(self) -> str:
         """Return sizes, the classes in their order, and settings."""
         n, k = np.shape(self.table.rewards)
-        arms = describe_names("classes", self.classes) if self.classes else f"{k:,} arms"
-        return f"TableBandit({n:,} rows; {arms}; {rows.describe(self)})"
+        arms = describe_names("classes", self.classes) if self.classes else count_of(k, "arm")
+        return f"TableBandit({count_of(n, 'row')}; {arms}; {rows.describe(self)})"
 
     @property
     def n_arms(self) -> int:

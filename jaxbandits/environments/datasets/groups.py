@@ -18,6 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
 from jaxbandits.base.labels import MANY_ROWS, describe_names, number_labels, warn_if_distinct
+from jaxbandits.base.text import count_of
 from jaxbandits.environments.datasets.files import Path, read_examples
 from jaxbandits.environments.datasets.streams import finish, load_libsvm, read_npz
 
@@ -116,7 +117,8 @@ class Groups:
     def __repr__(self) -> str:
         """Return sizes, the groups in their order, and the source."""
         groups = describe_names("groups", self.names)
-        return f"Groups({len(self):,} rows; {self.dim:,} features; {groups}; source {format_value(self.source)})"
+        sizes = f"{count_of(len(self), 'row')}; {count_of(self.dim, 'feature')}"
+        return f"Groups({sizes}; {groups}; source {format_value(self.source)})"
 
     def __len__(self) -> int:
         """Return n, the number of rows."""

@@ -18,6 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.frames import Columns
 from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.text import count_of
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.environments.oco.sequences import point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
@@ -130,7 +131,8 @@ class DataStream:
         """Return sizes and settings."""
         n, d = np.shape(self.table.features)
         comparator = "the best fit" if self.comparator is None else "given"
-        return f"DataStream({n:,} rows; {d:,} features; {self.loss} loss; order {self.order}; comparator {comparator})"
+        sizes = f"{count_of(n, 'row')}; {count_of(d, 'feature')}"
+        return f"DataStream({sizes}; {self.loss} loss; order {self.order}; comparator {comparator})"
 
     @property
     def dim(self) -> int:

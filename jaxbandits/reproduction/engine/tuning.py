@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import field_kind
+from jaxbandits.base.text import count_of
 from jaxbandits.engine.options import COUNT
 from jaxbandits.simulation import Grid, race
 from jaxbandits.simulation.racing import Race, at_edge, best
@@ -87,7 +88,8 @@ class Choice(NamedTuple):
         """One line that says on what the choice rests."""
         edge = " (edge)" if self.at_edge else ""
         metric = self.metric.replace("_", " ")
-        sizes = f"{self.n_points} points, {self.seeds} seed{'s' * (self.seeds > 1)}, {self.horizon:,} rounds"
+        counts = {"point": self.n_points, "seed": self.seeds, "round": self.horizon}
+        sizes = ", ".join(count_of(n, noun) for noun, n in counts.items())
         return f"mean {metric} {self.mean:.4g}{edge}: {sizes}"
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from jaxbandits.analysis.intervals import Estimate, Intervals, infinite_estimate
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.text import count_of
 from jaxbandits.reproduction.engine.claim import Claim, Kind, Measurements
 
 Decision = Literal["holds", "does not hold", "open"]
@@ -102,7 +103,7 @@ class Verdict:
         if self.missing:
             return "not measured in this run"
         if self.failed:
-            return f"{self.failed} trials are not finite"
+            return f"{count_of(self.failed, 'trial')} {'is' if self.failed == 1 else 'are'} not finite"
         if self.is_early:
             return f"needs {self.claim.least} {self.claim.unit}, has {self.n}"
         if math.isnan(self.value):

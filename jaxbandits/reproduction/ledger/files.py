@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits.analysis import table
 from jaxbandits.base.files import write_atomically
+from jaxbandits.base.text import count_of
 from jaxbandits.base.versions import versions
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.run import Report
@@ -57,7 +58,10 @@ def text(report: Report) -> str:
     for (panel, _), times in report.times.items():
         lines += ["", f"panel {panel}: {tables.times(times, unit)}"]
     for panel, points in report.chosen.items():
-        lines += ["", f"panel {panel}: chosen on {experiment.tuning.seeds if experiment.tuning else 0} other seeds"]
+        lines += [
+            "",
+            f"panel {panel}: chosen on {count_of(experiment.tuning.seeds if experiment.tuning else 0, 'other seed')}",
+        ]
         lines += [_point(label, point, label in report.edges.get(panel, ())) for label, point in points.items()]
     if report.horizon != experiment.horizon:
         lines += [
@@ -71,7 +75,7 @@ def text(report: Report) -> str:
 def _rounds(horizons: Mapping[str, int]) -> str:
     """Describe how many rounds the learners of a panel played: one number, or one each."""
     if len(set(horizons.values())) == 1:
-        return f"{next(iter(horizons.values())):,} rounds"
+        return count_of(next(iter(horizons.values())), "round")
     return "rounds per learner: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
 
 
