@@ -294,6 +294,19 @@ class InitFromObs(Protocol):
 
 
 @runtime_checkable
+class AssumesNoiseScale(Protocol):
+    """Optional: a learner for sub-Gaussian rewards of one scale, by which its exploration grows.
+
+    A run warns where the environment `BoundsRewards` and a smaller scale than the learner's is enough.
+    """
+
+    @property
+    def sub_gaussian_scale(self) -> Any:
+        """R `[]`: the rewards of an arm, less their mean, are taken to be R-sub-Gaussian; None: nothing is assumed."""
+        ...
+
+
+@runtime_checkable
 class Recommends(Protocol):
     """Optional: an algorithm with an output besides its plays (an estimate, an averaged iterate)."""
 
@@ -425,6 +438,19 @@ class BoundsHorizon(Protocol):
     @property
     def max_horizon(self) -> int | None:
         """Largest number of rounds of a trial; None: any."""
+        ...
+
+
+@runtime_checkable
+class BoundsRewards(Protocol):
+    """Optional: an environment that knows an interval which holds all rewards that a learner receives.
+
+    Rewards in an interval of width w are sub-Gaussian of scale w / 2 (Hoeffding's lemma).
+    """
+
+    @property
+    def reward_range(self) -> tuple[Any, Any] | None:
+        """The ends `[]` of the interval, elementwise in traced fields; None: there is none, or it is not known."""
         ...
 
 

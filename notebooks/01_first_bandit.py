@@ -130,7 +130,11 @@ compare(rates, coins, horizon=T, seeds=SEEDS, progress=False).table("regret")
 # %% [markdown]
 # ## Where to go from here
 #
-# * Change `coins`: arms with smaller gaps are harder. Try other learners, such as `armed.KLUCB`, `armed.MOSS` or
-#   `armed.TsallisINF`; `jaxbandits list armed` lists all of them.
+# * Change `coins`: arms with smaller gaps are harder. Try other learners for rewards in $[0, 1]$, such as
+#   `armed.KLUCB(n_arms=5)`, `armed.TsallisINF(n_arms=5)` or `armed.MOSS.bounded(n_arms=5, horizon=T)`;
+#   `jaxbandits list armed` lists all of them.
+# * Learners for sub-Gaussian rewards, such as MOSS, AO-UCB and Gaussian Thompson sampling, assume a noise scale of 1
+#   unless another one is given. Rewards in $[0, 1]$ need half of it, which their preset `bounded` has. With the
+#   default they explore too long on these arms, and `compare` warns.
 # * `02_quickstart` covers arms with features, verdicts on claims, sweeps over hyperparameters, and files.
 # * `jaxbandits reproduce classics/kl-fig1 --seeds 1000` reruns the figure of a paper on this problem.

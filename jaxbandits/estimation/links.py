@@ -6,6 +6,8 @@ A link is a frozen pytree: a field of the algorithm (what it assumes) and a fiel
 that misspecification is one argument. To add one, write a class with the members of `Link` (`@pytree`, so that its
 numbers are traced); nothing else has to know. Every estimator here needs `mu` increasing and `|mu''| <= R mu'`.
 
+A link of bounded rewards has their interval as `reward_range`.
+
 A link may also have `lipschitz(count, bound, dim, delta)`: how steep the negative log-likelihood of `count` rounds can
 be on the ball of radius `bound`, whatever their rewards; see the function of that name.
 """
@@ -120,6 +122,11 @@ class Gaussian:
 @pytree
 class Bernoulli:
     """Logistic: rewards 0 and 1, `m = log(1 + e^z)`, `mu = 1 / (1 + e^-z)`."""
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
 
     @property
     def dispersion(self) -> ArrayLike:

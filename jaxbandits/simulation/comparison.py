@@ -12,6 +12,7 @@ from jaxbandits.engine.checkpoint import Store
 from jaxbandits.engine.collect import Hindsight, collect_trials, join_points
 from jaxbandits.engine.identity import job_spec, plan_spec
 from jaxbandits.engine.jobs import make_jobs
+from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import Options
 from jaxbandits.engine.plan import Plan
 from jaxbandits.engine.program import TraceCache
@@ -19,9 +20,25 @@ from jaxbandits.results.result import Result
 
 
 def run_comparison(
-    algorithms: Any, environment: Any, horizon: Any, seeds: Any, record_points: Any, options: Options
+    algorithms: Any,
+    environment: Any,
+    horizon: Any,
+    seeds: Any,
+    record_points: Any,
+    options: Options,
+    *,
+    warns: bool = True,
 ) -> Result:
     """Run every label; the arguments are those of `compare`.
+
+    Args:
+      algorithms: as for `compare`, and so are the next four.
+      environment: one value or label to value.
+      horizon: one value or label to value.
+      seeds: one value or label to value.
+      record_points: one value or label to value.
+      options: settings of the run.
+      warns: whether to warn of noise scales; False in all but the first of several calls that make one run.
 
     Raises:
       InputError: if an argument is invalid.
@@ -29,6 +46,8 @@ def run_comparison(
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
     traces = TraceCache()
     label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0], traces)
+    if warns:
+        warn_of_noise_scales(label_jobs)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
     settings = {
         "devices": devices, "traces": traces, "workers": options.workers, "seconds_per_call": options.seconds_per_call,

@@ -58,7 +58,8 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import Grid, Point, list_points
 from jaxbandits.engine.options import COUNT, Settings, make_options
-from jaxbandits.simulation.api import compare
+from jaxbandits.simulation.comparison import run_comparison
+from jaxbandits.tracing.settings import own_settings
 
 _FEWEST_TRIALS = 32  # of a call
 FEWEST = 16  # smallest number of seeds at the first look
@@ -196,7 +197,9 @@ def race(
         if chosen.checkpoint is not None:
             group["checkpoint"] = Path(chosen.checkpoint) / f"seeds-{first + count}"
         learners = {label: Grid(one.algorithm, some) for label, one in grids.items()}
-        result = compare(learners, environment, horizon, count, record_points=1, **group)
+        with own_settings():
+            options = make_options(**group)
+            result = run_comparison(learners, environment, horizon, count, 1, options, warns=first == 0)
         metric = result[next(iter(grids))].metric() if metric is None else metric
         rounds = sum(trials.horizon for trials in result.trials.values())
         scores = []

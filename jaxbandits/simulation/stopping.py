@@ -122,6 +122,7 @@ def run_until_decided(
                 seeds,
                 {label: all_record_points[label] for label in active},
                 _group_options(options, look, seeds),
+                warns=look == 0,
             )
         )
         metric, trials = join(results).labels_with_metric(rule.metric)

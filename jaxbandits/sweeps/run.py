@@ -25,6 +25,7 @@ from jaxbandits.engine.checkpoint import discard
 from jaxbandits.engine.collect import Hindsight, collect_trials
 from jaxbandits.engine.identity import plan_spec
 from jaxbandits.engine.memory import check_job
+from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import COUNT, Options
 from jaxbandits.engine.plan import Plan
 from jaxbandits.engine.progress import is_interactive
@@ -165,6 +166,7 @@ def run_plan(
 ) -> SweepResult:
     """Compute the parts of a checked sweep that a directory lacks; arguments as for `run_sweep`."""
     _check_memory(plan, options)
+    warn_of_noise_scales(plan.label_jobs)
     directory.begin(make_manifest(plan), lambda saved, new: _check_same(directory, plan, saved, new))
     todo = plan.parts[shard[0] - 1 :: shard[1]]
     runner = _PartRunner(plan, directory, retry_failed, options, len(todo))

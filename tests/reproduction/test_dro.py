@@ -21,6 +21,7 @@ from jaxbandits.reproduction.figures import render
 from jaxbandits.reproduction.ledger import files
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import compare, racing
+from jaxbandits.simulation.comparison import run_comparison
 from tests.results import factories
 from tests.toy_problems import Noisy, Shrink
 
@@ -227,12 +228,16 @@ def test_the_choice_is_made_by_the_learners_own_objective_after_a_part_of_the_ru
         played.append((list(algorithms), horizon, seeds, settings.get("first_seed", 0)))
         return compare(algorithms, environment, horizon, seeds, **settings)
 
+    def race_and_note(algorithms, environment, horizon, seeds, record_points, options, **settings):
+        played.append((list(algorithms), horizon, seeds, options.first_seed))
+        return run_comparison(algorithms, environment, horizon, seeds, record_points, options, **settings)
+
     def metric(learner, panel):
         asked.append((learner.rate, panel.title))
         return "loss"
 
     monkeypatch.setattr(run_module, "compare", compare_and_note)
-    monkeypatch.setattr(racing, "compare", compare_and_note)
+    monkeypatch.setattr(racing, "run_comparison", race_and_note)
     by_part = dataclasses.replace(TUNED.tuning, metric=metric, part=5, slow={"long": (3, 10)})
     report = run(dataclasses.replace(TUNED, tuning=by_part), preset="tuned", progress=False)
     chose = [(["shrinks"], 4, 2, 1_000_000), (["long"], 4, 3, 1_000_000)]

@@ -40,7 +40,7 @@ VERBS = frozenset(
 )
 # Words of the field, and names that saved files contain.
 WORDS_OF_THE_FIELD = {
-    "printed", "published", "tuned",  # presets, beside `theory` and `practical`
+    "printed", "published", "tuned", "bounded",  # presets, beside `theory` and `practical`
     "fixed", "constrained",  # environments: fixed arms; the stochastically constrained adversary
     "shared",  # a field that all trials of a job have in common
     "signed",  # labels -1 and 1

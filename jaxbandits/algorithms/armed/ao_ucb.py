@@ -6,12 +6,12 @@ in round $t = 1$, 2, ...; $T_i$ and $m_i$ are the number of plays and the mean r
 noise_scale. Cost per round $O(K)$.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, hoeffding_scale, log_rounds
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 
@@ -35,8 +35,18 @@ class AOUCB(IndexPolicy):
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
 
     @classmethod
+    def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: Any) -> "AOUCB":
+        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
+        return cls(**{"n_arms": n_arms, "noise_scale": hoeffding_scale(width)} | changes)
+
+    @classmethod
     def example(cls) -> "AOUCB":
         return cls(n_arms=5, noise_scale=0.5)
+
+    @property
+    def sub_gaussian_scale(self) -> ArrayLike:
+        """R."""
+        return self.noise_scale
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.base import ranges
 from jaxbandits.base.pytree import pytree, static
 from jaxbandits.estimation.arms import check_count, choose_best
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -47,6 +48,15 @@ class Pulls(NamedTuple):
 def log_rounds(t: jax.Array) -> jax.Array:
     """Return log t `[]`; 0 before the first round."""
     return jnp.log(jnp.maximum(t, 1).astype(jnp.result_type(float)))
+
+
+def hoeffding_scale(width: Any) -> Any:
+    """Return the sub-Gaussian scale w / 2 of rewards in an interval of width w (Hoeffding's lemma).
+
+    Raises:
+      InputError: for a width that is not positive.
+    """
+    return 0.5 * ranges.numbers("width", width, "(0, inf)")
 
 
 @pytree

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, hoeffding_scale
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import elementary
 
@@ -43,8 +43,18 @@ class MOSS(IndexPolicy):
         return cls(**{"n_arms": n_arms, "horizon": horizon} | changes)
 
     @classmethod
+    def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: Any) -> "MOSS":
+        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
+        return cls(**{"n_arms": n_arms, "horizon": horizon, "noise_scale": hoeffding_scale(width)} | changes)
+
+    @classmethod
     def example(cls) -> "MOSS":
         return cls(n_arms=5, horizon=200.0, noise_scale=0.5)
+
+    @property
+    def sub_gaussian_scale(self) -> ArrayLike:
+        """R."""
+        return self.noise_scale
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key, t

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
 from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import param, pytree
-from jaxbandits.types import ArmDecision, ArmObs, ItemObs, Reward
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import ArmDecision, ArmObs, AssumesNoiseScale, ItemObs, Reward
 
 
 class ItemState(NamedTuple):
@@ -61,6 +61,11 @@ class PerItem:
     def n_arms(self) -> int:
         """K, number of arms."""
         return self.policy.n_arms
+
+    @property
+    def sub_gaussian_scale(self) -> ArrayLike | None:
+        """R of the policy; None where it assumes none."""
+        return self.policy.sub_gaussian_scale if isinstance(self.policy, AssumesNoiseScale) else None
 
     def init(self, key: jax.Array) -> ItemState:
         return ItemState(self.policy.init(key), jnp.full(self.n_arms, -1, jnp.int32))

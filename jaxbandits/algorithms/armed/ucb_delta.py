@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, hoeffding_scale
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 
@@ -42,8 +42,18 @@ class UCBDelta(IndexPolicy):
         return cls(**{"n_arms": n_arms, "delta": 1.0 / np.square(horizon)} | changes)
 
     @classmethod
+    def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: Any) -> "UCBDelta":
+        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]; and delta as `theory`."""
+        return cls.theory(n_arms=n_arms, horizon=horizon, **{"noise_scale": hoeffding_scale(width)} | changes)
+
+    @classmethod
     def example(cls) -> "UCBDelta":
         return cls(n_arms=5, delta=0.01, noise_scale=0.5)
+
+    @property
+    def sub_gaussian_scale(self) -> ArrayLike:
+        """R."""
+        return self.noise_scale
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key, t

@@ -68,6 +68,11 @@ class AdvisedArms:
         if self.means is not None and np.shape(self.means)[-2:] != shape:
             raise InputError(f"AdvisedArms.means must have shape {list(shape)}, got {list(np.shape(self.means))}")
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
+
     def init(self, key: jax.Array) -> AdvisedState:
         n, m, c = self.n_arms, self.n_experts, self.n_contexts
         means_key, arm_key, skill_key, context_key = jax.random.split(key, 4)

@@ -27,6 +27,11 @@ class BernoulliArms(Arms):
     source: ClassVar[str] = "arms that pay 0 or 1"
     means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: uniform on [0, 1], drawn per trial")
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
+
     def moved(self, state: ArmsState, theta: jax.Array) -> ArmsState:
         return super().moved(state, jnp.clip(theta, 0.0, 1.0))
 

@@ -28,6 +28,11 @@ class BetaArms(Arms):
     means: ArrayLike | None = param(None, "(0, 1)", "[K] means; None: uniform on [0, 1], drawn per trial")
     concentration: ArrayLike = param(4.0, "(0, inf)", "c; the smaller, the closer to Bernoulli arms")
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
+
     def init(self, key: jax.Array) -> ArmsState:
         drawn = super().init(key)
         return self.moved(drawn, drawn.theta)

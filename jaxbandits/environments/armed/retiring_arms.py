@@ -50,6 +50,11 @@ class RetiringArms:
     def example(cls) -> "RetiringArms":
         return cls(n_arms=5, retirement=0.1)
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
+
     def init(self, key: jax.Array) -> RetiringState:
         return RetiringState(self._draw(key, self.n_arms), jnp.arange(self.n_arms, dtype=jnp.int32))
 

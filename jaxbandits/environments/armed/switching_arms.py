@@ -118,6 +118,11 @@ class SwitchingArms:
         """K, number of arms."""
         return self.phases.means.shape[1]
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
+
     def init(self, key: jax.Array) -> None:
         del key
 

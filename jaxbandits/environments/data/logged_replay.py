@@ -259,6 +259,12 @@ class LoggedReplay:
             return n / self.n_arms
         return float(np.mean(self.log.keep)) * n / self.n_arms
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward of the log."""
+        rewards = np.asarray(self.log.reward)
+        return float(rewards.min()), float(rewards.max())
+
     def init(self, key: jax.Array) -> ReplayState:
         draw = None
         if self.log.keep is not None:

@@ -186,6 +186,12 @@ class TableBandit:
         dim = rows.dim_of(self.table.seen, self.n_arms)
         return dim // self.n_arms if self.as_context else dim
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward of the table."""
+        rewards = np.asarray(self.table.rewards)
+        return float(rewards.min()), float(rewards.max())
+
     def init(self, key: jax.Array) -> Place:
         return rows.begin(key, self.order, self.table.rewards.shape[0])
 

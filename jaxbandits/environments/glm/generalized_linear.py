@@ -107,6 +107,11 @@ class GeneralizedLinear:
         """Number of rounds in the table; None without a table."""
         return None if self.table is None else np.shape(self.table)[0]
 
+    @property
+    def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
+        """That of the link; None where its rewards are unbounded."""
+        return getattr(self.link, "reward_range", None)
+
     def init(self, key: jax.Array) -> GeneralizedLinearState:
         for_theta, for_arms = jax.random.split(key)
         if self.theta is None:

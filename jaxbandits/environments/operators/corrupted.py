@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
@@ -46,6 +47,15 @@ class Corrupted(Operator):
         else:
             outcome = _with_corruption(type(outcome))(*outcome, amount)
         return state, feedback._replace(reward=received), outcome
+
+    @property
+    def reward_range(self) -> tuple[Any, Any] | None:
+        """The interval of true and changed rewards; None where that of the true ones is not known."""
+        inside = super().reward_range
+        if inside is None:
+            return None
+        first, second = (self.factor * end + self.shift for end in inside)
+        return np.minimum(inside[0], np.minimum(first, second)), np.maximum(inside[1], np.maximum(first, second))
 
     @property
     def units(self) -> dict[str, str]:

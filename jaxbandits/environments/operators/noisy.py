@@ -31,6 +31,11 @@ class Noisy(Operator):
     def example(cls) -> "Noisy":
         return cls(environment=example_environment())
 
+    @property
+    def reward_range(self) -> None:
+        """None: the noise may be unbounded."""
+        return None
+
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         reward = require_reward(self, feedback).reward + self.noise.sample(self._own(key))

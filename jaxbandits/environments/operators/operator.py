@@ -15,6 +15,7 @@ from jaxbandits.types import (
     ArmObs,
     Batches,
     BoundsHorizon,
+    BoundsRewards,
     ContextObs,
     CountsRounds,
     Delays,
@@ -77,6 +78,11 @@ class Operator:
     def max_horizon(self) -> int | None:
         """As inside."""
         return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None
+
+    @property
+    def reward_range(self) -> tuple[Any, Any] | None:
+        """As inside."""
+        return self.environment.reward_range if isinstance(self.environment, BoundsRewards) else None
 
     @property
     def feedback_delay(self) -> int:

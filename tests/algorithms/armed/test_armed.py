@@ -232,6 +232,25 @@ def test_presets():
         SWUCB.theory(n_arms=5, horizon=10, changes=11)
 
 
+@pytest.mark.parametrize(
+    ("learner", "needs"),
+    [(AOUCB, {}), (MOSS, {"horizon": 100}), (ThompsonGaussian, {}), (UCBDelta, {"horizon": 100})],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_bounded_presets_have_half_the_width_as_noise_scale(learner, needs):
+    """Hoeffding's lemma: E exp(s (X - E X)) <= exp(s^2 w^2 / 8) for X in an interval of width w."""
+    made = learner.bounded(n_arms=5, **needs)
+    assert (made.noise_scale, made.sub_gaussian_scale, made.n_arms) == (0.5, 0.5, 5)
+    assert learner.bounded(n_arms=5, width=3.0, **needs).noise_scale == 1.5
+    assert learner.bounded(n_arms=5, noise_scale=0.1, **needs).noise_scale == 0.1
+    np.testing.assert_array_equal(learner.bounded(n_arms=5, width=[1.0, 4.0], **needs).noise_scale, [0.5, 2.0])
+    if learner is UCBDelta:
+        assert made.delta == 1e-4
+    for width in (0.0, -1.0, np.inf, "wide", True):
+        with pytest.raises(InputError, match="width must"):
+            learner.bounded(n_arms=5, width=width, **needs)
+
+
 def test_features_are_not_looked_at(key):
     learner = UCB1(n_arms=3)
     decision = learner.select(key, jnp.int32(1), learner.init(key), ArmObs(jnp.eye(3, 2)))

@@ -1,0 +1,89 @@
+"""Warn of learners that assume more noise than the rewards of their environment can have.
+
+Learners for sub-Gaussian rewards say what scale R they assume (`AssumesNoiseScale`), environments with bounded rewards
+say where these lie (`BoundsRewards`). Rewards in an interval of width w are sub-Gaussian of scale w / 2 (Hoeffding's
+lemma), so a larger R only explores longer, and the learner compares badly with those that are made for bounded rewards.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxbandits.base.callers import user_stacklevel
+from jaxbandits.engine.jobs import LabelJobs
+from jaxbandits.engine.plan import Job
+from jaxbandits.types import AssumesNoiseScale, BoundsRewards
+
+_ROUNDING = 1e-5  # relative; scales are float32 in some runs
+
+
+class _Assumption(NamedTuple):
+    """Of one point: the scale that a learner assumes, and the range of the rewards that it receives."""
+
+    label: str
+    learner: type
+    environment: str
+    scale: float
+    low: float
+    high: float
+
+    @property
+    def sufficient(self) -> float:
+        """The scale that rewards in the range have at most."""
+        return 0.5 * (self.high - self.low)
+
+
+def warn_of_noise_scales(label_jobs: Sequence[LabelJobs]) -> None:
+    """Warn, once for all labels, where a learner's noise scale is larger than the rewards need.
+
+    Classes that run with several scales, as points of a grid or under several labels, are left out: their scales are
+    what the run compares.
+
+    Args:
+      label_jobs: the jobs of a run.
+    """
+    found = [assumption for label in label_jobs for _, job in label.jobs for assumption in _assumptions(job)]
+    scales: dict[type, set[float]] = {}
+    for assumption in found:
+        scales.setdefault(assumption.learner, set()).add(assumption.scale)
+    groups: dict[tuple[str, float, float, float], dict[str, type]] = {}
+    for a in found:
+        is_excessive = np.isfinite(a.sufficient) and 0.0 < a.sufficient * (1.0 + _ROUNDING) < a.scale
+        if is_excessive and len(scales[a.learner]) == 1:
+            groups.setdefault((a.environment, a.scale, a.low, a.high), {})[a.label] = a.learner
+    if groups:
+        warnings.warn("; ".join(_describe(*key, of) for key, of in groups.items()), stacklevel=user_stacklevel())
+
+
+def _assumptions(job: Job) -> list[_Assumption]:
+    """Return what is assumed at the points of a job, each assumption once; [] if learner or environment say nothing."""
+    algorithm, environment = job.stack  # fields [H] of all points
+    if not isinstance(algorithm, AssumesNoiseScale) or not isinstance(environment, BoundsRewards):
+        return []
+    scale, ends = algorithm.sub_gaussian_scale, environment.reward_range
+    if scale is None or ends is None:
+        return []
+    columns = np.broadcast_arrays(*(np.asarray(x, float) for x in (scale, *ends)), np.zeros(len(job.points)))
+    numbers = dict.fromkeys(zip(*(column.tolist() for column in columns[:3]), strict=True))
+    names = job.label, type(algorithm), type(environment).__name__
+    return [_Assumption(*names, *row) for row in numbers]
+
+
+def _describe(environment: str, scale: float, low: float, high: float, learners: dict[str, type]) -> str:
+    """Return the warning for labels with one scale on one environment."""
+    several = len(learners) > 1
+    presets = [f"{learner.__name__}.bounded" for learner in dict.fromkeys(learners.values()) if _has_preset(learner)]
+    width = "" if high - low == 1.0 else f"(width={high - low:g})"
+    joined = " and ".join(", ".join(preset + width for preset in presets).rsplit(", ", 1))
+    remedy = f"{joined} set{'s' * (len(presets) == 1)} it"
+    return (
+        f"{', '.join(learners)} assume{'s' * (not several)} a noise scale of {scale:g}, but rewards of {environment} "
+        f"lie in [{low:g}, {high:g}], where {0.5 * (high - low):g} is enough, and explore{'s' * (not several)} longer "
+        f"than needed: {remedy if presets else 'set it'}"
+    )
+
+
+def _has_preset(learner: type) -> bool:
+    return hasattr(learner, "bounded")
