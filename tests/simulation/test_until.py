@@ -17,8 +17,9 @@ SEEDS = 20
 def play(rng, monkeypatch):
     """Runs of learners whose losses share an instance and differ by shifts and noise of their own."""
 
-    def play(rule, shifts, calls=None, **settings):
-        def run_comparison(algorithms, environment, horizon, seeds, record_points, options):
+    def play(rule, shifts, calls=None, first_seed=0, **settings):
+        def run_comparison(algorithms, environment, horizon, seeds, record_points, options, *, warns):
+            assert warns is (options.first_seed == first_seed)  # once, at the first look
             if calls is not None:
                 calls.append((tuple(algorithms), options.first_seed, options.checkpoint))
             shared = rng.gamma(2.0, size=seeds)
@@ -30,7 +31,7 @@ def play(rng, monkeypatch):
             return Result(trials, {"base_seed": 0})
 
         monkeypatch.setattr(stopping, "run_comparison", run_comparison)
-        return stopping.run_until_decided(rule, shifts, None, 10, SEEDS, 1, Options(**settings))
+        return stopping.run_until_decided(rule, shifts, None, 10, SEEDS, 1, Options(first_seed=first_seed, **settings))
 
     return play
 
