@@ -2,17 +2,21 @@
 
 import numbers
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from jaxbandits.analysis import intervals
+from jaxbandits.analysis.result_table import ResultTable, interval, point_label
+from jaxbandits.analysis.table import number, plain
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
 
 By = Literal["mean", "median"] | Callable[[np.ndarray], float]
+ENVIRONMENT = "environment"  # criterion: the mean, at every point of the environment by itself
+_PREFIX = f"{ENVIRONMENT}."  # of swept fields of the environment
 _BY: dict[str, Callable[[np.ndarray], Any]] = {"mean": np.mean, "median": np.median}
 
 
@@ -46,6 +50,34 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
     return Best(trials.points[index], index, scores[index], estimate)
 
 
+def best_by_environment(
+    label: str, trials: Trials, metric: str, minimise: bool, select: float, level: float
+) -> ResultTable[Best]:
+    """Choose, as `best` by the mean, among the points of a label that share each point of the environment.
+
+    Returns:
+      A row per point of the environment, in the order of the points; `index` counts all points of the label.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for h, point in enumerate(trials.points):
+        groups.setdefault(tuple(_of_environment(point).items()), []).append(h)
+    rows = []
+    for group in groups.values():
+        name = point_label(label, _of_environment(trials.points[group[0]]))
+        found = best(name, trials.at(group), metric, "mean", minimise, select, level)
+        rows.append(found._replace(index=group[found.index]))
+    header = [*trials.points[0], "chosen at", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"]
+    return ResultTable(rows, header, _cells, left=len(trials.points[0]))
+
+
+def _of_environment(point: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in point.items() if field.startswith(_PREFIX)}
+
+
+def _cells(row: Best) -> list[str]:
+    return [*map(plain, row.point.values()), number(row.value), *interval(row.estimate)]
+
+
 def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
     """Warn where the points of a label differ in a field of the environment, since no learner chooses that."""
     for label, trials in of.items():
@@ -53,11 +85,11 @@ def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
         for point in trials.points:
             for field, value in point.items():
                 values.setdefault(field, set()).add(str(value))
-        varied = [field for field, found in values.items() if field.startswith("environment.") and len(found) > 1]
+        varied = [field for field, found in values.items() if field.startswith(_PREFIX) and len(found) > 1]
         if varied:
             warnings.warn(
                 f"{label}: points differ in {', '.join(varied)}: the best of them may be the easiest environment, not "
-                "the best learner; a sweep for each environment tells",
+                f"the best learner; by={ENVIRONMENT!r} chooses in each environment by itself",
                 stacklevel=stacklevel + 1,
             )
 
@@ -68,9 +100,10 @@ def check_criterion(by: Any, minimise: Any) -> None:
     Raises:
       InputError: for anything but the names, a function, and a boolean.
     """
-    if not callable(by) and not (isinstance(by, str) and by in _BY):
+    names = (*_BY, ENVIRONMENT)
+    if not callable(by) and not (isinstance(by, str) and by in names):
         raise InputError(
-            f"by must be {', '.join(map(repr, _BY))} or a function of [seeds] values, got {format_value(by)}"
+            f"by must be {', '.join(map(repr, names))} or a function of [seeds] values, got {format_value(by)}"
         )
     if not isinstance(minimise, bool):
         raise InputError(f"minimise must be True or False, got {format_value(minimise)}")

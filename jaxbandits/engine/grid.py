@@ -6,21 +6,58 @@
 
 A name is a field of the algorithm, dotted for nested ones; `environment.` before it means one of the environment.
 Traced fields share one compiled program; every value of a static field (a size, a flag) has a program of its own.
+
+Values of a field that holds an array are arrays. In points of results each has a name, by default its position among
+the different arrays of the grid; a mapping gives names, such as the number that a figure is drawn against:
+
+    {"environment.means": [[0.6, 0.5], [0.6, 0.4]]}                  points {"environment.means": 0}, ... 1
+    {"environment.means": {0.1: [0.6, 0.5], 0.2: [0.6, 0.4]}}        points {"environment.means": 0.1}, ... 0.2
 """
 
 import dataclasses
 import itertools
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.ranges import check_concrete
+from jaxbandits.base.exact import exact_key
+from jaxbandits.base.ranges import check_concrete, floats
 
 Point: TypeAlias = dict[str, Any]  # field to value
-Points: TypeAlias = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]  # their product, or a list of points
+Points: TypeAlias = (  # their product, or a list of points
+    Mapping[str, Sequence[Any] | Mapping[Any, Any]] | Sequence[Mapping[str, Any]]
+)
+Name: TypeAlias = str | int | float  # of an array
+Arrays: TypeAlias = dict[str, dict[Name, np.ndarray]]  # by field and name
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ArrayValue:
+    """Array in a point of a grid; equal to one of the same numbers and name.
+
+    Attributes:
+      array: float64, at least one axis.
+      name: that stands for it in the points of results; None: its position among the different arrays of the field.
+    """
+
+    array: np.ndarray
+    name: Name | None = None
+
+    def __repr__(self) -> str:
+        """Return the name; the numbers of an array without one."""
+        return format_value(self.array) if self.name is None else str(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrayValue) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> Hashable:
+        return exact_key(self.name), self.array.shape, self.array.tobytes()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +66,8 @@ class Grid:
 
     Attributes:
       algorithm: its other fields stay as they are.
-      points: field to values (their product), or a list of points, such as `product` and `zip_fields` make.
+      points: field to values (their product), or a list of points, such as `product` and `zip_fields` make. Values are
+        numbers, names (of a static field), or arrays: `[H, ...]`, a list of them, or name to array.
     """
 
     algorithm: Any
@@ -43,7 +81,7 @@ def product(*factors: Points) -> list[Point]:
       *factors: field to values, or lists of points.
 
     Raises:
-      InputError: for a field that is named twice, or anything but numbers and names as values.
+      InputError: for a field that is named twice, or anything but numbers, names and arrays as values.
 
     Example:
       >>> product({"rate": [0.1, 1.0]}, zip_fields({"dim": [2], "environment.dim": [2]}))
@@ -52,7 +90,7 @@ def product(*factors: Points) -> list[Point]:
     if not factors:
         raise InputError("product needs at least one grid")
     combined = []
-    for points in itertools.product(*map(list_points, factors)):
+    for points in itertools.product(*map(_points, factors)):
         _check_unique([field for point in points for field in point])
         combined.append({field: value for point in points for field, value in point.items()})
     return combined
@@ -65,7 +103,7 @@ def zip_fields(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
       fields: field to values, equally many each.
 
     Raises:
-      InputError: for different numbers of values, or anything but numbers and names as values.
+      InputError: for different numbers of values, or anything but numbers, names and arrays as values.
 
     Example:
       >>> zip_fields({"dim": [2, 5], "environment.dim": [2, 5]})
@@ -81,11 +119,44 @@ def zip_fields(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
 
 
 def list_points(points: Points) -> list[Point]:
-    """Return a grid as a list of points with plain numbers.
+    """Return a grid as a list of points with plain numbers, names, and arrays with a name each (`ArrayValue`).
 
     Raises:
-      InputError: for anything else, or for points with different fields.
+      InputError: for anything else, for points with different fields, or different arrays of one name.
     """
+    found = _points(points)
+    for field in found[0]:
+        arrays = [value for value in (point[field] for point in found) if isinstance(value, ArrayValue)]
+        if not arrays:
+            continue
+        if len(arrays) < len(found):
+            raise InputError(f"values of {field!r} in a grid must be all arrays, or none of them")
+        positions: dict[ArrayValue, int] = {}
+        for value in arrays:
+            positions.setdefault(value, len(positions))
+        of_name: dict[Hashable, ArrayValue] = {}
+        for point in found:
+            value = point[field]
+            name = positions[value] if value.name is None else value.name
+            point[field] = named = ArrayValue(value.array, name)
+            if of_name.setdefault(name, named) != named:
+                raise InputError(f"two different arrays of {field!r} in a grid have the name {name!r}")
+    return found
+
+
+def split_arrays(points: Sequence[Point]) -> tuple[list[Point], Arrays]:
+    """Return the points of `list_points` with names in place of arrays, and the arrays by field and name."""
+    arrays: Arrays = {}
+    for point in points:
+        for field, value in point.items():
+            if isinstance(value, ArrayValue) and value.name is not None:
+                arrays.setdefault(field, {})[value.name] = value.array
+    plain = [{f: v.name if isinstance(v, ArrayValue) else v for f, v in point.items()} for point in points]
+    return plain, arrays
+
+
+def _points(points: Points) -> list[Point]:
+    """Return a grid as a list of points, in which arrays without a name have none."""
     if isinstance(points, Mapping):
         columns = _columns(points)
         return [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]
@@ -107,7 +178,10 @@ def _columns(fields: Any) -> dict[str, list[Any]]:
     _check_unique([_field(field) for field in fields])
     columns = {}
     for field, values in fields.items():
-        if isinstance(values, (str, Mapping)) or not np.iterable(values):
+        if isinstance(values, Mapping):
+            columns[_field(field)] = [_named_array(field, name, value) for name, value in values.items()]
+            continue
+        if isinstance(values, (str, ArrayValue)) or not np.iterable(values):
             values = [values]
         columns[_field(field)] = [_value(field, value) for value in values]
     if not columns or not all(columns.values()):
@@ -121,8 +195,20 @@ def _field(name: Any) -> str:
     return name.removeprefix("algorithm.")
 
 
+def _named_array(field: str, name: Any, value: Any) -> ArrayValue:
+    name = name.item() if isinstance(name, np.generic) else name
+    if isinstance(name, bool) or not isinstance(name, (str, int, float)) or name != name:
+        raise InputError(f"names of arrays in a grid are text or numbers, got {format_value(name)} for {field!r}")
+    array = _value(field, value)
+    if not isinstance(array, ArrayValue):
+        raise InputError(f"values of {field!r} in a grid have names, which are for arrays: got {format_value(value)}")
+    return ArrayValue(array.array, name)
+
+
 def _value(field: str, value: Any) -> Any:
     check_concrete(f"a value of {field!r} in a grid", value)
+    if isinstance(value, ArrayValue):
+        return value
     value = value.item() if isinstance(value, np.generic) or (hasattr(value, "item") and np.ndim(value) == 0) else value
     if isinstance(value, (bool, str)):
         return value
@@ -130,8 +216,13 @@ def _value(field: str, value: Any) -> Any:
         return int(value)
     if isinstance(value, numbers.Real):
         return float(value)
+    if isinstance(value, (list, tuple)) or (hasattr(value, "__array__") and np.ndim(value)):
+        array = floats(f"a value of {field!r} in a grid", value)
+        if array.size:
+            return ArrayValue(array)
     raise InputError(
-        f"values of {field!r} in a grid must be numbers (or names, for a static field), got {format_value(value)}"
+        f"values of {field!r} in a grid must be numbers, arrays of them (or names, for a static field), "
+        f"got {format_value(value)}"
     )
 
 

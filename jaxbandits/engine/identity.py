@@ -120,6 +120,8 @@ def describe(job: Job) -> dict[str, Any]:
         "meters": {meter.name: to_spec(meter) for meter in job.meters},
         "width": job.width,
     }
+    if job.arrays:
+        spec["arrays"] = {field: [[name, to_spec(x)] for name, x in of.items()] for field, of in job.arrays.items()}
     return spec if job.compile == "full" else spec | {"compile": job.compile}
 
 

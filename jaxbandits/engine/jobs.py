@@ -1,15 +1,18 @@
 """Jobs of a run: the arguments of `compare`, checked, label by label."""
 
 import dataclasses
+import functools
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.exact import exact_key
 from jaxbandits.base.pytree import field_kind, set_field, validate
 from jaxbandits.engine.driver import trace_job
-from jaxbandits.engine.grid import Grid, Point, list_points
+from jaxbandits.engine.grid import Arrays, Grid, Point, list_points, split_arrays
 from jaxbandits.engine.options import COUNT, MAX_SEED, Options
 from jaxbandits.engine.plan import ENVIRONMENT, Job, resolve_record_points
 from jaxbandits.engine.program import TraceCache
@@ -63,8 +66,10 @@ def make_jobs(
     label_jobs = []
     for label, algorithm in labelled.items():
         points: list[Point] = [{}]
+        arrays: Arrays = {}
         if isinstance(algorithm, Grid):
-            algorithm, points = algorithm.algorithm, list_points(algorithm.points)
+            points, arrays = split_arrays(list_points(algorithm.points))
+            algorithm = algorithm.algorithm
         suffix = f" of {label}"
         rounds = ranges.integer("horizon" + suffix * isinstance(horizon, Mapping), horizons[label], COUNT)
         n_seeds = ranges.integer(
@@ -84,7 +89,9 @@ def make_jobs(
             meters=tuple(options.meters),
             width=1 if options.width is None else options.width,
             compile=options.compile,
+            arrays=arrays,
         )
+        _check_arrays(whole)
         jobs = [
             (positions, _checked_job(job, options.width, device, traces)) for positions, job in _by_static_values(whole)
         ]
@@ -216,11 +223,24 @@ def _by_static_values(whole: Job) -> list[tuple[list[int], Job]]:
     jobs = []
     for positions in groups.values():
         pair = {"algorithm": whole.algorithm, "environment": whole.environment}
-        for field in static:
+        first = whole.points[positions[0]]
+        # Arrays, too: those of the objects may have the shape of another static value.
+        for field, value in [(f, first[f]) for f in static] + [(f, of[first[f]]) for f, of in whole.arrays.items()]:
             role = "environment" if field.startswith(ENVIRONMENT) else "algorithm"
-            pair[role] = set_field(pair[role], field.removeprefix(ENVIRONMENT), whole.points[positions[0]][field])
+            pair[role] = set_field(pair[role], field.removeprefix(ENVIRONMENT), value)
         jobs.append((positions, dataclasses.replace(whole, **pair, points=tuple(whole.points[i] for i in positions))))
     return jobs
+
+
+def _check_arrays(job: Job) -> None:
+    """Check that no array is a value of a static field, or of a field that holds one number."""
+    for field in job.arrays:
+        kind = _swept_kind(job.algorithm, job.environment, field)
+        of_environment, name = field.startswith(ENVIRONMENT), field.removeprefix(ENVIRONMENT)
+        owner = job.environment if of_environment else job.algorithm
+        value = functools.reduce(getattr, name.split("."), owner)
+        if kind == "static" or (value is not None and not np.ndim(value)):
+            raise InputError(f"{type(owner).__name__}.{name} is no array: a grid over it lists numbers, such as [1, 2]")
 
 
 def static_values(job: Job) -> dict[str, Any]:

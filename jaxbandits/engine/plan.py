@@ -16,6 +16,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.memory import require
 from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
 from jaxbandits.base.ranges import is_whole
+from jaxbandits.engine.grid import Arrays
 from jaxbandits.engine.meters import Meter
 
 ENVIRONMENT = "environment."  # prefix of swept fields of the environment
@@ -36,6 +37,7 @@ class Job:
     meters: tuple[Meter, ...]
     width: int  # trials in a batch: 1 or a multiple of 16
     compile: str = "full"  # how its rounds are compiled: `Options.compile`
+    arrays: Arrays = dataclasses.field(default_factory=dict)  # that the names in points stand for, by field
 
     @property
     def n_trials(self) -> int:
@@ -58,7 +60,7 @@ class Job:
         repeat = functools.partial(_repeat, n=len(self.points))
         algorithm, environment = (map_traced(repeat, obj) for obj in pair)
         for field in self.points[0]:
-            column = np.asarray([point[field] for point in self.points])
+            column = self._column(field)
             if field.startswith(ENVIRONMENT):
                 environment = _with_column(self.environment, environment, field.removeprefix(ENVIRONMENT), column)
             else:
@@ -67,6 +69,20 @@ class Job:
             validate(algorithm)
             validate(environment)
         return as_numpy((algorithm, environment))
+
+    def _column(self, field: str) -> np.ndarray:
+        """Return the values `[H, ...]` of a swept field."""
+        values = [point[field] for point in self.points]
+        if field not in self.arrays:
+            return np.asarray(values)
+        arrays = [self.arrays[field][name] for name in values]
+        shapes = list(dict.fromkeys(array.shape for array in arrays))
+        if len(shapes) > 1:
+            raise InputError(
+                f"{self.label}: arrays of {field} have different shapes, {shapes[0]} and {shapes[1]}; let the static "
+                "field that says the size vary with them (zip_fields)"
+            )
+        return np.stack(arrays)
 
     def at_point(self, point: int = 0) -> tuple[Any, Any]:
         """Return algorithm and environment of one hyperparameter point."""

@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -88,6 +88,18 @@ class Result(LabelledTrials):
         summary_lib.warn(metric, of, stacklevel=2)
         return TextTable(*table_lib.cells(rows, metric, level), {"ns/round": table_lib.NS_PER_ROUND})
 
+    @overload
+    def best(
+        self,
+        metric: str | None = None,
+        *,
+        by: Literal["environment"],
+        minimise: bool = True,
+        select: float = 0.5,
+        level: float = 0.95,
+    ) -> dict[str, ResultTable[Best]]: ...
+
+    @overload
     def best(
         self,
         metric: str | None = None,
@@ -96,21 +108,33 @@ class Result(LabelledTrials):
         minimise: bool = True,
         select: float = 0.5,
         level: float = 0.95,
-    ) -> dict[str, Best]:
+    ) -> dict[str, Best]: ...
+
+    def best(
+        self,
+        metric: str | None = None,
+        *,
+        by: Any = "mean",
+        minimise: bool = True,
+        select: float = 0.5,
+        level: float = 0.95,
+    ) -> Any:
         """Choose the best hyperparameter point of every label on the first seeds, and evaluate it on the others.
 
-        Warns if points differ in a field of the environment, since the best point may be the easiest environment.
+        Warns if points differ in a field of the environment and `by` is not `"environment"`, since the best point may
+        be the easiest environment.
 
         Args:
           metric: name of the metric, taken at the horizon; the first by default.
           by: `"mean"`, `"median"`, or a function of one point's values `[seeds, ...]` on the selection seeds. A failed
-            trial counts as infinitely bad.
+            trial counts as infinitely bad. `"environment"`: by the mean, for every point of the environment by itself.
           minimise: whether less is better.
           select: share (in (0, 1)) or number of the seeds that are used for the choice.
           level: coverage of the interval on the evaluation seeds.
 
         Returns:
-          A `Best` for every label that measured the metric.
+          A `Best` for every label that measured the metric; with `by="environment"` a table of them, with one row for
+          each point of the environment.
 
         Raises:
           InputError: for unknown names, a vector metric without a function, another criterion, too few seeds, or when
@@ -119,6 +143,9 @@ class Result(LabelledTrials):
         select_lib.check_criterion(by, minimise)
         level = intervals.checked_level(level)
         metric, of = self.labels_with_metric(metric)
+        if by == select_lib.ENVIRONMENT:
+            settings = minimise, select, level
+            return {k: select_lib.best_by_environment(k, trials, metric, *settings) for k, trials in of.items()}
         select_lib.warn_of_environments(of, stacklevel=2)
         return {k: select_lib.best(k, trials, metric, by, minimise, select, level) for k, trials in of.items()}
 

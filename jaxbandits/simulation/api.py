@@ -111,7 +111,8 @@ def sweep(
       seeds: trials per grid point; all points have the same instances and noise.
       grid: field to values (their product is run), or a list of points, such as `zip_fields` and `product` make. A name
         is a field of the algorithm (`"beta_scale"`), with dots for nested fields; `"environment.noise.df"` is a field
-        of the environment. Traced fields share one compiled program, values of static fields have one each.
+        of the environment. Traced fields share one compiled program, values of static fields have one each. Values of
+        a field that holds an array are arrays; a mapping from names to arrays names them in the results (see `Grid`).
       record_points: as for `simulate`.
       **settings: see `Options`.
 

@@ -56,7 +56,7 @@ from jaxbandits.analysis.result_table import ResultTable, point_label
 from jaxbandits.analysis.table import number, plain
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.engine.grid import Grid, Point, list_points
+from jaxbandits.engine.grid import ArrayValue, Grid, Point, list_points
 from jaxbandits.engine.options import COUNT, Settings, make_options
 from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.tracing.settings import own_settings
@@ -304,7 +304,8 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
     """Return the position of the smallest mean; of means within the tolerance, that of the point nearest to 1.
 
     Args:
-      points: field to value; distances are Euclidean in the logarithms of all numbers; flags and names are ignored.
+      points: field to value; distances are Euclidean in the logarithms of all numbers; flags, names and arrays are
+        ignored.
       means: mean of each point; infinite if a trial failed.
       tolerance: relative, of the size of the smallest mean.
 
@@ -323,14 +324,18 @@ def at_edge(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> bo
     """Return True if a field with several values has its smallest or largest one at the point."""
     for field, value in point.items():
         values = {other[field] for other in points}
-        if len(values) > 1 and not isinstance(value, (bool, str)) and value in (min(values), max(values)):
+        if len(values) > 1 and _is_number(value) and value in (min(values), max(values)):
             return True
     return False
 
 
 def _distance_from_one(point: Mapping[str, Any]) -> float:
-    values = [value for value in point.values() if not isinstance(value, (bool, str))]
+    values = [value for value in point.values() if _is_number(value)]
     return math.hypot(*(math.log(value) if value > 0.0 else math.inf for value in values))
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, (bool, str, ArrayValue))
 
 
 def _label_grids(grid: Any, environment: Any) -> dict[str, Grid]:

@@ -6,6 +6,8 @@
     beta_scale = { logspace = [1e-3, 1.0], n = 4 }     by equal ratios, both ends included
     ridge = { random = [0.1, 10.0], n = 20 }           uniform draws, log-uniform with `log = true`; `seed = 0`
     dim = { values = [2, 5], zip = "dim" }             fields with the same `zip` vary together
+    means = { values = [[0.6, 0.5], [0.6, 0.4]] }      arrays, which results call 0 and 1
+    means.values = { easy = [0.9, 0.1], hard = [0.6, 0.5] }    arrays with names
 
 The points are the product of the fields; fields with the same `zip` count as one.
 """
@@ -18,7 +20,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
-from jaxbandits.engine.grid import Point, product, zip_fields
+from jaxbandits.engine.grid import ArrayValue, Point, product, zip_fields
 
 KINDS = {
     "values": {"values", "zip"},
@@ -55,8 +57,16 @@ def _split(value: Any, where: str, path: str, found: list[SweptField]) -> Any:
     if path and "type" not in value and KINDS.keys() & value.keys():
         swept = SweptField(path, _values(value, where, path), _group(value, where), where)
         found.append(swept)
-        return swept.values[0]
+        return plain_value(swept.values[0])
     return {key: _split(item, f"{where}.{key}", f"{path}.{key}" if path else key, found) for key, item in value.items()}
+
+
+def groups(swept: list[SweptField]) -> list[list[SweptField]]:
+    """Return the fields of one table that vary together, and each of the others alone."""
+    found: dict[Any, list[SweptField]] = {}
+    for field in swept:
+        found.setdefault((field.path,) if field.group is None else field.group, []).append(field)
+    return list(found.values())
 
 
 def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[Point]:
@@ -97,12 +107,16 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
             raise InputError(f"{where}: {unknown_name(f'key beside {kind!r}', key, KINDS[kind])}")
     given = table[kind]
     if kind == "values":
-        if not isinstance(given, list) or not given:
+        if not isinstance(given, (list, dict)) or not given:
             raise InputError(f"{where}.values: must be a list of at least one value, got {format_value(given)}")
+        if isinstance(given, dict):
+            return [ArrayValue(_array(value, f"{where}.values.{name}"), name) for name, value in given.items()]
         for i, value in enumerate(given):
-            if not isinstance(value, (bool, int, float, str)):
+            if not isinstance(value, (bool, int, float, str, list)):
                 raise InputError(f"{where}.values[{i}]: must be a number or a name, got {format_value(value)}")
-        return list(given)
+        return [
+            ArrayValue(_array(x, f"{where}.values[{i}]")) if isinstance(x, list) else x for i, x in enumerate(given)
+        ]
     low, high = _ends(given, f"{where}.{kind}", positive=kind == "logspace" or table.get("log") is True)
     if kind == "range" and "step" in table:
         return _steps(low, high, table, where)
@@ -118,6 +132,17 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
     if ranges.flag(f"{where}.log", table.get("log", False)):
         return np.exp(math.log(low) + draws * (math.log(high) - math.log(low))).tolist()
     return (low + draws * (high - low)).tolist()
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of a swept field as a specification holds it: an array as lists."""
+    return value.array.tolist() if isinstance(value, ArrayValue) else value
+
+
+def _array(value: Any, where: str) -> np.ndarray:
+    if not isinstance(value, list) or not value:
+        raise InputError(f"{where}: must be an array of numbers, got {format_value(value)}")
+    return ranges.floats(where, value)
 
 
 def _ends(given: Any, where: str, positive: bool) -> tuple[Any, Any]:

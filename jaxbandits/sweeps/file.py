@@ -30,7 +30,8 @@ from jaxbandits import catalogue
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, format_value, unknown_name
-from jaxbandits.engine.grid import Grid
+from jaxbandits.base.pytree import field_table
+from jaxbandits.engine.grid import ArrayValue, Grid
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.sweeps import fields
 from jaxbandits.sweeps.fields import SweptField
@@ -149,9 +150,16 @@ def _object(role: str, name: str, table: dict[str, Any], source: str) -> tuple[A
         raise InputError(f"{where}.type: {unknown_name(role.removesuffix('s'), table['type'], registry)}")
     spec, swept = fields.split(table, where)
     obj = catalogue.from_spec(spec, where=where)
+    defaults = {row.name: row.value for row in field_table(type(obj))}
     for field in swept:
-        for value in field.values[1:_MAX_CHECKED]:
-            catalogue.from_spec(_with(spec, field.path, value), where=where)
+        if isinstance(field.values[0], ArrayValue) and isinstance(defaults.get(field.path), (int, float)):
+            raise InputError(f"{field.where}: is no array: values are numbers, such as [1, 2]")
+    for members in fields.groups(swept):
+        for i in range(1, min(_MAX_CHECKED, *(len(field.values) for field in members))):
+            varied = spec
+            for field in members:  # together: the shape of one may follow from the value of another
+                varied = _with(varied, field.path, fields.plain_value(field.values[i]))
+            catalogue.from_spec(varied, where=where)
     return obj, swept
 
 

@@ -65,7 +65,7 @@ def test_vector_metrics_need_a_function():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"by": "mode"}, "by must be 'mean', 'median' or a function"),
+        ({"by": "mode"}, "by must be 'mean', 'median', 'environment' or a function"),
         ({"by": 3}, "by must be"),
         ({"by": lambda values: values[:2]}, "must return one number"),
         ({"minimise": "no"}, "minimise must be True or False"),
@@ -93,6 +93,60 @@ def test_the_easiest_environment_is_not_the_best_learner():
     points = [{"rate": 0.1, "environment.noise": noise} for noise in (1.0, 2.0)]
     trials = factories.trials({"loss": np.array([[0.0] * 4, [1.0] * 4])[..., None]}, points)
     with pytest.warns(
-        UserWarning, match=r"a: points differ in environment\.noise: the best of them may be the easiest"
+        UserWarning, match=r"a: points differ in environment\.noise: the best of them may be the easiest .*by='environ"
     ):
         Result({"a": trials}).best("loss")
+
+
+def _swept_environment(**more):
+    """Two rates on three noises, rate first; the better rate is 0.1, 0.2 and 0.1."""
+    points = [{"rate": rate, "environment.noise": noise} for rate in (0.1, 0.2) for noise in (1.0, 2.0, 3.0)]
+    finals = np.array(
+        [[1.0, 1.0, 5.0], [8.0, 8.0, 8.0], [20.0, 20.0, 26.0], [2.0, 2.0, 2.0], [7.0, 7.0, 9.0], [21.0] * 3]
+    )
+    return factories.trials({"loss": finals[..., None]}, points, **more)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_best_point_in_each_environment():
+    """The same as choosing in a result of that environment alone; no environment is compared with another."""
+    result = Result({"a": _swept_environment(), "b": factories.trials({"loss": np.ones((2, 3, 1))}, POINTS[:2])})
+    found = result.best("loss", by="environment", select=2)
+    assert [row.point for row in found["a"]] == [
+        {"rate": 0.1, "environment.noise": 1.0}, {"rate": 0.2, "environment.noise": 2.0},
+        {"rate": 0.1, "environment.noise": 3.0},
+    ]  # fmt: skip
+    assert [row.index for row in found["a"]] == [0, 4, 2]
+    assert [float(row.estimate.mean) for row in found["a"]] == [5.0, 9.0, 26.0]
+    assert [row.value for row in found["a"]] == [1.0, 7.0, 20.0]
+    for noise, row in zip((1.0, 2.0, 3.0), found["a"], strict=True):
+        alone = result.only({"a": {"environment.noise": noise}})
+        one = Result({"a": alone["a"]})
+        (other,) = one.best("loss", by="environment", select=2)["a"]
+        assert other.point == row.point and other.value == row.value
+    (only,) = found["b"]
+    assert only.point == POINTS[0]
+    largest = result.best("loss", by="environment", minimise=False, select=2)["a"]
+    assert [row.index for row in largest] == [3, 1, 5]
+
+
+def test_the_table_of_best_points_prints_itself():
+    table = Result({"a": _swept_environment()}).best("loss", by="environment", select=2)["a"]
+    head, _, *lines = repr(table).splitlines()
+    assert head.split() == ["rate", "environment.noise", "chosen", "at", "mean", "loss", "95", "%"]
+    assert [line.split()[:4] for line in lines] == [
+        ["0.1", "1", "1", "5"],
+        ["0.2", "2", "7", "9"],
+        ["0.1", "3", "20", "26"],
+    ]
+
+
+def test_choosing_in_each_environment_names_the_environment_in_errors():
+    healthy = np.ones((6, 3), bool)
+    healthy[[1, 4], 0] = False
+    result = Result({"a": _swept_environment(healthy=healthy)})
+    with pytest.raises(InputError, match=r"every point of a \(environment.noise=2\) has a failed trial"):
+        result.best("loss", by="environment")
+    vector = factories.trials({"risk": np.ones((6, 3, 1, 2))}, list(_swept_environment().points))
+    with pytest.raises(InputError, match="'risk' is a vector"):
+        Result({"a": vector}).best("risk", by="environment")

@@ -4,10 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbandits.armed import UCB1, BernoulliArms
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import pytree
+from jaxbandits.engine.grid import list_points, split_arrays
 from jaxbandits.programs import compilation
-from jaxbandits.simulation import Grid, compare, product, simulate, sweep, zip_fields
+from jaxbandits.results.merge import merge
+from jaxbandits.results.result import Result
+from jaxbandits.simulation import Grid, compare, product, race, simulate, sweep, zip_fields
 from tests.toy_problems import Noisy, Shrink, Slow, Vectors
 
 QUIET = {"progress": False, "width": 32}
@@ -89,6 +93,127 @@ def test_a_traced_grid_compiles_one_program():
     assert compilation.compiled_count() == before
 
 
+MEANS = [[0.9, 0.5, 0.1], [0.2, 0.6, 0.4]]
+
+
+def sweep_means(means, **more):
+    """Return the result of a sweep over the means of three coins."""
+    grid = {"environment.means": means} | more
+    return sweep(UCB1(n_arms=3), BernoulliArms(n_arms=3), 40, 4, grid=grid, record_points=2, **QUIET)
+
+
+@pytest.mark.parametrize(
+    ("means", "names"),
+    [
+        (MEANS, [0, 1]),
+        (np.array(MEANS), [0, 1]),
+        (jnp.array(MEANS), [0, 1]),
+        ([np.array(MEANS[0]), tuple(MEANS[1])], [0, 1]),
+        ({"easy": MEANS[0], "hard": MEANS[1]}, ["easy", "hard"]),
+        ({0.4: MEANS[0], np.float64(0.2): np.array(MEANS[1])}, [0.4, 0.2]),
+    ],
+)
+def test_arrays_are_points_with_names(means, names):
+    """Every point is the run of an environment with these means, bit for bit, and its name is what results show."""
+    trials = sweep_means(means)["UCB1"]
+    assert [point["environment.means"] for point in trials.points] == names
+    assert all(type(point["environment.means"]) in (int, str, float) for point in trials.points)
+    for h, name in enumerate(names):
+        coins = BernoulliArms.from_means(MEANS[h])
+        alone = simulate(UCB1(n_arms=3), coins, 40, 4, record_points=2, **QUIET)
+        np.testing.assert_array_equal(trials.get("regret")[h], alone.get("regret")[0])
+        assert trials.index({"environment.means": name}) == h
+    recorded = trials.spec["arrays"]["environment.means"]
+    assert [name for name, _ in recorded] == names
+    np.testing.assert_allclose([spec["array"] for _, spec in recorded], MEANS, rtol=1e-15)
+
+
+def test_results_over_arrays_print_draw_convert_and_load(tmp_path):
+    result = sweep_means({0.4: MEANS[0], 0.2: MEANS[1]}, exploration=[1.0, 2.0])
+    result = Result({"a": result["UCB1"], "b": result["UCB1"]}, result.info)
+    with pytest.warns(UserWarning, match="4 seeds"):
+        table = result.table()
+    assert table.header[1:3] == ["environment.means", "exploration"] and {row[1] for row in table.rows} == {
+        "0.4",
+        "0.2",
+    }
+    frame = result.to_pandas()
+    assert sorted(frame["environment.means"].unique()) == [0.2, 0.4]
+    selected = result.to_xarray()["a"].regret.sel({"environment.means": 0.2, "exploration": 1.0})
+    np.testing.assert_array_equal(selected, result["a"].get("regret")[2])
+    ax = result.sensitivity("regret", "environment.means", points={"exploration": 1.0})
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), [0.2, 0.4])  # sorted
+    result.heatmap(label="a")
+    result.plot(points={"environment.means": 0.2})
+    result.contrast("a", "b", x="environment.means", points={"exploration": 2.0})
+    assert [row.point["environment.means"] for row in result.best(by="environment")["a"]] == [0.4, 0.2]
+    loaded = Result.load(result.save(tmp_path / "means"))
+    assert loaded["a"].points == result["a"].points and loaded["a"].spec["arrays"] == result["a"].spec["arrays"]
+    assert merge([result, loaded])["b"].points == result["b"].points
+    with pytest.raises(InputError, match=r"no axis for them \(arrays may have numbers as names\)"):
+        sweep_means({"easy": MEANS[0]}).sensitivity("regret", "environment.means")
+
+
+def test_results_of_other_arrays_are_not_merged():
+    """Names are the same; the numbers behind them are not."""
+    with pytest.raises(InputError, match=r"cannot merge: arrays\.environment\.means of UCB1 differs"):
+        merge([sweep_means(MEANS), sweep_means([MEANS[0], [0.2, 0.6, 0.3]])])
+
+
+def test_arrays_zip_with_the_sizes_that_they_have():
+    coins = BernoulliArms.from_means(MEANS[0])
+    grid = zip_fields({
+        "n_arms": [2, 3, 2], "environment.n_arms": [2, 3, 2], "environment.means": [[0.9, 0.1], MEANS[0], [0.3, 0.4]],
+    })  # fmt: skip
+    trials = sweep(UCB1(n_arms=3), coins, 40, 4, grid=grid, record_points=2, **QUIET)["UCB1"]
+    assert [point["environment.means"] for point in trials.points] == [0, 1, 2]
+    for h, means in enumerate(([0.9, 0.1], MEANS[0], [0.3, 0.4])):
+        alone = simulate(UCB1(n_arms=len(means)), BernoulliArms.from_means(means), 40, 4, record_points=2, **QUIET)
+        np.testing.assert_array_equal(trials.get("regret")[h], alone.get("regret")[0])
+    with pytest.raises(InputError, match=r"arrays of environment.means have different shapes, \(2,\) and \(3,\); let"):
+        sweep(
+            UCB1(n_arms=2), BernoulliArms(n_arms=2), 5, 2, grid={"environment.means": [[0.1, 0.2], MEANS[0]]}, **QUIET
+        )
+
+
+def test_a_race_over_arrays_returns_them():
+    grid = Grid(UCB1(n_arms=3), {"environment.means": {"hard": [0.5, 0.45, 0.4], "easy": [0.9, 0.1, 0.1]}})
+    found = race(grid, BernoulliArms(n_arms=3), 400, 16, **QUIET)
+    winner = found.winner["environment.means"]
+    assert str(winner) in str(found) and winner.name in ("hard", "easy") and not found.at_edge
+    np.testing.assert_array_equal(winner.array, grid.points["environment.means"][winner.name])
+    same = Grid(grid.algorithm, [entry.point for entry in found.candidates])
+    np.testing.assert_array_equal(race(same, BernoulliArms(n_arms=3), 400, 16, **QUIET).values, found.values)
+
+
+def test_unnamed_arrays_count_different_ones_and_names_do_not_clash():
+    twice = zip_fields({"a": [1, 2, 3], "m": [[1.0], [2.0], [1]]})
+    points, arrays = split_arrays(list_points(twice))
+    assert [point["m"] for point in points] == [0, 1, 0] and [*arrays["m"]] == [0, 1]
+    more = [*zip_fields({"m": [[1.0], [2.0]]}), *zip_fields({"m": [[3.0], [2.0]]})]
+    assert [point["m"] for point in split_arrays(list_points(more))[0]] == [0, 1, 2, 1]
+    clash = [*product({"m": {"x": [1.0]}}), *product({"m": {"x": [2.0]}})]
+    with pytest.raises(InputError, match="two different arrays of 'm' in a grid have the name 'x'"):
+        list_points(clash)
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"n_arms": [[3]]}, "UCB1.n_arms is no array"),
+        ({"environment.means": [[0.1, 0.2, 1.5]]}, r"BernoulliArms.means must lie in \[0, 1\], got 1.5"),
+        ({"environment.means": [[0.1, 0.2]]}, r"BernoulliArms.means must have shape \[3\]"),
+        ({"environment.means": [["a", "b", "c"]]}, "must be numbers, got"),
+        ({"environment.noise": [[1.0]]}, "BernoulliArms has no field 'noise'"),
+        ({"means": [MEANS[0]]}, "name it 'environment.means'"),
+    ],
+)
+def test_bad_arrays_are_one_clear_line(grid, message):
+    with pytest.raises(InputError, match=message) as error:
+        sweep(UCB1(n_arms=3), BernoulliArms(n_arms=3), 5, 2, grid=grid, **QUIET)
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
@@ -99,7 +224,14 @@ def test_a_traced_grid_compiles_one_program():
         ([], "at least one point"),
         ({"rate": []}, "at least one value"),
         ({"rate": ["a"]}, "must be a number"),
-        ({"rate": [[0.1]]}, "must be numbers"),
+        ({"rate": [[0.1]]}, r"Shrink.rate is no array: a grid over it lists numbers, such as \[1, 2\]"),
+        ({"rate": [[0.1], 0.2]}, "values of 'rate' in a grid must be all arrays, or none of them"),
+        ({"rate": [[[0.1], [0.2, 0.3]]]}, "a value of 'rate' in a grid must be numbers"),
+        ({"rate": [[]]}, "values of 'rate' in a grid must be numbers, arrays of them"),
+        ({"rate": [[float("nan")]]}, "must be finite, but row 0"),
+        ({"rate": {"a": 0.1}}, "have names, which are for arrays: got 0.1"),
+        ({"rate": {None: [0.1]}}, "names of arrays in a grid are text or numbers, got None"),
+        ({"rate": {}}, "at least one value"),
         ({"rate": [None]}, "must be numbers"),
         ({3: [0.1]}, "names fields by text"),
         (3, "a grid must map fields to lists of values, or be a list of points"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.engine.grid import list_points, split_arrays
 from jaxbandits.sweeps.fields import points, split
 
 
@@ -61,7 +62,12 @@ def test_points_are_the_product_of_what_is_not_zipped():
     ("table", "message"),
     [
         ({"values": []}, "algorithms.a.ridge.values: must be a list of at least one value"),
-        ({"values": [[1]]}, r"algorithms.a.ridge.values\[0\]: must be a number or a name"),
+        ({"values": [{"a": 1}]}, r"algorithms.a.ridge.values\[0\]: must be a number or a name"),
+        ({"values": [["a"]]}, r"algorithms.a.ridge.values\[0\] must be numbers"),
+        ({"values": [[]]}, r"algorithms.a.ridge.values\[0\]: must be an array of numbers"),
+        ({"values": [[[1], [1, 2]]]}, r"algorithms.a.ridge.values\[0\] must be numbers"),
+        ({"values": {}}, "algorithms.a.ridge.values: must be a list of at least one value"),
+        ({"values": {"one": 1}}, "algorithms.a.ridge.values.one: must be an array of numbers"),
         ({"values": [1], "n": 3}, "algorithms.a.ridge: unknown key beside 'values' 'n'"),
         ({"values": [1], "range": [0, 1]}, "one of range and values, not both"),
         ({"values": [1], "zip": 3}, "zip: must be a name"),
@@ -82,6 +88,18 @@ def test_mistakes_are_one_line(table, message):
     with pytest.raises(InputError, match=message) as error:
         _values(table)
     assert "\n" not in str(error.value) and "f.toml" in str(error.value)
+
+
+def test_arrays_are_points_with_names():
+    table, swept = split({"type": "a", "means": {"values": [[0.6, 0.5], [0.6, 0.4]]}}, "f.toml: algorithms.a")
+    assert table["means"] == [0.6, 0.5]
+    assert split_arrays(list_points(points(swept, [])))[0] == [{"means": 0}, {"means": 1}]
+    table, swept = split({"type": "a", "means": {"values": {"x": [1], "y": [2]}}}, "f.toml: algorithms.a")
+    found, arrays = split_arrays(list_points(points(swept, [])))
+    assert table["means"] == [1.0] and found == [{"means": "x"}, {"means": "y"}] and arrays["means"]["y"] == [2.0]
+    _, swept = split({"type": "a", "means": {"values": [[1, 2], [1.0, 2.0]]}}, "f.toml: algorithms.a")
+    with pytest.raises(InputError, match="values repeat"):
+        points(swept, [])
 
 
 def test_mistakes_between_fields():

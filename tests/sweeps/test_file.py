@@ -1,5 +1,6 @@
 """Sweep files are read strictly: every mistake is one line that names the file, the table and the key."""
 
+import numpy as np
 import pytest
 
 from jaxbandits.base.errors import InputError
@@ -37,6 +38,38 @@ def test_several_environments_and_log_spaced_records(write):
     sweep = file.make_sweep(file.read(write(more)))
     assert list(sweep.algorithms) == ["a@x", "a@y"] == list(sweep.environment)
     assert sweep.record_points == ("log", 3) and isinstance(sweep.algorithms["a@x"], OFUL)
+
+
+def test_arrays_are_swept_alone_and_with_their_sizes(write):
+    text = """
+        horizon = 20
+        seeds = 2
+        [algorithms.a]
+        type = "armed/ucb1"
+        n_arms = { values = [2, 3], zip = "k" }
+        [environments.coins]
+        type = "armed/bernoulli_arms"
+        n_arms = { values = [2, 3], zip = "k" }
+        means = { values = [[0.9, 0.1], [0.9, 0.5, 0.1]], zip = "k" }
+    """
+    (label,) = plan_sweep(file.make_sweep(file.read(write(text)))).label_jobs
+    assert [job.algorithm.n_arms for _, job in label.jobs] == [2, 3]
+    assert [np.asarray(job.at_point()[1].means).tolist() for _, job in label.jobs] == [[0.9, 0.1], [0.9, 0.5, 0.1]]
+    assert [point["environment.means"] for point in label.whole.points] == [0, 1]
+    named = text.replace("[[0.9, 0.1], [0.9, 0.5, 0.1]]", "{ two = [0.9, 0.1], three = [0.9, 0.5, 0.1] }")
+    (label,) = plan_sweep(file.make_sweep(file.read(write(named)))).label_jobs
+    assert [point["environment.means"] for point in label.whole.points] == ["two", "three"]
+    for wrong, message in (
+        (text.replace("[0.9, 0.5, 0.1]]", "[0.9, 0.5]]"), "environments.coins: BernoulliArms.means must have shape"),
+        (text.replace("[0.9, 0.5, 0.1]]", "[0.9, 0.5, 1.1]]"), "means must lie in"),
+        (
+            text.replace('"armed/ucb1"', '"armed/ucb1"\nexploration = { values = [[1.0], [2.0]] }'),
+            r"algorithms.a.exploration: is no array: values are numbers, such as \[1, 2\]",
+        ),
+    ):
+        with pytest.raises(InputError, match=message) as error:
+            file.make_sweep(file.read(write(wrong)))
+        assert str(error.value).startswith(str(write(wrong)))
 
 
 def test_overrides(write):

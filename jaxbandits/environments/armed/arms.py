@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, field_table, param, pytree, static, validate
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -33,6 +33,8 @@ class Arms(abc.ABC):
     units: ClassVar = {"regret": "reward", "simple_regret": "reward", "stopping_time": "rounds"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: uniform on [0, 1], drawn per trial")
+    gap: ArrayLike | None = param(None, "[0, inf)", "in place of means: the first arm is better than all others by it")
+    best: ArrayLike | None = param(None, "(-inf, inf)", "mean of the first arm, with a gap")
 
     def __post_init__(self) -> None:
         """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
@@ -56,6 +58,25 @@ class Arms(abc.ABC):
         return made
 
     @classmethod
+    def from_gap(cls, *, gap: ArrayLike, n_arms: int, best: ArrayLike = 0.5, **settings: Any) -> Self:
+        """Make an environment whose first arm is better than all others by one gap, the same in all trials.
+
+        The gap may be swept: `grid={"environment.gap": [0.05, 0.1, 0.2]}`.
+
+        Args:
+          gap: the difference, at least 0; the other means are `best - gap`.
+          n_arms: K.
+          best: mean of the first arm.
+          **settings: the other fields.
+
+        Raises:
+          InputError: for means outside the range of this class.
+        """
+        made = cls(n_arms=n_arms, gap=gap, best=best, **settings)
+        validate(made)
+        return made
+
+    @classmethod
     def example(cls) -> Self:
         return cls(n_arms=5)
 
@@ -64,13 +85,21 @@ class Arms(abc.ABC):
         """Draw the reward `[]` of an arm with this mean."""
 
     def check(self) -> None:
-        """Raise InputError for means of another number of arms."""
+        """Raise InputError for means of another number of arms, or a gap that leaves the range of means."""
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
             name = f"{type(self).__name__}.means"
             raise InputError(f"{name} must have shape [{self.n_arms}], got {np.shape(self.means)}")
+        if (self.gap is None) != (self.best is None) or (self.gap is not None and self.means is not None):
+            raise InputError(f"{type(self).__name__} takes means, or gap and best (from_gap), or neither")
+        if self.gap is not None:
+            allowed = next(field.range for field in field_table(type(self)) if field.name == "means")
+            for means in (self.best, np.asarray(self.best) - np.asarray(self.gap)):
+                ranges.numbers(f"{type(self).__name__}: best and best - gap", means, str(allowed))
 
     def init(self, key: jax.Array) -> ArmsState:
-        if self.means is None:
+        if self.gap is not None and self.best is not None:
+            means = self.best - jnp.where(jnp.arange(self.n_arms) == 0, 0.0, self.gap)
+        elif self.means is None:
             means = rng.uniforms(key, self.n_arms)
         else:
             means = jnp.asarray(self.means, jnp.result_type(float))

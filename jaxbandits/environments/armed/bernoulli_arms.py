@@ -2,7 +2,7 @@
 
     reward_t ~ Bernoulli(mu_i) for the arm i played,   regret_t = max_k mu_k - mu_i
 
-Means are given, or drawn for every trial.
+Means are given, follow from a gap, or are drawn for every trial.
 """
 
 from typing import ClassVar

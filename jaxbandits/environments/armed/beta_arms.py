@@ -2,7 +2,8 @@
 
     reward_t ~ Beta(c mu_i, c (1 - mu_i)) for the arm i played,   regret_t = max_k mu_k - mu_i
 
-The mean is $mu_i$, the variance $mu_i (1 - mu_i) / (1 + c)$. Means are given, or drawn for every trial.
+The mean is $mu_i$, the variance $mu_i (1 - mu_i) / (1 + c)$. Means are given, follow from a gap, or
+are drawn for every trial.
 """
 
 from typing import ClassVar

@@ -14,7 +14,7 @@ from jaxbandits.cli import main
 from jaxbandits.data import LoggedReplay, TableBandit
 from jaxbandits.glm import ECOLog
 from jaxbandits.linear import Uniform
-from jaxbandits.simulation import Meter
+from jaxbandits.simulation import Meter, sweep
 from jaxbandits.types import ArmDecision
 
 LEARNERS = {"UCB1": UCB1(n_arms=3), "KL-UCB": KLUCB(n_arms=3), "Exp3": Exp3(n_arms=3), "SW": SWUCB(n_arms=3, window=9)}
@@ -153,3 +153,55 @@ def test_means_of_another_number_of_arms():
     env = BernoulliArms(n_arms=2, means=np.array([0.1, 0.2, 0.3]))
     with pytest.raises(InputError, match=r"BernoulliArms.means must have shape \[2\]"):
         compare([UCB1(n_arms=2)], env, 5, 1, progress=False)
+
+
+@pytest.mark.parametrize("cls", [BernoulliArms, BetaArms, NoisyArms])
+def test_a_gap_stands_for_means_and_may_be_swept(cls):
+    """The same trials, bit for bit, as with the means written out: one arm at `best`, the others a gap below."""
+    gaps = [0.0625, 0.125, 0.25]  # differences without rounding
+    env = cls.from_gap(gap=0.5, n_arms=3, best=0.75)
+    quiet = {"progress": False, "record_points": 3, "width": 16}
+    swept = sweep(UCB1(n_arms=3), env, 60, 4, grid={"environment.gap": gaps}, **quiet)["UCB1"]
+    assert [point["environment.gap"] for point in swept.points] == gaps
+    for h, gap in enumerate(gaps):
+        written = cls.from_means([0.75, 0.75 - gap, 0.75 - gap])
+        alone = compare([UCB1(n_arms=3)], written, 60, 4, **quiet)["UCB1"]
+        np.testing.assert_array_equal(swept.get("regret")[h], alone.get("regret")[0])
+    state = env.init(jax.random.key(0))
+    np.testing.assert_array_equal(state.theta, [0.75, 0.25, 0.25])
+    assert state.best == 0.75 and cls.from_gap(gap=0.1, n_arms=2).best == 0.5
+    again = from_spec(to_spec(env))
+    assert (again.gap, again.best, again.means) == (0.5, 0.75, None)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BernoulliArms.from_gap(gap=0.7, n_arms=2), r"BernoulliArms: best and best - gap must lie in \[0, 1\]"),
+        (lambda: BernoulliArms.from_gap(gap=0.1, n_arms=2, best=1.05), r"best and best - gap must lie in \[0, 1\]"),
+        (lambda: BetaArms.from_gap(gap=0.5, n_arms=2), r"BetaArms: best and best - gap must lie in \(0, 1\)"),
+        (lambda: NoisyArms.from_gap(gap=-0.1, n_arms=2), r"NoisyArms.gap must lie in \[0, inf\)"),
+        (lambda: BernoulliArms.from_gap(gap="wide", n_arms=2), "BernoulliArms.gap must be a number"),
+        (lambda: BernoulliArms.from_means([0.5, 0.4], gap=0.1, best=0.5), "takes means, or gap and best"),
+        (lambda: BernoulliArms.from_means([0.5, 0.4], best=0.5), "takes means, or gap and best"),
+        (lambda: sweep_gap(BernoulliArms(n_arms=2), [0.1]), "takes means, or gap and best"),
+        (lambda: sweep_gap(BernoulliArms.from_gap(gap=0.1, n_arms=2), [0.1, 0.6]), "best and best - gap must lie"),
+    ],
+)
+def test_gaps_that_are_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def sweep_gap(env, gaps):
+    """Sweep the gap of two arms."""
+    return sweep(UCB1(n_arms=2), env, 5, 2, grid={"environment.gap": gaps}, progress=False)
+
+
+def test_arms_with_a_gap_drift_and_tell_the_best(key):
+    env = operators.with_drift(BernoulliArms.from_gap(gap=0.25, n_arms=2), operators.RandomWalk(length=0.0))
+    result = compare([UCB1(n_arms=2)], env, 20, 2, progress=False, width=16)
+    assert result["UCB1"].healthy.all() and (result.final("regret") <= 20 * 0.25).all()
+    env = BernoulliArms.from_gap(gap=0.25, n_arms=3)
+    found = env.at_record(env.init(key), jnp.int32(2))
+    assert float(found["simple_regret"]) == 0.25 and not found["correct"]
