@@ -94,7 +94,8 @@ CASES = {
     "Grid.algorithm": (lambda v: compare({"a": Grid(v, {"rate": [0.1]})}, E, 3, 2, **SETTINGS), "algorithm 'a'", ()),
     "Grid.points": (lambda v: compare({"a": Grid(A, v)}, E, 3, 2, **SETTINGS), "grid", ()),
     "product": (product, "grid", ()),
-    "product.values": (lambda v: product({"rate": v}), "rate|grid", ANY_NUMBER | {"text", "texts"}),
+    # Arrays are values, too; those of different shapes belong to different sizes, such as a static field has.
+    "product.values": (lambda v: product({"rate": v}), "rate|grid", ANY_NUMBER | {"text", "texts", "ragged", "shape"}),
     "zip_fields": (zip_fields, "grid", ()),
     "zip_fields.values": (
         lambda v: zip_fields({"rate": [1], "start": v}), "start|grid", ANY_NUMBER | {"text", "texts"},
