@@ -159,7 +159,7 @@ def _scalar(trials: Trials, metric: str) -> None:
 def _number(field: str, value: Any) -> float:
     if isinstance(value, (bool, str)):
         raise InputError(
-            f"{field} has values that are not numbers, such as {format_value(value)}: no axis for them (arrays may have "
-            "numbers as names)"
+            f"{field} has values that are not numbers, such as {format_value(value)}: no axis for them (arrays may "
+            "have numbers as names)"
         )
     return float(value)
