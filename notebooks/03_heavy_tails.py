@@ -32,9 +32,9 @@ import sys
 if importlib.util.find_spec("jaxbandits") is None:
     found = [name for pattern in ("*.whl", "*.tar.gz", "*.zip") for name in glob.glob(f"jaxbandits*{pattern}")]
     assert found, "upload jaxbandits-*.whl (made by `pip wheel --no-deps .`) or a zip of the checkout"
-    there = [name for name in ("jax", "jaxlib", "numpy") if importlib.util.find_spec(name)]
-    as_they_are = [f"{name}=={importlib.metadata.version(name)}" for name in there]
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", found[0], *as_they_are], check=True)
+    installed = [name for name in ("jax", "jaxlib", "numpy") if importlib.util.find_spec(name)]
+    versions = [f"{name}=={importlib.metadata.version(name)}" for name in installed]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", found[0], *versions], check=True)
 
 FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer seeds and rounds
 
@@ -46,8 +46,8 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 #
 # $$\Pr(|\eta| > z) \sim z^{-\nu_0} .$$
 #
-# In a log-log plot this is a straight line. In a run of 2000 rounds, the largest noise is tens of times the typical
-# one.
+# In a log-log plot this is a straight line. With 2.1 degrees, the largest of 3000 draws is about 70 times as large as
+# the median one.
 
 # %%
 import matplotlib.pyplot as plt
@@ -95,7 +95,8 @@ _ = ax.legend(frameon=False)
 #
 # All learners receive the same bound on the moment of the noise. CRTM truncates rewards, and CRMM uses a median of
 # means over eleven pulls of the same arm. `Uniform` does not learn and serves as the reference. The constants are those
-# of the preset `practical`; with those of the theorems (`theory`) no learner learns much within 2000 rounds.
+# of the preset `practical`. With those of the theorems (`theory`), the robust learners explore much longer: in 3000
+# rounds with Student's noise, their mean regret is 900 to 1500, that of uniform play 3000.
 
 # %%
 from jaxbandits import HeavyTailed, compare, noise

@@ -32,9 +32,9 @@ import sys
 if importlib.util.find_spec("jaxbandits") is None:
     found = [name for pattern in ("*.whl", "*.tar.gz", "*.zip") for name in glob.glob(f"jaxbandits*{pattern}")]
     assert found, "upload jaxbandits-*.whl (made by `pip wheel --no-deps .`) or a zip of the checkout"
-    there = [name for name in ("jax", "jaxlib", "numpy") if importlib.util.find_spec(name)]
-    as_they_are = [f"{name}=={importlib.metadata.version(name)}" for name in there]
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", found[0], *as_they_are], check=True)
+    installed = [name for name in ("jax", "jaxlib", "numpy") if importlib.util.find_spec(name)]
+    versions = [f"{name}=={importlib.metadata.version(name)}" for name in installed]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", found[0], *versions], check=True)
 
 FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer seeds and rounds
 
