@@ -19,6 +19,7 @@ _ARXIV = re.compile(r"\(?arXiv[: ](\d{4}\.\d{4,5})\)?")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _PLACE = re.compile(r"\. |[Aa]lgorithm|Theorem|Section|[Ee]quation|:")
 _VOLUME = re.compile(r"^(?P<journal>.*?) (?P<volume>\d+)(?:\((?P<number>\d+)\))?$")
+_AND = r"\ &\ (?:Van |van |von |de )?"  # a family name may have a particle, which `families` leaves out
 _CONFERENCES = frozenset("AAAI AISTATS ALT COLT ICLR ICML NIPS NeurIPS WWW".split())  # noqa: SIM905
 _SMALL = frozenset("a an and at by for from in of on the to with".split())  # noqa: SIM905
 
@@ -127,6 +128,7 @@ def of_source(source: str, known: list[Reference]) -> list[Reference]:
         short = [f"{families[0]} et al."] if len(families) > 2 else []
         names = [*short, " & ".join(filter(None, (", ".join(others), last)))]
         is_there = paper.year in source or (paper.venue and paper.venue in source)
-        if is_there and any(re.search(rf"(?<![,&] )(?<!\w){re.escape(name)}(?!\w)", source) for name in names):
+        patterns = (re.escape(name).replace(r"\ \&\ ", _AND).replace(r"\ &\ ", _AND) for name in names)
+        if is_there and any(re.search(rf"(?<![,&] )(?<!\w){pattern}(?!\w)", source) for pattern in patterns):
             found.setdefault(paper.key, paper._replace(place=""))
     return list(found.values())

@@ -11,7 +11,19 @@ import scipy.stats as st
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.algorithms.dro.players import clip_losses
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
-from jaxbandits.armed import KLUCB, BayesUCB, BernoulliArms, BetaArms, ChernoffUCB, PerItem, ThompsonBeta
+from jaxbandits.armed import (
+    IDS,
+    KLUCB,
+    VIDS,
+    BayesUCB,
+    BernoulliArms,
+    BetaArms,
+    ChernoffUCB,
+    KnowledgeGradient,
+    OptimisticGittins,
+    PerItem,
+    ThompsonBeta,
+)
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.explore import KLLUCB, TopTwoThompson, TrackAndStop
 from jaxbandits.types import ArmDecision, FixedArmObs, Reward
@@ -34,8 +46,11 @@ MOST = 301
 BOTH_PARAMETERS = {
     "armed/thompson_beta": ThompsonBeta(n_arms=ARMS),
     "armed/bayes_ucb": BayesUCB(n_arms=ARMS),
+    "armed/knowledge_gradient": KnowledgeGradient(n_arms=ARMS),
+    "armed/optimistic_gittins": OptimisticGittins(n_arms=ARMS),
     "explore/top_two_thompson": TopTwoThompson(n_arms=ARMS, prior_success=0.5, prior_failure=2.0),
 }
+ON_A_GRID = {"armed/ids": IDS(n_arms=ARMS, n_points=400), "armed/vids": VIDS(n_arms=ARMS, n_points=400)}
 # Promises that other tests hold: the learner's own reference clips, or the parameter `clip` is a case there.
 ELSEWHERE = {
     "dro/anytime_atkro_1", "dro/anytime_online", "dro/atkro_k", "dro/online", "oco/cla_oons",
@@ -91,6 +106,16 @@ def test_each_reward_is_clipped_before_it_is_added(name, law):
         np.testing.assert_array_equal(of_items.pulls.total, state.total)
 
 
+@pytest.mark.parametrize("law", ["below", "both", "huge"])
+@pytest.mark.parametrize("name", ON_A_GRID)
+def test_each_reward_is_clipped_before_it_changes_a_law(name, law):
+    paid = np.clip(PAID[law], 0.0, 1.0)
+    state = feed(ON_A_GRID[name], PAID[law])
+    np.testing.assert_allclose(state.pulls.total, [paid.sum(), 1.25, 0.0], rtol=1e-12)
+    successes, failures = 1.0 + np.asarray([paid.sum(), 1.25, 0.0]), 1.0 + np.asarray([(1 - paid).sum(), 0.75, 0.0])
+    np.testing.assert_allclose(state.laws.mean, successes / (successes + failures), atol=1e-3)
+
+
 @pytest.mark.parametrize("law", [law for law in PAID if law != "none"])
 def test_means_are_clipped(law):
     """KL-UCB, KL-LUCB, Track-and-Stop and the likelihood ratio clip means; Chernoff's bound those below 0."""
@@ -131,7 +156,7 @@ def test_each_loss_is_clipped():
 
 
 def test_no_promise_is_without_a_test():
-    tested = {*BOTH_PARAMETERS, *ELSEWHERE, "armed/kl_ucb", "armed/chernoff_ucb", "explore/kl_lucb"}
+    tested = {*BOTH_PARAMETERS, *ON_A_GRID, *ELSEWHERE, "armed/kl_ucb", "armed/chernoff_ucb", "explore/kl_lucb"}
     tested |= {"explore/track_and_stop", "armed/bernoulli_arms", "armed/beta_arms"}
     found = set()
     for registry in (ALGORITHMS, ENVIRONMENTS):

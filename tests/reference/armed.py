@@ -77,6 +77,14 @@ class UCBV(Learner):
         return x.mean() + np.sqrt(2 * x.var() * E / len(x)) + 3 * self.c * self.reward_range * E / len(x)
 
 
+class UCBTuned(Learner):
+    """Reference of ucb_tuned."""
+
+    def of(self, t, x):
+        bound = x.var() + np.sqrt(2 * np.log(t) / len(x))
+        return x.mean() + np.sqrt(np.log(t) / len(x) * min(1 / 4, bound))
+
+
 class KLUCB(Learner):
     """Reference of kl_ucb."""
 

@@ -37,6 +37,8 @@ MOVES = {
     "linear/d_lin_ucb": "likewise, for two matrices",
     "linear/sw_lin_ucb": "likewise",
     "contextual/hybrid_lin_ucb": "likewise",
+    "armed/ids": "sums over the grid are a matrix product",
+    "armed/vids": "likewise",
     "linear/phased_elimination": "likewise, of the designs at the ends of phases",
 }
 

@@ -45,6 +45,7 @@ WORDS_OF_THE_FIELD = {
     "shared",  # a field that all trials of a job have in common
     "signed",  # labels -1 and 1
     "moved", "stopped",  # methods of the protocol
+    "UCBTuned",  # UCB1-Tuned, as its authors call it
     "HeavyTailed", "Squared", "Constrained", "Observed",  # noise, loss, problem, entries of a matrix
     "Batched", "Corrupted", "Delayed", "Given",  # operators and a drift
 }  # fmt: skip

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.exp3 import Exp3 as Exp3
     from jaxbandits.algorithms.armed.exp3_ix import Exp3IX as Exp3IX
     from jaxbandits.algorithms.armed.exp4 import Exp4 as Exp4
+    from jaxbandits.algorithms.armed.ids import IDS as IDS
     from jaxbandits.algorithms.armed.kl_ucb import KLUCB as KLUCB
+    from jaxbandits.algorithms.armed.knowledge_gradient import KnowledgeGradient as KnowledgeGradient
     from jaxbandits.algorithms.armed.median_of_means_ucb import MedianOfMeansUCB as MedianOfMeansUCB
     from jaxbandits.algorithms.armed.moss import MOSS as MOSS
+    from jaxbandits.algorithms.armed.optimistic_gittins import OptimisticGittins as OptimisticGittins
     from jaxbandits.algorithms.armed.per_item import PerItem as PerItem
     from jaxbandits.algorithms.armed.robust_ucb import RobustUCB as RobustUCB
     from jaxbandits.algorithms.armed.sw_ucb import SWUCB as SWUCB
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF as TsallisINF
     from jaxbandits.algorithms.armed.ucb1 import UCB1 as UCB1
     from jaxbandits.algorithms.armed.ucb_delta import UCBDelta as UCBDelta
+    from jaxbandits.algorithms.armed.ucb_tuned import UCBTuned as UCBTuned
     from jaxbandits.algorithms.armed.ucb_v import UCBV as UCBV
+    from jaxbandits.algorithms.armed.vids import VIDS as VIDS
 
 lazy.attach(__name__)

@@ -6,22 +6,14 @@ in round $t = 1$, 2, ..., before which arm i has $T_i$ plays, mean reward $m_i$ 
 field reward_range. Cost per round $O(K)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, log_rounds
+from jaxbandits.algorithms.armed.moments import Moments
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.types import ArmDecision, ArmObs, Reward
-
-
-class Moments(NamedTuple):
-    """Counts and first two moments of every arm, by Welford's recursion."""
-
-    count: jax.Array  # [K]  T_i
-    mean: jax.Array  # [K]  m_i
-    squares: jax.Array  # [K]  T_i V_i, sum of squared distances from the mean
 
 
 @pytree
@@ -56,21 +48,9 @@ class UCBV(IndexPolicy):
 
     def init(self, key: jax.Array) -> Moments:
         del key  # deterministic
-        return Moments(jnp.zeros(self.n_arms), jnp.zeros(self.n_arms), jnp.zeros(self.n_arms))
+        return Moments.init(self.n_arms)
 
     def index(self, key: jax.Array, t: jax.Array, state: Moments) -> jax.Array:
         del key
         share = self.zeta * log_rounds(t + 1) / jnp.maximum(state.count, 1.0)
-        variance = state.squares / jnp.maximum(state.count, 1.0)
-        return state.mean + jnp.sqrt(2.0 * variance * share) + 3.0 * self.c * self.reward_range * share
-
-    def update(
-        self, key: jax.Array, t: jax.Array, state: Moments, obs: ArmObs, decision: ArmDecision, feedback: Reward
-    ) -> Moments:
-        del key, t, obs
-        i = decision.index
-        off = feedback.reward - state.mean[i]
-        step = off / (state.count[i] + 1.0)
-        return Moments(
-            state.count.at[i].add(1.0), state.mean.at[i].add(step), state.squares.at[i].add(off * (off - step))
-        )
+        return state.mean + jnp.sqrt(2.0 * state.variance * share) + 3.0 * self.c * self.reward_range * share

@@ -26,6 +26,7 @@ from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian
 from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF, tsallis_weights
 from jaxbandits.algorithms.armed.ucb1 import UCB1
 from jaxbandits.algorithms.armed.ucb_delta import UCBDelta
+from jaxbandits.algorithms.armed.ucb_tuned import UCBTuned
 from jaxbandits.algorithms.armed.ucb_v import UCBV
 from jaxbandits.base.errors import InputError
 from jaxbandits.types import ArmDecision, ArmObs, IndexObs, Reward
@@ -45,6 +46,7 @@ INDEX_POLICIES = {
     "ucb_v": (
         UCBV(n_arms=ARMS, zeta=0.9, c=0.5, reward_range=2.0), reference.UCBV(ARMS, zeta=0.9, c=0.5, reward_range=2.0)
     ),
+    "ucb_tuned": (UCBTuned(n_arms=ARMS), reference.UCBTuned(ARMS)),
     "kl_ucb": (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0)),
     "kl_ucb theory": (KLUCB.theory(n_arms=ARMS), reference.KLUCB(ARMS, c=3.0)),
     "bayes_ucb": (BayesUCB(n_arms=ARMS), reference.BayesUCB(ARMS, horizon=1000.0, c=0.0)),

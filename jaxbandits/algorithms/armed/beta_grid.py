@@ -1,0 +1,135 @@
+"""Abstract information-directed sampling for Bernoulli rewards, on a grid (Russo & Van Roy, OR 2018, Algorithm 4).
+
+    theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i) on G midpoints x of [0, 1]: masses f_i, distribution F_i
+    alpha_i = P(i is the best) = sum_x f_i prod_{j != i} F_j,   R_j(x) = E[theta_j | theta_j <= x]
+    m_ij    = E[theta_j | i is the best] = sum_x f_i prod_{k != i} F_k R_j / alpha_i,   R_i(x) = x
+    D_a     = sum_i alpha_i m_ii - m_a,   m_a = E[theta_a]
+    play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
+
+At a point of the grid, half of a mass counts as below it. f, F and R are kept: a round computes those of the arm that
+was played. A final class is its information g `[K]`. $O(K^2 G)$ a round.
+"""
+
+import abc
+import itertools
+import operator
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.arms import check_count, draw_arm
+from jaxbandits.numerics.information_ratio import minimize_information_ratio
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+_LEAST = 1e-30  # probability below which nothing is divided
+
+
+class GridRow(NamedTuple):
+    """Law of one mean on the grid; with a leading axis `[K]`, of all arms."""
+
+    mass: jax.Array  # [G]  f
+    below: jax.Array  # [G]  F
+    mean_below: jax.Array  # [G]  R
+    mean: jax.Array  # []  m
+
+
+class BetaGridState(NamedTuple):
+    """Counts, and the laws that follow from them."""
+
+    pulls: Pulls
+    laws: GridRow  # leaves [K, ...]
+
+
+class BestArm(NamedTuple):
+    """The best arm under the laws."""
+
+    alpha: jax.Array  # [K]  probability of each arm to be it
+    conditional: jax.Array  # [K, K]  m_ij; 0 where alpha_i is 0
+    mean: jax.Array  # [K]  m
+    best: jax.Array  # []  E max
+
+
+@pytree
+class BetaGrid(abc.ABC):
+    """Abstract policy for rewards 0 and 1 that draws an arm with known probabilities."""
+
+    feedback: ClassVar[type] = Reward
+    environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    n_points: int = static(128, "[2, inf)", "G, points of the grid; means that differ by less than 1/G count as equal")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
+
+    @abc.abstractmethod
+    def gain(self, found: BestArm) -> jax.Array:
+        """Return the information g `[K]` of a reward of each arm."""
+
+    def init(self, key: jax.Array) -> BetaGridState:
+        del key  # deterministic
+        zero = jnp.zeros(self.n_arms)
+        row = self.law(jnp.zeros(()), jnp.zeros(()))
+        laws = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.n_arms, *leaf.shape)), row)
+        return BetaGridState(Pulls(zero, zero), laws)
+
+    def select(self, key: jax.Array, t: jax.Array, state: BetaGridState, obs: ArmObs) -> ArmDecision:
+        del t
+        check_count(obs.arms, self.n_arms)
+        mask = jnp.ones(self.n_arms, bool) if obs.mask is None else obs.mask
+        return draw_arm(key, obs, self.weights(state, mask))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: BetaGridState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> BetaGridState:
+        del key, t, obs
+        index = decision.index
+        pulls = state.pulls.add(index, jnp.clip(feedback.reward, 0.0, 1.0))
+        row = self.law(pulls.count[index], pulls.total[index])
+        laws = jax.tree.map(lambda leaf, new: leaf.at[index].set(new), state.laws, row)
+        return BetaGridState(pulls, laws)
+
+    def weights(self, state: BetaGridState, mask: jax.Array) -> jax.Array:
+        """Return the probabilities `[K]` of the arms, 0 where the mask is False."""
+        found = self.best_arm(state, mask)
+        return minimize_information_ratio(found.best - found.mean, self.gain(found), mask)
+
+    def law(self, count: jax.Array, total: jax.Array) -> GridRow:
+        """Return the posterior of an arm with `count` plays whose rewards sum to `total`."""
+        x = self._points
+        success, failure = self.prior_success + total, self.prior_failure + (count - total)
+        log_mass = (success - 1.0) * jnp.log(x) + (failure - 1.0) * jnp.log1p(-x)
+        mass = jnp.exp(log_mass - jnp.max(log_mass))
+        mass = mass / jnp.sum(mass)
+        below = jnp.cumsum(mass) - 0.5 * mass
+        moment = jnp.cumsum(x * mass) - 0.5 * x * mass
+        return GridRow(mass, below, moment / jnp.maximum(below, _LEAST), jnp.sum(x * mass))
+
+    def best_arm(self, state: BetaGridState, mask: jax.Array) -> BestArm:
+        """Return alpha, m_ij and E max of the available arms."""
+        laws, x = state.laws, self._points
+        mass = jnp.where(mask[:, None], laws.mass, 0.0)
+        below = jnp.where(mask[:, None], laws.below, 1.0)
+        joint = mass * _product_of_others(below)  # [K, G]
+        total = jnp.sum(joint, axis=1)
+        share = 1.0 / jnp.maximum(total, _LEAST)
+        conditional = (joint @ laws.mean_below.T) * share[:, None]
+        own = (joint @ x) * share
+        is_self = jnp.eye(self.n_arms, dtype=bool)
+        conditional = jnp.where(is_self, own[:, None], conditional)
+        alpha = total / jnp.maximum(jnp.sum(total), _LEAST)
+        return BestArm(alpha, conditional, laws.mean, jnp.sum(alpha * own))
+
+    @property
+    def _points(self) -> jax.Array:
+        return (jnp.arange(self.n_points) + 0.5) / self.n_points
+
+
+def _product_of_others(below: jax.Array) -> jax.Array:
+    """Return `[K, G]` the products over all other arms, without a division."""
+    rows = list(below)
+    one: Any = jnp.ones_like(rows[0])
+    ahead = itertools.accumulate(rows[:-1], operator.mul, initial=one)
+    behind = [*itertools.accumulate(rows[:0:-1], operator.mul, initial=one)][::-1]
+    return jnp.stack([a * b for a, b in zip(ahead, behind, strict=True)])

@@ -1,0 +1,45 @@
+"""The distribution over arms that minimises the information ratio (Russo & Van Roy, NeurIPS 2014, Proposition 6).
+
+    minimise (p'D)^2 / p'g   over probabilities p; some minimiser has two arms in its support
+
+On a pair (i, j) with probability q of i the ratio is convex in q, and stationary at
+
+    q = D_j / (D_i - D_j) - 2 g_j / (g_i - g_j)
+
+which is clipped to [0, 1] and compared with both ends. $O(K^2)$, without a search.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.numerics import first_axis
+
+_LEAST = 1e-30  # of shortfalls and gains: the ratio of arms without either
+
+
+def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.Array) -> jax.Array:
+    """Return the probabilities `[K]` of a minimiser, 0 where the mask is False.
+
+    Args:
+      shortfall: D `[K]`, expected regret of each arm; numbers below 0 count as 0.
+      gain: g `[K]`, information of each arm; numbers below 0 count as 0. Without any, the least shortfall wins.
+      mask: `[K]` True where an arm may be played; at least one is True.
+    """
+    n_arms = len(shortfall)
+    d, g = jnp.maximum(shortfall, 0.0), jnp.maximum(gain, 0.0)
+    d_change, g_change = d[:, None] - d, g[:, None] - g  # [K, K]  of i - j
+    both = (d_change != 0.0) & (g_change != 0.0)
+    root = d / jnp.where(both, d_change, 1.0) - 2.0 * g / jnp.where(both, g_change, 1.0)
+    inner = jnp.where(both, jnp.clip(root, 0.0, 1.0), 1.0)  # where one is constant, an end is a minimiser
+    # The ends are the pairs (i, i), whose ratio no q changes.
+    values = _log_ratio(d + inner * d_change, g + inner * g_change)
+    available = mask[:, None] & mask
+    pair = first_axis.argmin(jnp.where(available, values, jnp.inf).reshape(-1))
+    i, j = pair // n_arms, pair % n_arms
+    q = inner.reshape(-1)[pair]
+    arms = jnp.arange(n_arms)
+    return jnp.where(arms == i, q, 0.0) + jnp.where(arms == j, 1.0 - q, 0.0)
+
+
+def _log_ratio(shortfall: jax.Array, gain: jax.Array) -> jax.Array:
+    return 2.0 * jnp.log(jnp.maximum(shortfall, _LEAST)) - jnp.log(jnp.maximum(gain, _LEAST))
