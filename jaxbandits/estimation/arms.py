@@ -91,6 +91,12 @@ def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:
     return choose_best(arms, mask, -jnp.sum(jnp.square(arms - point), axis=1))
 
 
+def greedy_weights(scores: jax.Array, mask: jax.Array) -> jax.Array:
+    """Return `[K]` 1 for the first available arm with the largest score, else 0."""
+    available = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
+    return (jnp.arange(len(scores)) == first_axis.argmax(available)).astype(scores.dtype)
+
+
 def largest(values: jax.Array, mask: Any = None) -> jax.Array:
     """Return the largest of `[K]` values under a mask `[K]`."""
     return jnp.max(values if mask is None else jnp.where(mask, values, -jnp.inf))

@@ -85,9 +85,13 @@ def follow(
     moved = obs.arms @ step.direction
     mean = obs.arms @ theta if step.length is None else scores.mean + step.length * moved
     carried = Scores(mean, scores.width_sq - step.weight * (moved * moved))
+    return batching.cond(is_refreshed(t), lambda: _compute_scores(obs.arms, theta, inverse), lambda: carried)
+
+
+def is_refreshed(t: jax.Array) -> jax.Array:
+    """Return whether what is carried is computed anew after round t (from 0)."""
     rounds = t + 1
-    due = (rounds % REFRESH == 0) | (rounds & (rounds - 1) == 0)  # the latter: a power of two
-    return batching.cond(due, lambda: _compute_scores(obs.arms, theta, inverse), lambda: carried)
+    return (rounds % REFRESH == 0) | (rounds & (rounds - 1) == 0)  # the latter: a power of two
 
 
 def _compute_scores(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:

@@ -95,6 +95,17 @@ def _rows(length: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     return rows
 
 
+def slice_rows(history: T, start: ArrayLike, count: int) -> T:
+    """Return `count` consecutive rows.
+
+    Args:
+      history: leaves `[capacity, ...]`.
+      start: `[]` the first one, at most capacity - count; the same for all trials under `vmap`.
+      count: static.
+    """
+    return jax.tree.map(lambda leaf: _rows(count)(leaf, jnp.asarray(start, jnp.int32)), history)
+
+
 def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], block: int = BLOCK) -> Any:
     """Return the sum of `f(rows, valid)` over the blocks of the first `count` rows.
 

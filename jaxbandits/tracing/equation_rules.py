@@ -294,14 +294,18 @@ def apply_to_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> 
     first = next(x for x in args if isinstance(x, Rows))
     axis, count = first.axis, len(first.slices)
     if name in ELEMENTWISE:
-        rank = len(eqn.outvars[0].aval.shape)
+        shape = eqn.outvars[0].aval.shape
+        rank = len(shape)
 
         def row(x: Any, b: bool, k: int) -> Any:
             if isinstance(x, Rows):
                 return x.slices[k]
-            return short_axes.entry(jnp.asarray(x), axis, k) if jnp.ndim(x) - b == rank else x
+            if jnp.ndim(x) - b != rank:
+                return x
+            # An axis of length 1 is broadcast: newer JAX has such operands in `x @ weight + bias`.
+            return short_axes.entry(jnp.asarray(x), axis, 0 if jnp.shape(x)[axis] == 1 else k)
 
-        if any(isinstance(x, Rows) and x.axis != axis for x in args):
+        if any(isinstance(x, Rows) and (x.axis != axis or len(x.slices) != shape[axis]) for x in args):
             return None
         bind = bind_function(eqn)
         slices = [

@@ -30,6 +30,7 @@ from jaxbandits.catalogue import Entry
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.oco import sequences
 from jaxbandits.environments.oco.data_stream import Table
+from tests.reward_models import MODELS
 
 ENTRIES = ALGORITHMS | ENVIRONMENTS
 NEEDED = {  # arguments of the parts that have no default for everything
@@ -49,6 +50,7 @@ NEEDED = {  # arguments of the parts that have no default for everything
     "sequence/corrupted": {"count": 2, "horizon": 100},
     "sequence/drift": {"horizon": 100},
     "sequence/piecewise": vars(sequences.Piecewise.equal_segments(np.eye(2), 10)),
+    **{name: vars(model) for name, model in MODELS.items()},
 }
 
 

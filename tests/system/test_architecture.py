@@ -259,6 +259,11 @@ def test_what_a_namespace_holds_is_documented():
 
 NAMESAKES = {  # public names with two meanings, and why they keep them
     "Gaussian": "a law of noise, and the link that statistics names after it: `noise.Gaussian`, `links.Gaussian`",
+    "EpsGreedy": "one rule: over the means of K arms in `armed`, over any model in `contextual.rules`",
+    "IDS": "likewise: with beta posteriors, from draws of any posterior",
+    "KnowledgeGradient": "likewise: with beta posteriors, with Gaussian ones",
+    "SquareCB": "likewise: over an oracle in `contextual`, over any model in `contextual.rules`",
+    "VIDS": "likewise: with beta posteriors, from draws of any posterior",
     "coverage": "one meter, of the confidence sets that the learners of a family have: `linear`, `glm`",
     "theorem_1": "the number in each paper: `theory.linear`, `theory.coco`, `theory.dro`",
     "theorem_2": "the number in each paper: `theory.glm`, `theory.coco`, `theory.dro`",

@@ -37,6 +37,7 @@ from jaxbandits.linear import HvtEstimator
 from jaxbandits.oco import CAOONS, OGD, AnytimeCAOONS, LinearLosses, OptaxLearner, load_csv, load_libsvm
 from jaxbandits.operators import Given
 from tests.bad_values import NO_NUMBERS, WRONG, outcome
+from tests.reward_models import MODELS
 
 ENV = HeavyTailed(dim=2, n_arms=5)
 
@@ -110,6 +111,7 @@ PARTS = {
     "estimator/hvt": HvtEstimator(dim=2, horizon=10),
     "group_loss/custom": Custom(function=jnp.vdot),
     "drift/given": Given(path=np.ones((3, 2))),
+    **MODELS,
 }
 OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | {
     name: PARTS.get(name) or part()
@@ -119,7 +121,8 @@ OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).it
 # Fields without a declared range: names, and arguments of an optax transformation, which checks them itself.
 ALSO_FINE = {
     "glm/covertype.dataset": {"text"}, "dro/group_data.dataset": {"text"}, "oco/optax_learner.options": {"dict"},
-    "group_loss/custom.function": {"function", "class"},
+    "group_loss/custom.function": {"function", "class"}, "model/network.hidden": {"empty"},
+    "optimizer/optax.options": {"dict"},
 }  # fmt: skip
 
 
@@ -178,7 +181,8 @@ GIVEN = {
     "made": clusters(covertype_like(100), 3),
     "frame": {"a": [0, 1], "r": [0.5, 1.0]}, "action": "a", "label": "a", "target": "r",
     "index": [0, 1, 0], "labels": ["a", "b"], "n_arms": 5, "n_experts": 4, "n_groups": 4, "n_inputs": 1, "n_states": 2,
-    "means": np.array([0.2, 0.5, 0.9]), "moment_bound": 2.0, "norm_bound": 2.0, "oracle": OGD(dim=10), "regret": 5.0,
+    "means": np.array([0.2, 0.5, 0.9]), "model": MODELS["model/ridge"], "moment_bound": 2.0,
+    "norm_bound": 2.0, "oracle": OGD(dim=10), "regret": 5.0,
     "starts": np.array([0, 9]), "ratings": low_rank_ratings((20, 8), 120), "reward": np.ones(3),
     "rewards": np.eye(2), "shared_dim": 2, "steps": 2,
     "table": Groups(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),

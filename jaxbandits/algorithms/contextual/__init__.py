@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from jaxbandits.base import lazy
 
 if TYPE_CHECKING:
+    from jaxbandits.algorithms.contextual.bandit import Bandit as Bandit
     from jaxbandits.algorithms.contextual.disjoint_lin_ucb import DisjointLinUCB as DisjointLinUCB
     from jaxbandits.algorithms.contextual.hybrid_lin_ucb import HybridLinUCB as HybridLinUCB
     from jaxbandits.algorithms.contextual.oracle_eps_greedy import OracleEpsGreedy as OracleEpsGreedy

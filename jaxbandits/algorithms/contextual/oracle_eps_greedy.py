@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner, is_greedy
+from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.estimation.arms import greedy_weights
 from jaxbandits.types import ContextObs
 
 
@@ -44,4 +45,4 @@ class OracleEpsGreedy(OracleLearner):
     def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
         scores = self.predict(key, t, state, obs.context)
         eps = self.eps * jnp.exp(-self.decay * jnp.log((t + 1).astype(scores.dtype)))
-        return eps * mask / jnp.sum(mask) + (1.0 - eps) * is_greedy(scores, mask)
+        return eps * mask / jnp.sum(mask) + (1.0 - eps) * greedy_weights(scores, mask)

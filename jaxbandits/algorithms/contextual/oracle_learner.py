@@ -8,7 +8,7 @@ A final class defines the probabilities.
 """
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,24 +16,9 @@ import jax.numpy as jnp
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation.arms import check_count, draw_arm
-from jaxbandits.numerics import first_axis
+from jaxbandits.estimation.models.oracle_model import SquaredLoss
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ContextObs, FullInformation, Reward, narrow
-
-
-class SquaredLoss(NamedTuple):
-    """Loss of a round as a function of the coefficients of all arms."""
-
-    features: Vector  # [K p]  x in the block of the arm played, else 0
-    target: jax.Array  # []  reward
-
-    def value(self, w: Vector) -> jax.Array:
-        """Return the loss `[]` of w `[K p]`."""
-        return jnp.square(self.features @ w - self.target)
-
-    def gradient(self, w: Vector) -> Vector:
-        """Return its gradient `[K p]`."""
-        return 2.0 * (self.features @ w - self.target) * self.features
 
 
 @pytree
@@ -96,9 +81,3 @@ class OracleLearner(abc.ABC):
         point = self.oracle.select(select_key, t, state, None)
         told = FullInformation(jax.vmap(loss.value)(point.query), jax.vmap(loss.gradient)(point.query), loss)
         return self.oracle.update(update_key, t, state, None, point, narrow(told, self.oracle.feedback))
-
-
-def is_greedy(scores: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return `[K]` 1 for the first available arm with the largest score, else 0."""
-    available = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
-    return (jnp.arange(len(scores)) == first_axis.argmax(available)).astype(scores.dtype)

@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner, is_greedy
+from jaxbandits.algorithms.contextual.inverse_gap import inverse_gap_weights
+from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.estimation.arms import largest
 from jaxbandits.types import ContextObs
 
 
@@ -68,7 +68,4 @@ class SquareCB(OracleLearner):
     def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
         scores = self.predict(key, t, state, obs.context)
         gamma = self.scale * jnp.exp(self.exponent * jnp.log((t + 1).astype(scores.dtype)))
-        greedy = is_greedy(scores, mask)
-        gap = jnp.where(mask, largest(scores, mask) - scores, 0.0)
-        others = mask * (1.0 - greedy) / (jnp.sum(mask) + gamma * gap)
-        return others + greedy * (1.0 - jnp.sum(others))
+        return inverse_gap_weights(scores, mask, gamma)

@@ -25,6 +25,7 @@ from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.whole_space import WholeSpace
+from jaxbandits.estimation.optimizer import settings_class
 from jaxbandits.types import FullInformation, Gradient, PointDecision
 
 
@@ -33,14 +34,6 @@ class OptaxLearnerState(NamedTuple):
 
     x: Point  # [d]  x_t, the next play
     inner: Any  # s_t, state of the transformation
-
-
-@functools.cache
-def _settings_class(names: tuple[str, ...]) -> type:
-    """Return a pytree dataclass with these traced fields, the same class for the same names."""
-    fields = {name: param(range="[-inf, inf]", doc="an argument of `make`") for name in names}
-    namespace = {"__annotations__": dict.fromkeys(names, ArrayLike), "__module__": __name__, **fields}
-    return pytree(type("Hyperparameters", (), namespace))
 
 
 @pytree
@@ -81,7 +74,7 @@ class OptaxLearner:
     def __post_init__(self) -> None:
         # Mappings become sweepable or hashable; values may be tracers.
         if isinstance(self.hyperparameters, dict):
-            settings = _settings_class(tuple(self.hyperparameters))(**self.hyperparameters)
+            settings = settings_class(tuple(self.hyperparameters))(**self.hyperparameters)
             object.__setattr__(self, "hyperparameters", settings)
         if isinstance(self.options, dict):
             object.__setattr__(self, "options", tuple(sorted(self.options.items())))

@@ -1,0 +1,110 @@
+"""Any rule of exploration over any reward model.
+
+    select   the rule's decision from what the model says of the arms shown
+    update   the model learns from the reward of the arm played
+
+`models` (`estimation.models`) and `rules` (`algorithms.contextual.rules`) are one file each; a pair that does not fit,
+such as optimism over a model without widths, is refused. The cost of a round is that of both.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+
+from jaxbandits.algorithms.contextual.rules.ucb import UCB
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import param, pytree
+from jaxbandits.estimation.arms import check_count
+from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.estimation.models.ridge import Ridge
+from jaxbandits.types import ArmDecision, Reward
+
+_REMEDIES = {
+    "width": "models with widths are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
+    "sample": "models with draws are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
+    "noise": "models with a standard deviation of rewards are Linear, Ridge, GaussianProcess",
+    "information": "models with an information gain are Linear, Ridge, GaussianProcess",
+    "previous_epoch": "models.DoublingEpochs(model=...) makes epochs of any model",
+}
+
+
+@pytree
+class Bandit:
+    """A contextual bandit learner in two parts: `Bandit(model=models.Ridge(n_arms=3, dim=2), rule=rules.UCB())`.
+
+    Guarantee:
+      That of the rule, for the errors of the model.
+
+    Deviations:
+      * [ours] Named algorithms are pairs: LinUCB is `Ridge` with `UCB`, LinTS `Linear` with `Thompson`, GP-UCB
+        `GaussianProcess` with `GPUCB`, neural-linear Thompson sampling `NeuralLinear` with `Thompson`.
+
+    References:
+      Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown: An Empirical Comparison of Bayesian
+      Deep Networks for Thompson Sampling. ICLR 2018: models exchanged under one rule.
+      Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit
+      Setting: No Regret and Experimental Design. ICML 2010: optimism over a Gaussian process.
+      Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
+      ICML 2020: one rule over any regression.
+    """
+
+    feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "a model of rewards and a rule of exploration, as of Riquelme, Tucker & Snoek, ICLR 2018"
+    environments: ClassVar[tuple[str, ...]] = ("contextual/linear_contexts",)
+    model: Any = param(doc="reward model (jaxbandits.contextual.models)")
+    rule: Any = param(doc="rule of exploration (jaxbandits.contextual.rules)")
+
+    @classmethod
+    def example(cls) -> "Bandit":
+        return cls(model=Ridge(n_arms=3, dim=2), rule=UCB())
+
+    def check(self) -> None:
+        """Raise InputError for a pair that does not fit."""
+        check_model("Bandit.model", self.model)
+        if not hasattr(self.rule, "decide") or isinstance(self.rule, type):
+            raise InputError(f"Bandit.rule must be a rule such as rules.UCB(), got {format_value(self.rule)}")
+        for method in self.rule.needs:
+            if not hasattr(self.model, method):
+                hint = _REMEDIES.get(method)
+                raise InputError(
+                    f"{type(self.rule).__name__} needs a model with {method!r}, which {type(self.model).__name__} "
+                    f"lacks{'' if hint is None else f': {hint}'}"
+                )
+
+    @property
+    def reads_context(self) -> bool:
+        """True if the model reads a context that all arms share."""
+        return self.model.reads_context
+
+    @property
+    def reads_features(self) -> bool:
+        """True if the model reads features of arms."""
+        return not self.model.reads_context
+
+    @property
+    def dim(self) -> int | None:
+        """Dimension of what the model reads; None if it takes any."""
+        return getattr(self.model, "dim", None)
+
+    @property
+    def capacity(self) -> int | None:
+        """Rounds that a model with a history keeps; None: any number."""
+        return getattr(self.model, "capacity", None)
+
+    def init(self, key: jax.Array) -> Any:
+        return self.model.init(key)
+
+    def init_from_obs(self, state: Any, obs: Any) -> Any:
+        """Let the model prepare for the arms of round 0, if it does."""
+        return self.model.init_from_obs(state, obs) if hasattr(self.model, "init_from_obs") else state
+
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> ArmDecision:
+        n_arms = getattr(self.model, "n_arms", None)
+        if n_arms is not None:
+            check_count(obs.arms, n_arms)
+        return self.rule.decide(key, t, self.model, state, obs)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: ArmDecision, feedback: Reward
+    ) -> Any:
+        return self.model.update(key, t, state, obs, decision, feedback.reward)

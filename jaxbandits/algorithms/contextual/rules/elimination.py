@@ -1,0 +1,39 @@
+"""Elimination by confidence intervals, the rule of RegCB, over any model with widths (Foster et al., ICML 2018).
+
+play   an arm uniformly at random of those with f_k + beta w_k >= max_j (f_j - beta w_j)
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.estimation.arms import largest
+
+
+@pytree
+class Elimination(WeightRule):
+    """Uniform play of arms that may be the best.
+
+    Guarantee:
+      None in general: RegCB's holds for intervals that contain all regressors of small loss.
+
+    Deviations:
+      * [ours] Intervals are those of the model; `contextual.RegCBElim` has the paper's, by sensitivities of an oracle.
+
+    References:
+      Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with
+      Regression Oracles. ICML 2018, Algorithm 1.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("predict", "width")
+    beta: ArrayLike = param(1.0, "[0, inf)", "half-width of the intervals in widths")
+
+    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+        del key, t
+        mean, reach = model.predict(state, obs), self.beta * model.width(state, obs)
+        best_lower = largest(finite(mean - reach), mask)
+        kept = mask & (finite(mean + reach) >= best_lower)
+        return kept / jnp.sum(kept)

@@ -1,0 +1,44 @@
+"""Epsilon-greedy with a probability of exploration that may fall (Auer, Cesa-Bianchi & Fischer, 2002, Figure 3).
+
+play   argmax_k f_k with probability 1 - eps_t, else an arm uniformly at random,   eps_t = min(1, eps / t^a)
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite, power
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.estimation.arms import greedy_weights
+
+
+@pytree
+class EpsGreedy(WeightRule):
+    """Greedy play with uniform exploration.
+
+    Guarantee:
+      None with a fixed eps; regret of order $T^{2/3}$ with $a = 1/3$ for regression with fast rates.
+
+    References:
+      Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem. Machine
+      Learning 47, 2002, Figure 3.
+      John Langford, Tong Zhang. The Epoch-Greedy Algorithm for Multi-armed Bandits with Side Information. NIPS 2007.
+    """
+
+    eps: ArrayLike = param(0.05, "[0, inf)", "eps, probability of a uniform draw in round 1; above 1 counts as 1")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a: the probability is eps / t^a in round t = 1, 2, ...")
+
+    @classmethod
+    def auer(cls, *, n_arms: int, gap: ArrayLike, c: ArrayLike = 5.0) -> "EpsGreedy":
+        """Use eps_t = min(1, c K / (d^2 t)), with a lower bound d of the gaps of K arms."""
+        count = ranges.integer("n_arms", n_arms, "[1, 1000000000]")
+        factor, least = ranges.numbers("c", c, "(0, 1e6]"), ranges.numbers("gap", gap, "[1e-6, 1]")
+        return cls(eps=factor * count / least**2, decay=1.0)
+
+    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+        del key
+        scores = finite(model.predict(state, obs))
+        eps = jnp.minimum(self.eps * power(t, -self.decay, scores), 1.0)
+        return eps * mask / jnp.sum(mask) + (1.0 - eps) * greedy_weights(scores, mask)

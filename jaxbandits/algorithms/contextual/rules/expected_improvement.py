@@ -1,0 +1,44 @@
+"""Expected improvement over the largest prediction (Mockus, Tiesis & Zilinskas, 1978).
+
+play   argmax_k  d_k Phi(d_k / w_k) + w_k phi(d_k / w_k),   d_k = f_k - max_j f_j - margin
+"""
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtr
+
+from jaxbandits.algorithms.contextual.rules.rule import ScoreRule, finite
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.estimation.arms import largest
+
+_LEAST = 1e-30  # width that is divided by
+
+
+@pytree
+class ExpectedImprovement(ScoreRule):
+    """Heuristic of Bayesian optimisation.
+
+    Guarantee:
+      None in cumulative regret.
+
+    Deviations:
+      * [ours] The improvement is that of the mean reward over the largest prediction, as rewards are noisy. Ties: the
+        first arm wins.
+
+    References:
+      Jonas Mockus, Vytautas Tiesis, Antanas Zilinskas. The Application of Bayesian Methods for Seeking the Extremum.
+      Towards Global Optimization 2, 1978.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("predict", "width")
+    margin: ArrayLike = param(0.0, "[0, inf)", "improvement that does not count, in units of the reward")
+
+    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+        del key, t
+        mean, width = finite(model.predict(state, obs)), model.width(state, obs)
+        gap = mean - largest(mean, obs.mask) - self.margin
+        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # beyond, the gain is 0 in any float type
+        return gap * ndtr(z) + math.sqrt(0.5 / math.pi) * width * jnp.exp(-0.5 * z * z)

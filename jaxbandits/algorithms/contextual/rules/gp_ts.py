@@ -1,0 +1,45 @@
+"""GP-TS: Thompson sampling with a self-normalised scale (Chowdhury & Gopalan, ICML 2017, Algorithm 2).
+
+    theta ~ the model's posterior,   play argmax_k f_k + scale v_t (theta_k - f_k)
+    v_t     = B + R sqrt(2 (gamma_{t-1} + 1 + log(2/delta)))
+
+gamma_{t-1} is `model.information`. Notation: B norm_bound, R noise_scale.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class GPTS(ScoreRule):
+    """Draws from a posterior that is as wide as the confidence set of IGP-UCB.
+
+    Guarantee:
+      As for `IGPUCB`, on a finite set of arms: with probability at least 1 - delta the regret is
+      $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, with further logarithms (Theorem 4).
+
+    Deviations:
+      * [reconstructed] v_t; gamma is the information of the arms played, as in `IGPUCB`. The paper discretises a
+        continuous set in every round; here the arms are the set.
+      * [ours] `scale` multiplies v_t. Ties: the first arm wins.
+
+    References:
+      Sayak Ray Chowdhury, Aditya Gopalan. On Kernelized Multi-armed Bandits. ICML 2017, Algorithm 2, Theorem 4.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("predict", "sample", "information")
+    norm_bound: ArrayLike = param(1.0, "[0, inf)", "B, bound on the norm of the mean rewards")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
+    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies v_t; 1 is the theory")
+
+    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+        del t
+        spread = jnp.sqrt(2.0 * (model.information(state) + 1.0 - jnp.log(self.delta / 2.0)))
+        v, mean = self.norm_bound + self.noise_scale * spread, model.predict(state, obs)
+        return mean + self.scale * v * (model.sample(key, state, obs) - mean)

@@ -1,0 +1,48 @@
+"""GP-UCB: upper confidence bounds for a finite set of arms (Srinivas, Krause, Kakade & Seeger, ICML 2010, Theorem 1).
+
+play   argmax_k f_k + sqrt(beta_t / c) w_k,   beta_t = 2 log(K t^2 pi^2 / (6 delta)),   t = 1, 2, ...
+"""
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class GPUCB(ScoreRule):
+    """Optimism with a multiplier of order sqrt(log(K t)).
+
+    Guarantee:
+      Rewards of a Gaussian process with Gaussian noise, both as the model has them, c = 1: with probability at least
+      1 - delta the regret is at most $sqrt(C_1 T beta_T gamma_T)$, $C_1 = 8 / log(1 + 1 / s^2)$, s the noise
+      (Theorem 1).
+
+    Deviations:
+      * [printed] `discount` is c, 1 in the theorem; the authors divide beta_t by 5 in their experiments (their
+        Section 6), the preset `experiments`. Ties: the first arm wins.
+
+    References:
+      Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit
+      Setting: No Regret and Experimental Design. ICML 2010, Theorem 1.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("predict", "width")
+    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    discount: ArrayLike = param(1.0, "(0, inf)", "c, divides beta_t; 1 is the theory")
+
+    @classmethod
+    def experiments(cls, *, delta: ArrayLike = 0.1) -> "GPUCB":
+        """Use the authors' beta_t / 5."""
+        return cls(delta=delta, discount=5.0)
+
+    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+        del key
+        mean = model.predict(state, obs)
+        log_t = jnp.log((t + 1).astype(mean.dtype))
+        beta = 2.0 * (math.log(len(mean) * math.pi**2 / 6.0) + 2.0 * log_t - jnp.log(self.delta))
+        return mean + jnp.sqrt(beta / self.discount) * model.width(state, obs)

@@ -1,0 +1,21 @@
+"""Greedy play: the arm with the largest predicted reward."""
+
+from typing import Any
+
+import jax
+
+from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
+from jaxbandits.base.pytree import pytree
+
+
+@pytree
+class Greedy(ScoreRule):
+    """The arm with the largest prediction.
+
+    Guarantee:
+      None in general; the regret of order $sqrt(T)$ where contexts are diverse (Bastani, Bayati & Khosravi, 2021).
+    """
+
+    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+        del key, t
+        return model.predict(state, obs)

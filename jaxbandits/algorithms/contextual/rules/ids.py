@@ -1,0 +1,41 @@
+"""IDS: information-directed sampling from draws of the posterior, Gaussian rewards (Russo & Van Roy, NeurIPS 2014).
+
+    g_a = I(A*; Y_a) = 1/2 sum_i alpha_i log((s_a^2 + R^2) / (s_ia^2 + R^2))
+    play  from the p that minimises (p'D)^2 / p'g
+
+$s_a^2$ and $s_ia^2$ are the variances of theta_a, and of theta_a given that arm i is the best; R is `model.noise`.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.rules.posterior_draws import PosteriorDraws
+from jaxbandits.base.pytree import pytree
+
+
+@pytree
+class IDS(PosteriorDraws):
+    """Balance of regret and information about the best arm.
+
+    Guarantee:
+      As for `VIDS`.
+
+    Deviations:
+      * [ours] The law of a reward, and that given the best arm, are replaced by Gaussian laws of the same means and
+        variances, between which the divergence has this form: the terms of means and variances sum to 0 over i. The
+        posterior is n draws. Ties: the first arm wins.
+
+    References:
+      Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014; Operations
+      Research 66(1), 2018.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("sample", "noise")
+
+    def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: Any) -> jax.Array:
+        noise_sq = jnp.maximum(jnp.square(noise), 1e-12)
+        total = jnp.sum(alpha[:, None] * square, axis=0) + noise_sq
+        left = jnp.maximum(square - jnp.square(shift), 0.0) + noise_sq
+        return 0.5 * jnp.sum(alpha[:, None] * jnp.log(total / left), axis=0)

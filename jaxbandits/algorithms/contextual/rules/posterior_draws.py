@@ -1,0 +1,53 @@
+"""Abstract rule of information-directed sampling from draws of a posterior (Russo & Van Roy, 2018, Algorithm 6).
+
+    of n draws theta of all means:   D_a = mean of max_k theta_k - theta_a
+    alpha_i = share of the draws whose best arm is i,   m_ia = mean of theta_a over those,   m_a = mean of theta_a
+    play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
+
+A final class is its information g `[K]`. $O(n K^2)$ a round.
+"""
+
+import abc
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite
+from jaxbandits.base.pytree import pytree, static
+from jaxbandits.estimation.models import protocol
+from jaxbandits.numerics.information_ratio import minimize_information_ratio
+
+
+@pytree
+class PosteriorDraws(WeightRule):
+    """Abstract rule on draws of the posterior."""
+
+    needs: ClassVar[tuple[str, ...]] = ("sample",)
+    n_draws: int = static(128, "[2, inf)", "n, draws of the posterior in a round")
+
+    @abc.abstractmethod
+    def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: Any) -> jax.Array:
+        """Return g `[K]`.
+
+        Args:
+          alpha: `[K]`.
+          shift: `[K, K]` m_ia - m_a; 0 where alpha_i is 0.
+          square: `[K, K]` mean of (theta_a - m_a)^2 over the draws whose best arm is i; 0 where alpha_i is 0.
+          noise: `[]` standard deviation of a reward; None of a rule that does not need it.
+        """
+
+    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+        del t
+        draws = finite(protocol.samples(model, key, state, obs, self.n_draws))  # [n, K]
+        available = jnp.where(mask, draws, jnp.finfo(draws.dtype).min)
+        best = jnp.max(available, axis=1)  # [n]
+        first = jnp.cumsum(available == best[:, None], axis=1) == 1
+        is_best = ((available == best[:, None]) & first).astype(draws.dtype)  # [n, K]  one arm a draw
+        mean, count = jnp.mean(draws, axis=0), jnp.sum(is_best, axis=0)
+        centred, share = draws - mean, 1.0 / jnp.maximum(count, 1.0)
+        shift = (is_best.T @ centred) * share[:, None]  # [K, K]
+        square = (is_best.T @ (centred * centred)) * share[:, None]
+        noise = model.noise(state) if "noise" in self.needs else None
+        gain = self.gain(count / self.n_draws, shift, square, noise)
+        return minimize_information_ratio(jnp.mean(best) - mean, gain, mask)

@@ -1,0 +1,74 @@
+"""Abstract rules of exploration: how a decision is made from what a reward model says (`estimation.models`).
+
+    decision = rule.decide(key, t, model, state, obs)
+
+A rule has no state. `needs` names the methods of a model that it calls; `Bandit` refuses a model that lacks one.
+A final class is its scores (the largest is played) or its weights (drawn from; the decision carries the probability).
+"""
+
+import abc
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import ArrayLike, pytree
+from jaxbandits.estimation.arms import choose_best, draw_arm
+from jaxbandits.types import ArmDecision
+
+_LARGEST = 1e30  # of a prediction: differences of two are finite in float32
+
+
+@pytree
+class Rule(abc.ABC):
+    """Abstract rule."""
+
+    needs: ClassVar[tuple[str, ...]] = ("predict",)
+
+    @abc.abstractmethod
+    def decide(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> ArmDecision:
+        """Choose an available arm.
+
+        Args:
+          key: `[]` random key.
+          t: `[]` int32, rounds played before, from 0.
+          model: with the methods in `needs`.
+          state: of the model.
+          obs: observation that the model reads; its mask may be None.
+        """
+
+
+@pytree
+class ScoreRule(Rule):
+    """Abstract rule that plays the available arm with the largest score; the first of equal ones, NaN below all."""
+
+    @abc.abstractmethod
+    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+        """Return the scores `[K]`; the arguments are those of `decide`."""
+
+    def decide(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> ArmDecision:
+        return choose_best(obs.arms, obs.mask, self.scores(key, t, model, state, obs))
+
+
+@pytree
+class WeightRule(Rule):
+    """Abstract rule that draws an arm with known probabilities, one of which the decision carries."""
+
+    @abc.abstractmethod
+    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+        """Return probabilities `[K]`, 0 where the mask `[K]` is False; other arguments are those of `decide`."""
+
+    def decide(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> ArmDecision:
+        weights_key, draw_key = jax.random.split(key)
+        mask = jnp.ones(obs.arms.shape[0], bool) if obs.mask is None else obs.mask
+        return draw_arm(draw_key, obs, self.weights(weights_key, t, model, state, obs, mask))
+
+
+def finite(scores: jax.Array) -> jax.Array:
+    """Return scores of which no difference overflows: clipped to 1e30, the lowest in the place of NaN."""
+    return jnp.where(jnp.isnan(scores), -_LARGEST, jnp.clip(scores, -_LARGEST, _LARGEST))
+
+
+def power(t: jax.Array, exponent: ArrayLike, like: jax.Array) -> jax.Array:
+    """Return $(t + 1)^exponent$ `[]` in the type of `like`, for a round t from 0."""
+    return jnp.exp(exponent * jnp.log((t + 1).astype(like.dtype)))

@@ -1,0 +1,36 @@
+"""Boltzmann exploration: arms drawn with weights that grow exponentially with their predictions.
+
+p_k ~ exp(f_k / tau_t),   tau_t = tau / t^a
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite, power
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.estimation.arms import largest
+
+
+@pytree
+class Softmax(WeightRule):
+    """Draws by exponential weights of the predictions.
+
+    Guarantee:
+      None: with one temperature for all arms it is inconsistent or explores too much (Cesa-Bianchi et al., 2017).
+
+    References:
+      Nicolo Cesa-Bianchi, Claudio Gentile, Gabor Lugosi, Gergely Neu. Boltzmann Exploration Done Right. NIPS 2017.
+    """
+
+    temperature: ArrayLike = param(0.1, "(0, inf)", "tau, in units of the reward")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a: the temperature is tau / t^a in round t = 1, 2, ...")
+
+    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+        del key
+        scores = finite(model.predict(state, obs))
+        inverse = power(t, self.decay, scores) / self.temperature
+        gap = jnp.where(mask, largest(scores, mask) - scores, 0.0)
+        p = mask * jnp.exp(-gap * inverse)
+        return p / jnp.sum(p)

@@ -1,0 +1,37 @@
+"""SquareCB: inverse gap weighting over any model (Foster & Rakhlin, ICML 2020, Algorithm 1).
+
+b    = argmax_k f_k
+p_k  = 1 / (K + gamma_t (f_b - f_k))  for k != b,   p_b = 1 - sum_{k != b} p_k,   gamma_t = c t^a
+"""
+
+from typing import Any
+
+import jax
+
+from jaxbandits.algorithms.contextual.inverse_gap import inverse_gap_weights
+from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite, power
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class SquareCB(WeightRule):
+    """Exploration by gaps of point predictions.
+
+    Guarantee:
+      As for `contextual.SquareCB`, with a model that is an online learner with regret at most R in squared loss.
+
+    Deviations:
+      * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
+
+    References:
+      Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
+      ICML 2020, Algorithm 1.
+    """
+
+    scale: ArrayLike = param(10.0, "[0, inf)", "c: gamma_t = c t^a")
+    exponent: ArrayLike = param(0.5, "[0, inf)", "a")
+
+    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+        del key
+        scores = finite(model.predict(state, obs))
+        return inverse_gap_weights(scores, mask, self.scale * power(t, self.exponent, scores))

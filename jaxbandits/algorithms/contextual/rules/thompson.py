@@ -1,0 +1,39 @@
+"""Thompson sampling: the best arm of one joint draw of all means (Thompson, Biometrika 1933; Agrawal & Goyal, 2013).
+
+theta ~ the model's posterior,   play argmax_k f_k + v (theta_k - f_k)
+"""
+
+from typing import Any, ClassVar
+
+import jax
+
+from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class Thompson(ScoreRule):
+    """Plays each arm with the posterior probability that it is the best.
+
+    Guarantee:
+      Bayesian regret of order $sqrt(T)$ where the model is the prior and the likelihood of the rewards (Russo & Van
+      Roy, 2014); the frequentist bounds need a larger v.
+
+    Deviations:
+      * [ours] v scales deviations from the prediction; 1 is the posterior. Ties: the first arm wins.
+
+    References:
+      William R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two
+      Samples. Biometrika 25, 1933.
+      Shipra Agrawal, Navin Goyal. Thompson Sampling for Contextual Bandits with Linear Payoffs. ICML 2013.
+      Daniel Russo, Benjamin Van Roy. Learning to Optimize via Posterior Sampling. Mathematics of Operations Research
+      39(4), 2014.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("predict", "sample")
+    scale: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
+
+    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+        del t
+        mean = model.predict(state, obs)
+        return mean + self.scale * (model.sample(key, state, obs) - mean)

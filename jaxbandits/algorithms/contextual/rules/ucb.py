@@ -1,0 +1,29 @@
+"""Upper confidence bounds with a constant multiplier of the widths: argmax_k f_k + beta w_k."""
+
+from typing import Any, ClassVar
+
+import jax
+
+from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class UCB(ScoreRule):
+    """Optimism with a constant multiplier; with `Ridge` it is LinUCB, with `NeuralGradient` NeuralUCB.
+
+    Guarantee:
+      That of the model's widths, where they bound the errors with a constant beta; none for estimates whose choices
+      depend on past rewards.
+
+    References:
+      Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
+      Recommendation. WWW 2010.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("predict", "width")
+    beta: ArrayLike = param(1.0, "[0, inf)", "multiplies the widths")
+
+    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+        del key, t
+        return model.predict(state, obs) + self.beta * model.width(state, obs)

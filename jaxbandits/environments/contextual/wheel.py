@@ -1,0 +1,104 @@
+"""Wheel bandit: a context of two numbers that matters the less often the larger delta is (Riquelme et al., ICLR 2018).
+
+    context   x uniform in the unit disc
+    arms 0-3  mean 1, but 50 for the arm of the quadrant of x where ||x|| >= delta:
+              (+, +) 0, (+, -) 1, (-, +) 2, (-, -) 3
+    arm 4     mean 1.2
+    reward    mean + Gaussian noise, of standard deviation 0.05, for the mean of 50 0.01
+
+regret_t = largest mean - mean of the arm played. With probability $delta^2$ arm 4 is the best one. In a round, uniform
+play loses (high + 3 low + safe) / 5 less than the best where ||x|| >= delta: `uniform_regret`.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import rng
+from jaxbandits.types import ArmDecision, ContextObs, Reward
+
+_ARMS = 5
+
+
+@pytree
+class Wheel:
+    """The wheel, with the authors' rewards; there is nothing in it that trials differ in but contexts and noise.
+
+    Deviations:
+      * [printed] Arms are numbered from 0; the safe arm is the last one, as in the authors' code (the first one in the
+        paper). Regret is that of means, where the code has realised rewards.
+
+    References:
+      Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 5.4, and the
+      authors' code.
+    """
+
+    source: ClassVar[str] = "Riquelme, Tucker & Snoek, ICLR 2018, Section 5.4"
+    units: ClassVar = {"regret": "reward"}
+    delta: ArrayLike = param(0.5, "[0, 1]", "radius within which all arms but the safe one pay the least")
+    low: ArrayLike = param(1.0, "(-inf, inf)", "mean of arms 0 to 3")
+    safe: ArrayLike = param(1.2, "(-inf, inf)", "mean of arm 4")
+    high: ArrayLike = param(50.0, "(-inf, inf)", "mean of the quadrant's arm outside the radius")
+    noise_scale: ArrayLike = param(0.05, "[0, inf)", "standard deviation of the noise")
+    high_noise_scale: ArrayLike = param(0.01, "[0, inf)", "that of rewards with the largest mean")
+
+    @classmethod
+    def example(cls) -> "Wheel":
+        return cls()
+
+    @property
+    def dim(self) -> int:
+        """p, dimension of the context: 2."""
+        return 2
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms: 5."""
+        return _ARMS
+
+    @property
+    def uniform_regret(self) -> ArrayLike:
+        """Expected regret of a round of uniform play, for low <= safe <= high."""
+        inside = self.safe - (4.0 * self.low + self.safe) / 5.0
+        outside = self.high - (self.high + 3.0 * self.low + self.safe) / 5.0
+        return self.delta**2 * inside + (1.0 - self.delta**2) * outside
+
+    @property
+    def safe_regret(self) -> ArrayLike:
+        """Expected regret of a round of arm 4, for low <= safe <= high."""
+        return (1.0 - self.delta**2) * (self.high - self.safe)
+
+    def init(self, key: jax.Array) -> jax.Array:
+        del key  # every trial has the same instance
+        return jnp.zeros(())
+
+    def observe(self, key: jax.Array, t: jax.Array, state: jax.Array) -> ContextObs:
+        del t, state
+        return ContextObs.of(rng.uniform_ball(key, 1, 2)[0], _ARMS)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: jax.Array, obs: ContextObs, decision: ArmDecision
+    ) -> tuple[jax.Array, Reward, RegretOutcome]:
+        del t
+        means, is_high = self._means(obs.context)
+        played = jnp.arange(_ARMS) == decision.index
+        mean = jnp.sum(jnp.where(played, means, 0.0))
+        scale = jnp.where(jnp.any(played & is_high), self.high_noise_scale, self.noise_scale)
+        return state, Reward(mean + scale * rng.normal(key)), RegretOutcome(largest(means, obs.mask) - mean)
+
+    def _means(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the means `[5]` of a context, and which arm has the largest."""
+        quadrant = jnp.where(x[0] > 0.0, 0, 2) + jnp.where(x[1] > 0.0, 0, 1)
+        arms = jnp.arange(_ARMS)
+        is_high = (arms == quadrant) & (x[0] * x[0] + x[1] * x[1] >= self.delta * self.delta)
+        means = jnp.where(is_high, self.high, jnp.where(arms == _ARMS - 1, self.safe, self.low))
+        return means, is_high
+
+    def admits(self, state: jax.Array, obs: ContextObs, decision: ArmDecision) -> jax.Array:
+        """Return whether the arm exists."""
+        del state, obs
+        return (decision.index >= 0) & (decision.index < _ARMS)

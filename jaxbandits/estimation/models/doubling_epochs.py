@@ -1,0 +1,95 @@
+"""Doubling epochs around a model: predictions of an epoch come from the data of the epoch before it.
+
+    epoch m   rounds 2^{m-1} + 1, ..., 2^m (epoch 1: rounds 1 and 2)
+    acting    the model at the end of epoch m - 1, which learned from that epoch alone
+
+FALCON needs it: within an epoch its probabilities depend on the context alone. Twice the state of the model.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import param, pytree
+from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.tracing import batching
+from jaxbandits.types import ArmDecision
+
+
+class DoublingEpochsState(NamedTuple):
+    """Two states of the model."""
+
+    acting: Any  # of the last epoch, which predicts
+    learning: Any  # of the present one
+
+
+@pytree
+class DoublingEpochs:
+    """Model that is frozen within epochs and refitted on the last one.
+
+    References:
+      David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual
+      Bandits under Realizability. Mathematics of Operations Research 47(3), 2022, Algorithm 1.
+    """
+
+    model: Any = param(doc="model that is fitted in every epoch")
+
+    def check(self) -> None:
+        """Raise InputError for what is no model."""
+        check_model("DoublingEpochs.model", self.model)
+
+    @property
+    def reads_context(self) -> bool:
+        """As the model."""
+        return self.model.reads_context
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms, of a model that has it."""
+        return self.model.n_arms
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the model."""
+        return self.model.dim
+
+    def init(self, key: jax.Array) -> DoublingEpochsState:
+        state = self.model.init(key)
+        return DoublingEpochsState(state, state)
+
+    def init_from_obs(self, state: DoublingEpochsState, obs: Any) -> DoublingEpochsState:
+        first = self._prepare(state.acting, obs)
+        return DoublingEpochsState(first, first)
+
+    def predict(self, state: DoublingEpochsState, obs: Any) -> jax.Array:
+        return self.model.predict(state.acting, obs)
+
+    def previous_epoch(self, t: jax.Array) -> jax.Array:
+        """Return `[]` how many rounds the epoch before that of round t (from 0) had; 0 in the first epoch."""
+        # Round t + 1 lies in epoch m = bits of t, from epoch 1 on; epoch m - 1 ends after round 2^(m - 1).
+        bits = jnp.maximum(32 - jax.lax.clz(jnp.maximum(t, 0)), 1)
+        rounds = jnp.where(bits == 2, 2, jnp.left_shift(jnp.int32(1), jnp.maximum(bits - 2, 0)))
+        return jnp.where(bits <= 1, 0, rounds)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: DoublingEpochsState,
+        obs: Any,
+        decision: ArmDecision,
+        reward: jax.Array,
+    ) -> DoublingEpochsState:
+        update_key, init_key = jax.random.split(key)
+        learned = self.model.update(update_key, t, state.learning, obs, decision, reward)
+        rounds = t + 1
+        is_last = (rounds >= 2) & (rounds & t == 0)  # a power of two
+
+        def begin() -> DoublingEpochsState:
+            return DoublingEpochsState(learned, self._prepare(self.model.init(init_key), obs))
+
+        return batching.cond(is_last, begin, lambda: DoublingEpochsState(state.acting, learned))
+
+    def _prepare(self, state: Any, obs: Any) -> Any:
+        return self.model.init_from_obs(state, obs) if hasattr(self.model, "init_from_obs") else state

@@ -1,0 +1,125 @@
+"""Ensembles: M copies of a model with perturbed rewards or resampled data (Lu & Van Roy, NIPS 2017).
+
+    member j   learns from reward + sigma z_j in the rounds in which a coin of probability p shows heads
+    f_k        mean of the members' predictions,   w_k their standard deviation
+    sample     the predictions of one member, drawn uniformly
+
+With sigma the noise's standard deviation, p = 1, and members that begin with a draw from the prior, the law of a
+member of a linear model is the posterior's: ensemble sampling, which is Thompson sampling as M grows. sigma = 0 and
+p < 1 is the online bootstrap. M times the model.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base import trees
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import arm_models
+from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.numerics import rng
+from jaxbandits.tracing.vmap_last import vmap_last
+from jaxbandits.types import ArmDecision
+
+
+class EnsembleState(NamedTuple):
+    """The members."""
+
+    members: Any  # leaves [..., M]
+
+
+@pytree
+class Ensemble:
+    """Ensemble sampling and the bootstrap, of any model.
+
+    Deviations:
+      * [ours] A member begins with a draw from the model's prior where the model has one (`draw_prior`); else with the
+        model's own random initialisation, each of its own.
+
+    References:
+      Xiuyuan Lu, Benjamin Van Roy. Ensemble Sampling. NIPS 2017.
+      Ian Osband, Charles Blundell, Alexander Pritzel, Benjamin Van Roy. Deep Exploration via Bootstrapped DQN. NIPS
+      2016.
+    """
+
+    model: Any = param(doc="model of a member")
+    n_members: int = static(10, "[1, inf)", "M, number of members")
+    perturbation: ArrayLike = param(0.0, "[0, inf)", "sigma, standard deviation of what is added to a member's rewards")
+    share: ArrayLike = param(1.0, "(0, 1]", "p, probability with which a member learns from a round")
+
+    @classmethod
+    def bootstrap(cls, *, model: Any, n_members: int = 3, share: ArrayLike = 0.95) -> "Ensemble":
+        """Use the bootstrap of Riquelme et al. (ICLR 2018): three members, each of 95 % of the rounds."""
+        return cls(model=model, n_members=n_members, share=share)
+
+    def check(self) -> None:
+        """Raise InputError for what is no model."""
+        check_model("Ensemble.model", self.model)
+
+    @property
+    def reads_context(self) -> bool:
+        """As the model."""
+        return self.model.reads_context
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms, of a model that has it."""
+        return self.model.n_arms
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the model."""
+        return self.model.dim
+
+    @property
+    def capacity(self) -> int:
+        """Rounds that the model keeps, of one with a history."""
+        return self.model.capacity
+
+    def init(self, key: jax.Array) -> EnsembleState:
+        return self._stack([self._first(k) for k in jax.random.split(key, self.n_members)])
+
+    def _first(self, key: jax.Array) -> Any:
+        init_key, prior_key = jax.random.split(key)
+        state = self.model.init(init_key)
+        return self.model.draw_prior(prior_key, state) if hasattr(self.model, "draw_prior") else state
+
+    def init_from_obs(self, state: EnsembleState, obs: Any) -> EnsembleState:
+        if not hasattr(self.model, "init_from_obs"):
+            return state
+        members = [arm_models.of_arm(state.members, jnp.int32(j)) for j in range(self.n_members)]
+        return self._stack([self.model.init_from_obs(member, obs) for member in members])
+
+    def predict(self, state: EnsembleState, obs: Any) -> jax.Array:
+        return jnp.mean(self._predictions(state, obs), axis=1)
+
+    def width(self, state: EnsembleState, obs: Any) -> jax.Array:
+        return jnp.std(self._predictions(state, obs), axis=1)
+
+    def sample(self, key: jax.Array, state: EnsembleState, obs: Any) -> jax.Array:
+        member = arm_models.of_arm(state.members, rng.randint(key, self.n_members))
+        return self.model.predict(member, obs)
+
+    def samples(self, key: jax.Array, state: EnsembleState, obs: Any, count: int) -> jax.Array:
+        return self._predictions(state, obs)[:, rng.randints(key, self.n_members, count)].T
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: EnsembleState, obs: Any, decision: ArmDecision, reward: jax.Array
+    ) -> EnsembleState:
+        model_key, normal_key, coin_key = jax.random.split(key, 3)
+        noise = rng.normal_vector(normal_key, self.n_members)
+        heads = rng.uniforms(coin_key, self.n_members) < self.share
+
+        def learn(member: Any, z: jax.Array, learns: jax.Array) -> Any:
+            after = self.model.update(model_key, t, member, obs, decision, reward + self.perturbation * z)
+            return trees.where(learns, after, member)
+
+        return EnsembleState(vmap_last(learn)(state.members, noise, heads))
+
+    def _predictions(self, state: EnsembleState, obs: Any) -> jax.Array:
+        """Return `[K, M]`."""
+        return vmap_last(lambda member: self.model.predict(member, obs))(state.members)
+
+    def _stack(self, members: list[Any]) -> EnsembleState:
+        return EnsembleState(jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *members))

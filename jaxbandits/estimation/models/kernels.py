@@ -1,0 +1,100 @@
+"""Stationary kernels of Gaussian processes, and features whose inner products approximate them.
+
+    squared exponential   k(r) = exp(-r^2 / 2)
+    Matern, nu = 5/2      k(r) = (1 + s + s^2 / 3) exp(-s),  s = sqrt(5) r       r = ||x - x'|| / l
+    Matern, nu = 3/2      k(r) = (1 + s) exp(-s),            s = sqrt(3) r
+
+Variances are 1: `scale` of a model or environment multiplies them. By Bochner's theorem k is the mean of
+cos(w'(x - x') / l) over a law of w: standard normal for the squared exponential, Student's with 2 nu degrees of freedom
+for Matern.
+"""
+
+import math
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import rng
+
+
+class Kernel(Protocol):
+    """A kernel with a length scale."""
+
+    def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        """Return `[n, m]` the kernel of points `[n, d]` and `[m, d]`."""
+        ...
+
+    def frequencies(self, key: jax.Array, count: int, dim: int) -> jax.Array:
+        """Draw `[count, dim]` independent w / l."""
+        ...
+
+
+def check_kernel(name: str, kernel: object) -> None:
+    """Raise `InputError`, naming the field, for anything but a kernel."""
+    if isinstance(kernel, type) or not (hasattr(kernel, "gram") and hasattr(kernel, "frequencies")):
+        raise InputError(f"{name} must be a kernel such as SquaredExponential(), got {format_value(kernel)}")
+
+
+@pytree
+class SquaredExponential:
+    """Kernel of infinitely smooth functions."""
+
+    length_scale: ArrayLike = param(0.2, "(0, inf)", "l")
+
+    def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.exp(-0.5 * _distance_sq(x, y, self.length_scale))
+
+    def frequencies(self, key: jax.Array, count: int, dim: int) -> jax.Array:
+        return rng.normals(key, count, dim) / self.length_scale
+
+
+@pytree
+class Matern52:
+    """Matern kernel with nu = 5/2: twice differentiable functions."""
+
+    length_scale: ArrayLike = param(0.2, "(0, inf)", "l")
+
+    def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        s = math.sqrt(5.0) * jnp.sqrt(_distance_sq(x, y, self.length_scale))
+        return (1.0 + s + s * s / 3.0) * jnp.exp(-s)
+
+    def frequencies(self, key: jax.Array, count: int, dim: int) -> jax.Array:
+        return _student_frequencies(key, count, dim, 2.5) / self.length_scale
+
+
+@pytree
+class Matern32:
+    """Matern kernel with nu = 3/2: once differentiable functions."""
+
+    length_scale: ArrayLike = param(0.2, "(0, inf)", "l")
+
+    def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        s = math.sqrt(3.0) * jnp.sqrt(_distance_sq(x, y, self.length_scale))
+        return (1.0 + s) * jnp.exp(-s)
+
+    def frequencies(self, key: jax.Array, count: int, dim: int) -> jax.Array:
+        return _student_frequencies(key, count, dim, 1.5) / self.length_scale
+
+
+def covariance_root(gram: jax.Array) -> jax.Array:
+    """Return L `[K, K]` with L L' = gram, for a positive semidefinite matrix, also a numerically singular one.
+
+    By eigenvalues, largest first, negative ones as 0: the first r columns are the best root of rank r.
+    """
+    values, vectors = jnp.linalg.eigh(gram)
+    return (vectors * jnp.sqrt(jnp.maximum(values, 0.0)))[:, ::-1]
+
+
+def _distance_sq(x: jax.Array, y: jax.Array, length_scale: ArrayLike) -> jax.Array:
+    difference = (x[:, None, :] - y) / length_scale
+    return jnp.sum(difference * difference, axis=-1)
+
+
+def _student_frequencies(key: jax.Array, count: int, dim: int, nu: float) -> jax.Array:
+    """Draw from the multivariate Student law with 2 nu degrees of freedom: z / sqrt(G / nu), G ~ Gamma(nu)."""
+    normal_key, gamma_key = jax.random.split(key)
+    gamma = rng.gammas(gamma_key, jnp.zeros(count) + nu)
+    return rng.normals(normal_key, count, dim) / jnp.sqrt(gamma / nu)[:, None]

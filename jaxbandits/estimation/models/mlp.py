@@ -1,0 +1,60 @@
+"""Multilayer perceptrons as lists of weights, for models of one trial.
+
+h_0 = x,   h_l = act(h_{l-1} W_l + b_l),   output = h_L W + b     (no activation)
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.numerics import rng
+
+ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "relu": lambda x: jnp.where(x > 0.0, x, 0.0),  # derivative 0 at 0, where `jnp.maximum` has 1/2
+    "leaky_relu": lambda x: jnp.where(x > 0.0, x, 0.01 * x),
+    "tanh": jnp.tanh,
+}
+
+
+class Layer(NamedTuple):
+    """Weights of a layer."""
+
+    weight: jax.Array  # [n_in, n_out]
+    bias: jax.Array  # [n_out]
+
+
+def init(key: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
+    """Draw weights N(0, 2 / n_in) of hidden layers and N(0, 1 / n_in) of the last one; biases are 0.
+
+    Args:
+      key: one key.
+      sizes: of the input, the hidden layers, the output.
+    """
+    keys = jax.random.split(key, len(sizes) - 1)
+    layers = []
+    for i, (n_in, n_out) in enumerate(itertools.pairwise(sizes)):
+        scale = math.sqrt((1.0 if i == len(sizes) - 2 else 2.0) / n_in)
+        layers.append(Layer(scale * rng.normals(keys[i], n_in, n_out), jnp.zeros(n_out)))
+    return layers
+
+
+def last_hidden_layer(layers: list[Layer], x: jax.Array, activation: str) -> jax.Array:
+    """Return the last hidden layer `[..., H]` of inputs `[..., d]`; the inputs themselves without hidden layers."""
+    act = ACTIVATIONS[activation]
+    for layer in layers[:-1]:
+        x = act(x @ layer.weight + layer.bias)
+    return x
+
+
+def apply(layers: list[Layer], x: jax.Array, activation: str) -> jax.Array:
+    """Return the outputs `[..., n_out]` of inputs `[..., d]`."""
+    return last_hidden_layer(layers, x, activation) @ layers[-1].weight + layers[-1].bias
+
+
+def norm_sq(layers: Any) -> jax.Array:
+    """Return the sum of squares `[]` of all weights."""
+    return sum((jnp.sum(leaf * leaf) for leaf in jax.tree.leaves(layers)), jnp.zeros(()))

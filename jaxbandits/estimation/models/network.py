@@ -1,0 +1,182 @@
+"""Neural network as a model: one trunk with a head for each arm on a context, or one function of an arm's features.
+
+    f_k = head k of the network at the context (n_arms given), or its output at the features of arm k
+    loss  (f - reward)^2 of the arm played + weight_decay ||weights||^2 / 2
+
+One pass: a step of any optax transformation on the loss of every round. With a buffer (`capacity`) rounds are kept, and
+after every `train_every` rounds there are `n_steps` steps on the mean loss of `batch` consecutive rows each; the rows
+begin at places that spread evenly over the buffer and are the same in all trials, which spares a gather a row. About
+6 P operations a row of a step for P weights.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
+from jaxbandits.estimation import history
+from jaxbandits.estimation.models import mlp
+from jaxbandits.estimation.models.protocol import at
+from jaxbandits.estimation.optimizer import Optimizer
+from jaxbandits.numerics import sampling
+from jaxbandits.tracing import batching
+from jaxbandits.types import ArmDecision
+
+_GOLDEN = 0x9E3779B9  # 2^32 (sqrt(5) - 1) / 2: multiples of it, mod 2^32, spread evenly
+
+
+class Row(NamedTuple):
+    """A round that is kept."""
+
+    x: jax.Array  # [d]  context, or features of the arm played
+    index: jax.Array  # []  arm played
+    reward: jax.Array  # []
+
+
+class NetworkState(NamedTuple):
+    """Weights, the optimizer's state, and rounds."""
+
+    layers: Any  # list of mlp.Layer
+    optimizer: Any
+    buffer: Any  # Row with a leading axis [capacity]; None: one pass
+
+
+@pytree
+class Network:
+    """Multilayer perceptron trained by any optax transformation.
+
+    Deviations:
+      * [ours] Mini-batches are consecutive rounds. Of a buffer that is full the oldest round is overwritten.
+    """
+
+    input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
+    n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
+    hidden: Any = static((50,), doc="sizes of the hidden layers")
+    activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
+    optimizer: Any = param(factory=Optimizer, doc="how gradients become steps (jaxbandits.contextual.models)")
+    weight_decay: ArrayLike = param(0.0, "[0, inf)", "multiplies ||weights||^2 / 2 in the loss")
+    capacity: int | None = static(None, "[1, inf)", "rounds kept in a buffer; None: one pass without one")
+    train_every: int = static(1, "[1, inf)", "rounds between trainings, with a buffer")
+    n_steps: int = static(1, "[1, inf)", "steps of a training, with a buffer")
+    batch: int = static(32, "[1, inf)", "rows of a step, with a buffer")
+    resets_optimizer: bool = static(False, BOOL, "whether every training begins with a fresh state of the optimizer")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.hidden, list):
+            object.__setattr__(self, "hidden", tuple(self.hidden))
+
+    def check(self) -> None:
+        """Raise InputError for sizes that are none, an unknown activation, or a batch above the capacity."""
+        is_sizes = isinstance(self.hidden, tuple) and all(isinstance(n, int) and n >= 1 for n in self.hidden)
+        if not is_sizes:
+            raise InputError(f"Network.hidden must be a tuple of whole numbers >= 1, got {self.hidden!r}")
+        if self.activation not in mlp.ACTIVATIONS:
+            raise unknown_name("Network.activation", self.activation, mlp.ACTIVATIONS)
+        if not hasattr(self.optimizer, "transformation"):
+            raise InputError(f"Network.optimizer must be an Optimizer(...), got {self.optimizer!r}")
+        if self.capacity is not None and self.batch > self.capacity:
+            raise InputError(f"Network.batch must be at most capacity = {self.capacity}, got {self.batch}")
+
+    @property
+    def reads_context(self) -> bool:
+        """True if it has a head for each arm."""
+        return self.n_arms is not None
+
+    @property
+    def dim(self) -> int:
+        """d, dimension of the context or of the arms."""
+        return self.input_dim
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of all layers."""
+        return (self.input_dim, *self.hidden, 1 if self.n_arms is None else self.n_arms)
+
+    def init(self, key: jax.Array) -> NetworkState:
+        layers = mlp.init(key, self.sizes)
+        inner = self.optimizer.transformation().init(layers)
+        row = Row(jnp.zeros(self.input_dim), jnp.zeros((), jnp.int32), jnp.zeros(()))
+        buffer = None if self.capacity is None else history.empty(self.capacity, row)
+        first = NetworkState(layers, inner, buffer)
+        after = jax.eval_shape(lambda s: self.step(s, lambda _: jnp.zeros(())), first)
+        return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), first, after)
+
+    def predict(self, state: NetworkState, obs: Any) -> jax.Array:
+        outputs = mlp.apply(state.layers, self.inputs(obs), self.activation)
+        return outputs if self.reads_context else outputs[:, 0]
+
+    def inputs(self, obs: Any) -> jax.Array:
+        """Return what the network reads: the context `[d]`, or the features of all arms `[K, d]`."""
+        return obs.context if self.reads_context else obs.arms
+
+    def row(self, obs: Any, decision: ArmDecision, reward: jax.Array) -> Row:
+        """Return the row of a round."""
+        return Row(obs.context if self.reads_context else decision.x, decision.index, reward)
+
+    def value(self, layers: Any, row: Row) -> jax.Array:
+        """Return the prediction `[]` for the arm of a row."""
+        outputs = mlp.apply(layers, row.x, self.activation)
+        return at(outputs, row.index) if self.reads_context else outputs[0]
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: NetworkState, obs: Any, decision: ArmDecision, reward: jax.Array
+    ) -> NetworkState:
+        del key
+        row = self.row(obs, decision, reward)
+        if state.buffer is None:
+            return self.step(state, lambda layers: jnp.square(self.value(layers, row) - reward))
+        state = state._replace(buffer=history.append(state.buffer, t, row))
+        return batching.cond(self.trains(t), lambda: self.train(t, state), lambda: state)
+
+    def trains(self, t: jax.Array) -> jax.Array:
+        """Return whether there is a training after round t (from 0)."""
+        return (t + 1) % self.train_every == 0
+
+    def train(self, t: jax.Array, state: NetworkState) -> NetworkState:
+        """Return the state after a training on the rows of rounds 0 to t."""
+        buffer = state.buffer
+        capacity, size = buffer.reward.shape[0], self.batch
+        count = jnp.minimum(t + 1, capacity)
+        inner = self.optimizer.transformation().init(state.layers) if self.resets_optimizer else state.optimizer
+
+        def one(i: jax.Array, carry: Any) -> Any:
+            word = (t * self.n_steps + i + 1).astype(jnp.uint32) * jnp.uint32(_GOLDEN)
+            start = sampling.uniform_index(jnp.maximum(count - size + 1, 1), word)
+            rows = history.slice_rows(buffer, start, size)
+            valid = (jnp.arange(size) < count).astype(rows.reward.dtype)  # a buffer with fewer rows than a batch
+
+            def loss(layers: Any) -> jax.Array:
+                error = self.values(layers, rows) - rows.reward
+                return jnp.sum(valid * error * error) / jnp.sum(valid)
+
+            layers, inner = carry
+            return self.step(NetworkState(layers, inner, None), loss)[:2]
+
+        layers, inner = batching.fori_loop(0, self.n_steps, one, (state.layers, inner))
+        return NetworkState(layers, inner, buffer)
+
+    def values(self, layers: Any, rows: Row) -> jax.Array:
+        """Return the predictions `[n]` for the arms of rows with a leading axis `[n]`."""
+        outputs = mlp.apply(layers, rows.x, self.activation)  # [n, K or 1]
+        if not self.reads_context:
+            return outputs[:, 0]
+        return jnp.sum(jnp.where(jnp.arange(outputs.shape[1]) == rows.index[:, None], outputs, 0.0), axis=1)
+
+    def step(self, state: NetworkState, loss: Any) -> NetworkState:
+        """Return the state after one step on a loss of the weights; weight decay is added."""
+
+        def regularised_loss(layers: Any) -> jax.Array:
+            return loss(layers) + 0.5 * self.weight_decay * mlp.norm_sq(layers)
+
+        value, gradient = jax.value_and_grad(regularised_loss)(state.layers)
+        change, inner = self.optimizer.transformation().update(
+            gradient, state.optimizer, state.layers, value=value, grad=gradient
+        )
+        layers: Any = optax.apply_updates(state.layers, change)
+        layers = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), layers, state.layers)
+        inner = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), inner, state.optimizer)
+        return NetworkState(layers, inner, state.buffer)

@@ -1,0 +1,92 @@
+"""Any learner of `jaxbandits.oco` as a model: a linear model for each arm, learned online from squared losses.
+
+    f_k  = x'W_k,   W `[K, p]` the play of the learner, as a vector `[K p]`
+    loss   (x'W_k - reward)^2 of the arm k played, with its gradient, where the learner queries them
+
+$O(K p)$ a round, and the learner.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.numerics.linalg import Vector
+from jaxbandits.types import ArmDecision, ContextObs, FullInformation, narrow
+
+
+class SquaredLoss(NamedTuple):
+    """Loss of a round as a function of the coefficients of all arms."""
+
+    features: Vector  # [K p]  x in the block of the arm played, else 0
+    target: jax.Array  # []  reward
+
+    def value(self, w: Vector) -> jax.Array:
+        """Return the loss `[]` of w `[K p]`."""
+        return jnp.square(self.features @ w - self.target)
+
+    def gradient(self, w: Vector) -> Vector:
+        """Return its gradient `[K p]`."""
+        return 2.0 * (self.features @ w - self.target) * self.features
+
+
+class OracleModelState(NamedTuple):
+    """State of the learner, and its decision for the next round."""
+
+    inner: Any
+    decision: Any  # a PointDecision
+
+
+@pytree
+class OracleModel:
+    """Regression oracle: point predictions by an online learner.
+
+    Deviations:
+      * [ours] A learner that draws at random draws its next point once, for the prediction and for its losses.
+
+    References:
+      Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
+      ICML 2020.
+    """
+
+    reads_context: ClassVar[bool] = True
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    dim: int = static(range="[1, inf)", doc="p, dimension of the context")
+    oracle: Any = param(doc="learner of jaxbandits.oco with dim = K p")
+
+    def check(self) -> None:
+        """Raise InputError for a learner of another dimension."""
+        size = self.n_arms * self.dim
+        if getattr(self.oracle, "dim", None) != size:
+            raise InputError(
+                f"OracleModel.oracle must be a learner of jaxbandits.oco with dim={size} (n_arms * dim), "
+                f"got {type(self.oracle).__name__} with dim={getattr(self.oracle, 'dim', None)}"
+            )
+
+    def init(self, key: jax.Array) -> OracleModelState:
+        init_key, select_key = jax.random.split(key)
+        inner = self.oracle.init(init_key)
+        return OracleModelState(inner, self.oracle.select(select_key, jnp.int32(0), inner, None))
+
+    def predict(self, state: OracleModelState, obs: ContextObs) -> jax.Array:
+        return state.decision.play.reshape(self.n_arms, self.dim) @ obs.context
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: OracleModelState,
+        obs: ContextObs,
+        decision: ArmDecision,
+        reward: jax.Array,
+    ) -> OracleModelState:
+        select_key, update_key = jax.random.split(key)
+        is_played = (jnp.arange(self.n_arms) == decision.index).astype(obs.context.dtype)
+        loss = SquaredLoss((is_played[:, None] * obs.context).reshape(-1), reward)
+        query = state.decision.query
+        given = FullInformation(jax.vmap(loss.value)(query), jax.vmap(loss.gradient)(query), loss)
+        feedback = narrow(given, self.oracle.feedback)
+        inner = self.oracle.update(update_key, t, state.inner, None, state.decision, feedback)
+        return OracleModelState(inner, self.oracle.select(select_key, t + 1, inner, None))

@@ -1,0 +1,92 @@
+"""A model of features as a model for each arm on a context that all arms share: K independent copies.
+
+    f_k(x) = f(x; state_k),   state_k learns from the rounds that played arm k
+
+The prior is the same for all arms. K times the cost of one copy for predictions, once for an update.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.estimation import arm_models
+from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.tracing.vmap_last import vmap_last
+from jaxbandits.types import ArmDecision, ArmObs, ContextObs
+
+
+@pytree
+class PerArm:
+    """K copies of a model of features, one an arm, which read a shared context.
+
+    `PerArm(model=NormalInverseGamma(dim=p), n_arms=K)` is the posterior of Riquelme et al. (2018).
+    """
+
+    reads_context: ClassVar[bool] = True
+    model: Any = param(doc="model that reads features of arms, with dim = p")
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+
+    def check(self) -> None:
+        """Raise InputError for a model that reads a context itself."""
+        check_model("PerArm.model", self.model)
+        if self.model.reads_context:
+            raise InputError(f"PerArm.model must read features of arms; {type(self.model).__name__} reads a context")
+
+    @property
+    def dim(self) -> int:
+        """p, dimension of the context."""
+        return self.model.dim
+
+    def init(self, key: jax.Array) -> Any:
+        states = [self.model.init(k) for k in jax.random.split(key, self.n_arms)]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *states)
+
+    def predict(self, state: Any, obs: ContextObs) -> jax.Array:
+        return self._of_arms(self.model.predict)(state, obs.context)
+
+    @property
+    def width(self) -> Any:
+        """As `Model.width`, where the model has one."""
+        width = self.model.width
+        return lambda state, obs: self._of_arms(width)(state, obs.context)
+
+    @property
+    def sample(self) -> Any:
+        """As `Model.sample`, where the model has one: independent draws, as the copies are."""
+        sample = self.model.sample
+
+        def draw(key: jax.Array, state: Any, obs: ContextObs) -> jax.Array:
+            keys = jax.random.split(key, self.n_arms)
+            return jax.vmap(lambda k, copy: sample(k, copy, _show(obs.context))[0], (0, -1))(keys, state)
+
+        return draw
+
+    @property
+    def noise(self) -> Any:
+        """As `Model.noise`, `[K]`, where the model has one."""
+        noise = self.model.noise
+        return lambda state: vmap_last(noise)(state)
+
+    @property
+    def information(self) -> Any:
+        """As `Model.information`, `[K]`, where the model has one."""
+        information = self.model.information
+        return lambda state: vmap_last(information)(state)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, decision: ArmDecision, reward: jax.Array
+    ) -> Any:
+        copy = arm_models.of_arm(state, decision.index)
+        alone = ArmDecision(jnp.int32(0), obs.context)
+        copy = self.model.update(key, t, copy, _show(obs.context), alone, reward)
+        return arm_models.replace(state, decision.index, copy)
+
+    def _of_arms(self, method: Any) -> Any:
+        return vmap_last(lambda state, context: method(state, _show(context))[0], (-1, None))
+
+
+def _show(context: jax.Array) -> ArmObs:
+    return ArmObs(context[None])

@@ -1,0 +1,86 @@
+"""Protocol of reward models: what a rule of exploration may ask of an estimate of the arms' mean rewards.
+
+    mean f_k = E[reward of arm k | data],   width w_k = its standard deviation,   sample: one joint draw of all K means
+
+A model is a frozen pytree of pure functions, as an algorithm is. It has `init`, `predict` and `update`; the other
+methods are optional, and a model that lacks one does not define it: `Bandit` refuses a rule that needs it. A wrapper
+defines an optional method as a property that reads the one of the model inside, so that it lacks what that lacks.
+
+| method                                            | returns                             | needed by                |
+|---------------------------------------------------|-------------------------------------|--------------------------|
+| `init(key)`                                       | state before the first round        | all                      |
+| `init_from_obs(state, obs)`                       | state, from the arms of round 0     | models of fixed arms     |
+| `predict(state, obs)`                             | `[K]` f                             | all                      |
+| `update(key, t, state, obs, decision, reward)`    | next state                          | all                      |
+| `width(state, obs)`                               | `[K]` w >= 0, without a multiplier  | optimism, elimination    |
+| `sample(key, state, obs)`                         | `[K]` one joint draw                | Thompson sampling        |
+| `samples(key, state, obs, count)`                 | `[count, K]` independent draws      | IDS, V-IDS; if faster    |
+| `noise(state)`                                    | `[]` standard deviation of a reward | IDS, knowledge gradient  |
+| `information(state)`                              | `[]` or `[K]` gamma_t               | self-normalised radii    |
+| `draw_prior(key, state)`                          | first state, estimate drawn         | Ensemble                 |
+| `previous_epoch(t)`                               | `[]` rounds of the last epoch       | FALCON                   |
+
+`reads_context` (True: `obs` is a `ContextObs`; False: an `ArmObs` with features `[K, d]`) says what a model reads.
+"""
+
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.types import ArmDecision
+
+_REQUIRED = ("init", "predict", "update", "reads_context")
+
+
+class Model(Protocol):
+    """Model of the mean rewards of arms; optional methods are those of the table above."""
+
+    @property
+    def reads_context(self) -> bool:
+        """True if it reads the context that all arms share, False if features of arms."""
+        ...
+
+    def init(self, key: jax.Array) -> Any:
+        """Return the state before the first round."""
+        ...
+
+    def predict(self, state: Any, obs: Any) -> jax.Array:
+        """Return the estimated mean rewards `[K]` of the arms shown."""
+        ...
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: ArmDecision, reward: jax.Array
+    ) -> Any:
+        """Return the next state.
+
+        Args:
+          key: `[]` random key of this call.
+          t: `[]` int32, the round of the reward, from 0; the same for all trials.
+          state: the present one.
+          obs: the observation of round t.
+          decision: the arm played in round t.
+          reward: `[]`.
+        """
+        ...
+
+
+def check_model(name: str, model: Any) -> None:
+    """Raise `InputError` for an object that is no model."""
+    missing = [method for method in _REQUIRED if not hasattr(model, method)]
+    if missing or isinstance(model, type):
+        lacks = "is a class: make an instance of it" if isinstance(model, type) else f"has no {missing[0]!r}"
+        raise InputError(f"{name} must be a model such as models.Ridge(n_arms=3, dim=2); {format_value(model)} {lacks}")
+
+
+def samples(model: Any, key: jax.Array, state: Any, obs: Any, count: int) -> jax.Array:
+    """Return independent joint draws `[count, K]` of a model that has `samples` or `sample`."""
+    if hasattr(model, "samples"):
+        return model.samples(key, state, obs, count)
+    return jax.vmap(lambda k: model.sample(k, state, obs))(jax.random.split(key, count))
+
+
+def at(values: jax.Array, index: jax.Array) -> jax.Array:
+    """Return one of `[K]` values."""
+    return jnp.sum(jnp.where(jnp.arange(len(values)) == index, values, 0.0))

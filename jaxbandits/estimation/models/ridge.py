@@ -1,0 +1,92 @@
+"""Ridge regression of every arm on a context that all arms share (the estimate of LinUCB, Li et al., WWW 2010).
+
+    A_k = lambda I + sum x x',   theta_k = A_k^{-1} sum reward x    over the rounds that played arm k
+    f_k = x'theta_k,   w_k = R sqrt(x'A_k^{-1} x),   sample: f_k + w_k z_k, z independent standard normals
+
+That is the posterior of $theta_k ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R, whose arms are
+independent. gamma_k = log det(A_k / lambda) / 2. Notation: lambda ridge, R noise_scale. $O(K p^2)$ a round.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation import arm_models
+from jaxbandits.numerics import elementary, inverse_factors, rng
+from jaxbandits.numerics.inverse_factors import InverseFactors
+from jaxbandits.types import ArmDecision, ContextObs
+
+
+class RidgeState(NamedTuple):
+    """Ridge regression of every arm."""
+
+    theta: jax.Array  # [p, K]  theta_k
+    inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
+    gamma: jax.Array  # [K]
+
+
+@pytree
+class Ridge:
+    """Linear model for each arm on a shared context.
+
+    References:
+      Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
+      Recommendation. WWW 2010, Algorithm 1.
+    """
+
+    reads_context: ClassVar[bool] = True
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+    dim: int = static(range="[1, inf)", doc="p, dimension of the context")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise: multiplies widths and draws")
+
+    def init(self, key: jax.Array) -> RidgeState:
+        del key  # deterministic
+        k = self.n_arms
+        return RidgeState(jnp.zeros((self.dim, k)), arm_models.init(k, self.dim, self.ridge), jnp.zeros(k))
+
+    def predict(self, state: RidgeState, obs: ContextObs) -> jax.Array:
+        return obs.context @ state.theta
+
+    def width(self, state: RidgeState, obs: ContextObs) -> jax.Array:
+        width_sq = arm_models.widths_sq(state.inverse, obs.context)
+        return self.noise_scale * jnp.sqrt(jnp.maximum(width_sq, 0.0))
+
+    def sample(self, key: jax.Array, state: RidgeState, obs: ContextObs) -> jax.Array:
+        return self.predict(state, obs) + self.width(state, obs) * rng.normal_vector(key, self.n_arms)
+
+    def samples(self, key: jax.Array, state: RidgeState, obs: ContextObs, count: int) -> jax.Array:
+        return self.predict(state, obs) + self.width(state, obs) * rng.normals(key, count, self.n_arms)
+
+    def noise(self, state: RidgeState) -> jax.Array:
+        del state
+        return jnp.zeros(()) + self.noise_scale
+
+    def information(self, state: RidgeState) -> jax.Array:
+        return state.gamma
+
+    def draw_prior(self, key: jax.Array, state: RidgeState) -> RidgeState:
+        z = rng.normals(key, self.dim, self.n_arms)
+        return state._replace(theta=self.noise_scale / jnp.sqrt(self.ridge) * z)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: RidgeState,
+        obs: ContextObs,
+        decision: ArmDecision,
+        reward: jax.Array,
+    ) -> RidgeState:
+        del key, t
+        theta, inverse, gamma = arm_models.of_arm(state, decision.index)
+        image = inverse_factors.image(inverse, obs.context)
+        error = reward - obs.context @ theta
+        arm: Any = RidgeState(
+            theta + image.u * (error / (1.0 + image.width_sq)),
+            inverse_factors.add(inverse, 1.0, image),
+            gamma + 0.5 * elementary.log1p(image.width_sq),
+        )
+        return arm_models.replace(state, decision.index, arm)

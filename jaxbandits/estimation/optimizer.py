@@ -1,0 +1,72 @@
+"""Any optax transformation as a part of a model, with hyperparameters that are traced.
+
+    Optimizer(make=optax.sgd, hyperparameters={"learning_rate": 0.01, "momentum": 0.9})
+
+`make` is called with the traced values inside each method, so that a learning rate is swept like every other field,
+under the name `"optimizer.hyperparameters.learning_rate"`, without a new compilation.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+
+
+@functools.cache
+def settings_class(names: tuple[str, ...]) -> type:
+    """Return a pytree dataclass with these traced fields, the same class for the same names."""
+    fields = {name: param(range="[-inf, inf]", doc="an argument of `make`") for name in names}
+    namespace = {"__annotations__": dict.fromkeys(names, ArrayLike), "__module__": __name__, **fields}
+    return pytree(type("Hyperparameters", (), namespace))
+
+
+@pytree
+class Optimizer:
+    """Function that makes an `optax.GradientTransformation`, and its arguments."""
+
+    make: Any = static(optax.adam, doc="function that returns an optax.GradientTransformation")
+    hyperparameters: Any = param(
+        factory=lambda: settings_class(("learning_rate",))(learning_rate=0.01), doc="its traced arguments, by name"
+    )
+    options: Any = static((), doc="its static arguments, by name")
+
+    def __post_init__(self) -> None:
+        # Mappings become sweepable or hashable; values may be tracers.
+        if isinstance(self.hyperparameters, dict):
+            settings = settings_class(tuple(self.hyperparameters))(**self.hyperparameters)
+            object.__setattr__(self, "hyperparameters", settings)
+        if isinstance(self.options, dict):
+            object.__setattr__(self, "options", tuple(sorted(self.options.items())))
+
+    def check(self) -> None:
+        """Raise InputError for a `make` that does not return a transformation of its arguments."""
+        if not callable(self.make) or isinstance(self.make, optax.GradientTransformation):
+            raise InputError(
+                "Optimizer.make must be the function that makes a transformation, such as optax.adam, got "
+                f"{format_value(self.make)}"
+            )
+        point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
+        try:
+            jax.eval_shape(lambda: point.transformation().init(np.zeros(2)))
+        except Exception as error:  # of a user's or optax's `make`: any class
+            name = getattr(self.make, "__name__", repr(self.make))
+            said = " ".join(str(error).split())[:150]
+            raise InputError(
+                f"Optimizer.make cannot run {name} with the hyperparameters and options given: {said}"
+            ) from None
+
+    def spec_fields(self) -> dict[str, Any]:
+        """Return the fields by name for a specification, with `hyperparameters` as a mapping from name to value."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return values | {"hyperparameters": dict(vars(self.hyperparameters))}
+
+    def transformation(self) -> optax.GradientTransformationExtraArgs:
+        """Return the transformation with the present values."""
+        made = self.make(**dict(self.options), **vars(self.hyperparameters))
+        return optax.with_extra_args_support(made)

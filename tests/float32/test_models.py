@@ -1,0 +1,60 @@
+"""Reward models in float32: close to float64 references after many rounds."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.armed.vids import VIDS
+from jaxbandits.contextual import models
+from jaxbandits.types import ArmDecision, FixedArmObs
+from tests.reference import bayesian_arms
+from tests.reference import reward_models as reference
+
+K, ROUNDS = 20, 100_000
+
+
+def test_widths_of_a_gaussian_process_keep_their_digits(rng, key):
+    """A prior that is singular to rounding, and most rounds on a few arms: widths against one solve in float64.
+
+    n observations of an arm are one of their mean, with variance R^2 / n.
+    """
+    arms = np.linspace(0.0, 1.0, K).astype(np.float32)[:, None]
+    index = np.minimum(rng.exponential(size=ROUNDS) * 3.0, K - 1).astype(np.int32)
+    reward = (np.sin(5.0 * arms[index, 0]) + 0.3 * rng.normal(size=ROUNDS)).astype(np.float32)
+    model, obs = models.GaussianProcess(n_arms=K, noise_scale=0.3), FixedArmObs(jnp.asarray(arms))
+
+    @jax.jit
+    def run(rows):
+        def round_(state, row):
+            t, i, y = row
+            state = model.update(key, t, state, obs, ArmDecision(i, obs.arms[i]), y)
+            return state, jnp.min(state.width_sq)
+
+        return jax.lax.scan(round_, model.init_from_obs(model.init(key), obs), rows)
+
+    state, least = run((jnp.arange(ROUNDS, dtype=jnp.int32), index, reward))
+    assert (np.asarray(least) >= 0.0).all()
+    gram = reference.squared_exponential(arms.astype(float), arms.astype(float), 0.2)
+    count, total = np.bincount(index, minlength=K), np.bincount(index, weights=reward, minlength=K)
+    seen = np.flatnonzero(count)
+    cross, noise = gram[:, seen], np.diag(0.3**2 / count[seen])
+    inside = gram[np.ix_(seen, seen)] + noise
+    covariance = gram - cross @ np.linalg.solve(inside, cross.T)
+    np.testing.assert_allclose(model.width(state, obs), np.sqrt(np.diag(covariance)), rtol=1e-2)
+    mean = cross @ np.linalg.solve(inside, (total[seen] / count[seen]))
+    np.testing.assert_allclose(model.predict(state, obs), mean, rtol=0.0, atol=1e-3)
+
+
+def test_shortfalls_of_almost_known_arms():
+    """Beta laws of a thousand rewards: probabilities of the best arm of 1e-6 and less are dropped, not divided by."""
+    policy, theirs = VIDS(n_arms=4, n_points=128), bayesian_arms.VIDS(4, n_points=128)
+    counts = np.array([[700, 300], [650, 350], [5, 5], [10, 90]])
+    laws = [policy.law(jnp.float32(s + f), jnp.float32(s)) for s, f in counts]
+    state = policy.init(None)._replace(laws=jax.tree.map(lambda *leaves: jnp.stack(leaves), *laws))
+    for arm, (success, failure) in enumerate(counts):
+        for reward in [1.0] * success + [0.0] * failure:
+            theirs.update(arm, reward)
+    found = policy.best_arm(state, jnp.ones(4, bool))
+    delta, gain = theirs.shortfall_and_gain()
+    np.testing.assert_allclose(found.best - found.mean, delta, rtol=0.0, atol=2e-6)
+    np.testing.assert_allclose(policy.gain(found), gain, rtol=1e-3, atol=1e-8)
