@@ -14,6 +14,9 @@ from jaxbandits.theory.classics import etc_regret, least_stopping_time
 from tests.reproduction.test_declared_claims import observe, verdicts
 from tests.results import factories
 
+RUSSO = {"V-IDS": 18.1, "IDS": 18.0, "OGI": 19.0, "Thompson": 28.1, "Bayes-UCB": 22.8, "KL-UCB": 34.0,
+         "UCB-Tuned": 36.3, "MOSS": 46.7, "KG": 51.0, "UCB1": 130.7}  # fmt: skip
+
 NAMES = [name for name in EXPERIMENTS if name.startswith("classics/")]
 
 
@@ -22,7 +25,8 @@ def test_the_figures_there_are():
         f"classics/{name}"
         for name in ("kl-fig1", "kl-fig2", "chapelle-fig1", "chapelle-table1", "etc-fig6-1", "ucb-fig7-1",
                      "tsallis-fig3",
-                     "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins")
+                     "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins", "russo-table1", "riquelme-wheel",
+                     "srinivas-fig5")
     ] == NAMES  # fmt: skip
     assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
     assert EXPERIMENTS["classics/etc-fig6-1"].seeds == 100_000
@@ -125,3 +129,56 @@ def test_delays_of_chapelle_and_li():
     equal = {panel: {"UCB": story["Thompson"], "Thompson": story["Thompson"]} for panel, story in paper.items()}
     found = verdicts("classics/chapelle-table1", observe(equal), "ratio-as-printed")
     assert set(found.values()) == {"does not hold"}
+
+
+def test_the_table_of_information_directed_sampling():
+    found = verdicts("classics/russo-table1", observe({"arms": RUSSO}))
+    skewed = {name for name in found if name.startswith(("kg-median", "kg-tail"))}  # the story has no heavy tail
+    assert {decision for name, decision in found.items() if name not in skewed} == {"holds"}
+    assert "holds" not in {found[name] for name in skewed}
+    tail = np.r_[np.full(1600, 11.0), np.full(400, 190.0)]
+    trials = {"KG": tail, "Thompson": np.full(2000, 28.0) + np.linspace(-1, 1, 2000)}
+    measured = Measurements({"arms": Result({k: factories.trials({"regret": v[None, :, None]})
+                                             for k, v in trials.items()})}, {})  # fmt: skip
+    for start in ("kg-median", "kg-tail"):
+        assert set(verdicts("classics/russo-table1", measured, start).values()) == {"holds"}
+    worse = RUSSO | {"V-IDS": 29.0}
+    found = verdicts("classics/russo-table1", observe({"arms": worse}), "ids-best/v-ids")
+    assert sorted(found.values()) == ["does not hold", "does not hold", *["holds"] * 4]
+
+
+def test_shares_of_uniform_play_on_the_wheel():
+    experiment = EXPERIMENTS["classics/riquelme-wheel"]
+    panel = experiment.panels(100)["delta0.5"]
+    trials = factories.trials({"regret": np.full((1, 4, 1), 29.41 * 50)}, record_points=[100])
+    shares = experiment.derive(trials, None, panel)["share_of_uniform"]
+    np.testing.assert_allclose(shares, 50.0, rtol=1e-3)
+    learners = experiment.algorithms("experiments", 100, panel)
+    assert learners["neural-linear"].capacity == 100 and learners["LinTS"].dim == 2
+    story = {"LinTS": 40.0, "linear greedy": 70.0, "linear eps-greedy": 60.0, "neural eps-greedy": 30.0,
+             "neural-linear": 10.0, "bootstrap": 20.0, "kernel UCB": 8.0}  # fmt: skip
+    panels = experiment.panels(100)
+    found = verdicts("classics/riquelme-wheel", observe(dict.fromkeys(panels, story), metric="share_of_uniform"))
+    assert set(found.values()) == {"holds"}
+    other = {**story, "neural-linear": 65.0}
+    found = verdicts(
+        "classics/riquelme-wheel", observe(dict.fromkeys(panels, other), metric="share_of_uniform"), "features"
+    )
+    assert set(found.values()) == {"does not hold"}
+
+
+def test_the_figure_of_gp_ucb():
+    t = np.unique(np.geomspace(1, 1000, 40).astype(int))
+    finals = {"GP-UCB": 11.0, "GP-UCB, theory": 20.0, "EI": 11.0, "mean only": 430.0, "variance only": 1100.0,
+              "Thompson": 12.0, "KG": 11.0}  # fmt: skip
+
+    def measurements(power):
+        spread = np.linspace(0.98, 1.02, 64)[:, None]
+        trials = {
+            label: factories.trials({"regret": (spread * final * (t / 1000) ** power)[None]}, record_points=t)
+            for label, final in finals.items()
+        }
+        return Measurements({"paths": Result(trials)}, {})
+
+    assert set(verdicts("classics/srinivas-fig5", measurements(0.3)).values()) == {"holds"}
+    assert set(verdicts("classics/srinivas-fig5", measurements(1.0), "no-regret").values()) == {"does not hold"}
