@@ -116,8 +116,29 @@ def _reference() -> dict[str, str]:
     texts |= {family: _family(family) for family in FAMILIES}
     texts |= {name: _page(title, *(_auto("automodule", module, "members:") for module in modules))
               for name, (title, modules) in MODULES.items()}  # fmt: skip
+    texts |= {"models": _page("Models and rules", *_parts("models"), "## Rules", *_parts("rules"))}
     texts |= {"cli": _command_line(), "names": _spec_names()}
     return {f"reference/{name}.md": text for name, text in texts.items()}
+
+
+def _parts(namespace: str) -> list[str]:
+    """Return the entries of the parts of a `contextual.Bandit`: documentation and fields."""
+    module = getattr(jaxbandits.contextual, namespace)
+    blocks = []
+    for name in module.__all__:
+        cls = getattr(module, name)
+        rows = list(field_table(cls))
+        fields = ", ".join(row.name for row in rows if "." not in row.name)
+        exclude = [f"exclude-members: {fields}"] if fields else []
+        blocks.append(_auto("autoclass", f"jaxbandits.contextual.{namespace}.{name}", "members:", *exclude))
+        blocks.append(_fields(rows))
+    return blocks
+
+
+def _fields(rows: Iterable[Any]) -> str:
+    """Return the table of the fields of a class; "" for none."""
+    cells = [(f"`{row.name}`", row.kind, _code(row.value), _code(row.range or ""), escape(row.doc)) for row in rows]
+    return table(("field", "kind", "default", "range", "meaning"), cells) if cells else ""
 
 
 def _page(title: str, *blocks: str) -> str:
@@ -185,15 +206,11 @@ def _entry(name: str, entry: Any, module: Any) -> str:
     own = [key for key in vars(cls) if not key.startswith("_") and callable(getattr(cls, key, None))]
     shown = [key for key in own if key not in _PROTOCOL and inspect.getdoc(getattr(cls, key))]
     members = ", ".join(dict.fromkeys((*presets, *shown)))
-    fields = [
-        (f"`{row.name}`", row.kind, _code(row.value), _code(row.range or ""), escape(row.doc))
-        for row in field_table(cls)
-    ]
     blocks = [
         f"### {cls.__name__}",
         f"`{name}`. {escape(entry.source)}.",
         _auto("autoclass", f"{module.__name__}.{cls.__name__}", *([f"members: {members}"] if members else [])),
-        table(("field", "kind", "default", "range", "meaning"), fields) if fields else "",
+        _fields(field_table(cls)),
         table(("preset or reader", "what it does"), [(f"`{k}`", escape(v)) for k, v in presets.items()])
         if presets
         else "",

@@ -40,7 +40,7 @@ def _join(lines):
 
 def test_ipynb_and_text_are_the_same_notebook():
     tool = _tool()
-    assert len(SOURCES) == 10 == len(list((ROOT / "notebooks").glob("*.ipynb")))
+    assert len(SOURCES) == 11 == len(list((ROOT / "notebooks").glob("*.ipynb")))
     for source in SOURCES:
         text = source.with_suffix(".ipynb").read_text(encoding="utf-8")
         assert text == tool.made(source), f"python tools/notebooks.py write {source.stem[:2]}"

@@ -1,0 +1,164 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Models and rules: any exploration rule with any reward model
+#
+# A contextual learner has two parts. A *model* estimates the mean reward of each arm, and may say how uncertain it is;
+# a *rule* uses this to explore. `contextual.Bandit(model=..., rule=...)` pairs any two that fit.
+
+# %% [markdown]
+# In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
+
+# %% cellView="form"
+# @title Installation
+import glob
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxbandits") is None:
+    found = [name for pattern in ("*.whl", "*.tar.gz", "*.zip") for name in glob.glob(f"jaxbandits*{pattern}")]
+    assert found, "upload jaxbandits-*.whl (made by `pip wheel --no-deps .`) or a zip of the checkout"
+    installed = [name for name in ("jax", "jaxlib", "numpy") if importlib.util.find_spec(name)]
+    versions = [f"{name}=={importlib.metadata.version(name)}" for name in installed]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", found[0], *versions], check=True)
+
+FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer seeds and rounds
+
+# %% [markdown]
+# ## The wheel bandit
+#
+# The context is a point of the unit disc. Four arms pay 1 and a fifth, the safe one, pays 1.2. Only outside the radius
+# $\delta$ does the arm of the context's quadrant pay 50, so the larger $\delta$ is, the rarer is what pays
+# (Riquelme, Tucker & Snoek, ICLR 2018).
+
+# %%
+import optax
+
+from jaxbandits import compare
+from jaxbandits.contextual import Bandit, Wheel, models, rules
+
+SEEDS, T = (16, 60) if FAST else (128, 2000)
+env = Wheel(delta=0.9)
+print(f"a round of uniform play costs {env.uniform_regret:.2f}, one of the safe arm {env.safe_regret:.2f}")
+
+# %% [markdown]
+# ## One rule, several models
+#
+# Thompson sampling needs joint draws of all means. These models have them: Bayesian linear regression, the same on
+# random Fourier features of a Gaussian kernel, and an ensemble of networks, each trained on 95 % of the rounds.
+
+# %%
+bayes = models.PerArm(model=models.NormalInverseGamma(dim=3), n_arms=5)
+on_features = models.PerArm(model=models.NormalInverseGamma(dim=50), n_arms=5)
+network = models.Network(
+    input_dim=2,
+    n_arms=5,
+    hidden=(50,),
+    optimizer=models.Optimizer(make=optax.adam, hyperparameters={"learning_rate": 0.01}),
+)
+kernel = models.SquaredExponential(length_scale=0.3)
+posteriors = {
+    "linear": models.Intercept(model=bayes),
+    "random features": models.RandomFeatures(model=on_features, input_dim=2, kernel=kernel),
+    "networks": models.Ensemble.bootstrap(model=network),
+}
+learners = {name: Bandit(model=model, rule=rules.Thompson()) for name, model in posteriors.items()}
+result = compare(learners, env, horizon=T, seeds=SEEDS)
+result
+
+# %%
+ax = result.plot("regret")
+
+# %% [markdown]
+# ## One model, several rules
+#
+# The model stays the same: ridge regression of each arm on random features. UCB adds a multiple of the standard
+# deviation, SquareCB draws arms by inverse gaps of the predictions, V-IDS weighs squared regret against the variance
+# that a reward explains.
+
+# %%
+ridge = models.Ridge(n_arms=5, dim=50, ridge=0.01)
+features = models.RandomFeatures(model=ridge, input_dim=2, kernel=kernel)
+chosen = {
+    "greedy": rules.Greedy(),
+    "eps-greedy": rules.EpsGreedy(eps=0.05),
+    "UCB": rules.UCB(beta=1.0),
+    "Thompson": rules.Thompson(),
+    "SquareCB": rules.SquareCB(),
+    "V-IDS": rules.VIDS(n_draws=32),
+}
+over_rules = compare(
+    {name: Bandit(model=features, rule=rule) for name, rule in chosen.items()}, env, horizon=T, seeds=SEEDS // 2
+)
+print(over_rules.table("regret"))
+
+# %% [markdown]
+# ## Pairs that do not fit
+#
+# A single network has no standard deviations, so UCB refuses it: nothing is approximated silently.
+
+# %%
+from jaxbandits import InputError, simulate
+
+try:
+    simulate(Bandit(model=network, rule=rules.UCB()), env, horizon=10, seeds=2)
+except InputError as error:
+    print(error)
+
+# %% [markdown]
+# ## Sweeps reach into the parts
+#
+# A field of a part is named by its path. Real numbers are inputs of the compiled program, so all points share it.
+
+# %%
+from jaxbandits import sweep
+
+pair = Bandit(model=features, rule=rules.UCB(beta=1.0))
+swept = sweep(pair, env, horizon=T, seeds=SEEDS // 4, grid={"rule.beta": [0.3, 1.0, 3.0, 10.0]})
+best = swept.best("regret")["Bandit"]
+print("best:", best.point, best.estimate)
+
+# %% [markdown]
+# ## Gaussian processes on fixed arms
+#
+# Here the arms are 50 points of an interval, and their means a sample path of a Gaussian process. With the same process
+# as model, GP-UCB is `GPUCB`, GP-TS is `Thompson`, and expected improvement a further rule.
+
+# %%
+from jaxbandits.contextual import GaussianProcessArms
+
+path = GaussianProcessArms(n_arms=50)
+process = models.GaussianProcess(n_arms=50, noise_scale=0.025**0.5)
+acquisition = {
+    "GP-UCB": rules.GPUCB.experiments(),
+    "Thompson": rules.Thompson(),
+    "EI": rules.ExpectedImprovement(),
+    "mean only": rules.Greedy(),
+}
+on_paths = compare(
+    {name: Bandit(model=process, rule=rule) for name, rule in acquisition.items()},
+    path,
+    horizon=60 if FAST else 500,
+    seeds=SEEDS // 4,
+)
+print(on_paths.table("regret"))
+
+# %% [markdown]
+# ## Where to go from here
+#
+# * `docs/models.md` lists all models and rules with their costs and guarantees, and a model of your own in 30 lines.
+# * `jaxbandits reproduce classics/riquelme-wheel` and `classics/srinivas-fig5` run these comparisons with claims;
+#   `classics/russo-table1` compares V-IDS with eight policies for Bernoulli rewards.
