@@ -55,7 +55,7 @@ def _shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     return {_SHARE: 100.0 * trials.get("regret") / (uniform * trials.record_points)}
 
 
-_ON: dict[str, Any] = {"on": {name: f"delta = {delta:g}" for name, delta in _DELTAS.items()}, "place": "Table 3"}
+_ON: dict[str, Any] = {"on": {name: f"delta = {delta:g}" for name, delta in _DELTAS.items()}, "place": "Section 5.4"}
 _EASY: dict[str, Any] = _ON | {"on": {name: f"delta = {d:g}" for name, d in _DELTAS.items() if d <= 0.9}}
 
 RIQUELME_WHEEL = Study(
