@@ -1,9 +1,9 @@
 """jaxbandits: a vectorised simulator of bandit and online-learning algorithms.
 
-Algorithms and environments live under their families: `jaxbandits.armed`, `.explore`, `.contextual`, `.linear`,
-`.glm`, `.oco`, `.coco`, `.dro`; convex sets under `.domains`. The top level has the functions that run them, the parts
-for algorithms and environments of your own, and the classes that the README uses. Names are imported on first access:
-`jaxbandits --help` does not import JAX.
+Algorithms and environments live under their families: `jaxbandits.armed`, `.explore`, `.contextual`,
+`.combinatorial`, `.duels`, `.teams`, `.linear`, `.glm`, `.oco`, `.coco`, `.dro`; convex sets under `.domains`. The top
+level has the functions that run them, the parts for algorithms and environments of your own, and the classes that the
+README uses. Names are imported on first access: `jaxbandits --help` does not import JAX.
 """
 
 import os
@@ -15,15 +15,18 @@ from jaxbandits.base.version import __version__ as __version__
 if TYPE_CHECKING:
     from jaxbandits import armed as armed
     from jaxbandits import coco as coco
+    from jaxbandits import combinatorial as combinatorial
     from jaxbandits import contextual as contextual
     from jaxbandits import data as data
     from jaxbandits import domains as domains
     from jaxbandits import dro as dro
+    from jaxbandits import duels as duels
     from jaxbandits import explore as explore
     from jaxbandits import glm as glm
     from jaxbandits import linear as linear
     from jaxbandits import oco as oco
     from jaxbandits import operators as operators
+    from jaxbandits import teams as teams
     from jaxbandits.algorithms import register_algorithm as register_algorithm
     from jaxbandits.algorithms.linear.hvt_ucb import HvtUCB as HvtUCB
     from jaxbandits.algorithms.linear.oful import OFUL as OFUL
@@ -41,7 +44,9 @@ if TYPE_CHECKING:
     from jaxbandits.environments.linear import noise as noise
     from jaxbandits.environments.linear.fresh_arms import FreshArms as FreshArms
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed as HeavyTailed
+    from jaxbandits.estimation import detectors as detectors
     from jaxbandits.estimation import links as links
+    from jaxbandits.estimation import oracles as oracles
     from jaxbandits.estimation.arms import best_arm as best_arm
     from jaxbandits.numerics import inverse_factors as inverse_factors
     from jaxbandits.numerics import rng as rng
@@ -83,9 +88,15 @@ if TYPE_CHECKING:
     from jaxbandits.types import GroupDecision as GroupDecision
     from jaxbandits.types import IndexObs as IndexObs
     from jaxbandits.types import ItemObs as ItemObs
+    from jaxbandits.types import ItemRewards as ItemRewards
+    from jaxbandits.types import PairDecision as PairDecision
+    from jaxbandits.types import PlayerRewards as PlayerRewards
     from jaxbandits.types import PointDecision as PointDecision
+    from jaxbandits.types import Preference as Preference
     from jaxbandits.types import Reward as Reward
     from jaxbandits.types import ScaledReward as ScaledReward
+    from jaxbandits.types import SetDecision as SetDecision
+    from jaxbandits.types import TeamDecision as TeamDecision
 
 # Silences XLA's messages about slow compilation, unless the user asks for them; errors are raised anyway. XLA reads the
 # variable when JAX is imported: after that it has no effect.

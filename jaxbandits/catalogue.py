@@ -24,7 +24,10 @@ from jaxbandits.base import lazy, spec
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.versions import ENTRY_POINTS
 
-FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
+FAMILIES = (
+    *("armed", "explore", "contextual", "combinatorial", "duels", "teams", "linear", "glm", "oco", "coco", "dro"),
+    *("operators", "data"),
+)
 
 # Name -> "module:name", or the class or function that a user registered.
 PARTS: dict[str, Any] = {
@@ -37,6 +40,12 @@ PARTS: dict[str, Any] = {
     "link/bernoulli": "jaxbandits.estimation.links:Bernoulli",
     "link/poisson": "jaxbandits.estimation.links:Poisson",
     "link/exponential": "jaxbandits.estimation.links:Exponential",
+    "detector/cusum": "jaxbandits.estimation.detectors:CUSUM",
+    "detector/glr": "jaxbandits.estimation.detectors:GLR",
+    "detector/half_windows": "jaxbandits.estimation.detectors:HalfWindows",
+    "detector/oracle": "jaxbandits.estimation.detectors:Oracle",
+    "oracle/partition": "jaxbandits.estimation.oracles:Partition",
+    "oracle/top_m": "jaxbandits.estimation.oracles:TopM",
     "domain/box": "jaxbandits.domains.box:Box",
     "domain/capped_simplex": "jaxbandits.domains.capped_simplex:CappedSimplex",
     "domain/l1_ball": "jaxbandits.domains.l1_ball:L1Ball",
@@ -63,6 +72,7 @@ PARTS: dict[str, Any] = {
     "group_loss/squared": "jaxbandits.environments.dro.group_losses:Squared",
     "group_loss/hinge": "jaxbandits.environments.dro.group_losses:Hinge",
     "group_loss/custom": "jaxbandits.environments.dro.group_losses:Custom",
+    "data/change_points": "jaxbandits.estimation.detectors:ChangePoints",
     "data/rows": "jaxbandits.environments.dro.group_data:Rows",
     "data/phases": "jaxbandits.environments.armed.switching_arms:Phases",
     "data/table": "jaxbandits.environments.oco.data_stream:Table",

@@ -86,6 +86,31 @@ class ArmDecision(NamedTuple):
     probability: Any = None  # [] with which it was drawn; None: it was not drawn, or the learner does not say
 
 
+class SetDecision(NamedTuple):
+    """Items that are chosen together, in the order of display."""
+
+    items: jax.Array  # [m] int32, all different; -1 in places that hold no item
+    probability: Any = None  # [] with which the set was drawn; None: it was not drawn, or the learner does not say
+
+    def mask(self, n_items: int) -> jax.Array:
+        """Return `[L]` True for the items that are chosen, of L = `n_items`."""
+        return jnp.any(self.items[:, None] == jnp.arange(n_items, dtype=self.items.dtype), axis=0)
+
+
+class PairDecision(NamedTuple):
+    """Two arms that are compared; both may be the same one."""
+
+    first: jax.Array  # [] int32
+    second: jax.Array  # [] int32
+    probability: Any = None  # [2] with which each was drawn; None: they were not drawn, or the learner does not say
+
+
+class TeamDecision(NamedTuple):
+    """Arms of P players."""
+
+    index: jax.Array  # [P] int32
+
+
 class PointDecision(NamedTuple):
     """A point that is played (charged) and points where the oracle is asked (free, counted by the leading axis)."""
 
@@ -111,6 +136,27 @@ class Reward(NamedTuple):
     """Bandit feedback."""
 
     reward: jax.Array  # []
+
+
+class ItemRewards(NamedTuple):
+    """Semi-bandit feedback: a reward of each chosen item that was seen, such as those up to the first click."""
+
+    reward: jax.Array  # [m]  of the items in their order; 0 where not seen
+    seen: jax.Array  # [m] bool
+
+
+class Preference(NamedTuple):
+    """Feedback of a duel."""
+
+    won: jax.Array  # []  1 if the first arm wins, 0 if the second does
+
+
+class PlayerRewards(NamedTuple):
+    """Feedback of P players who share arms; of one player, each is `[]`."""
+
+    sensed: jax.Array  # [P]  of the arm of each player, whether others are on it or not
+    reward: jax.Array  # [P]  0 where the player met another one
+    collided: jax.Array  # [P]  1 where the player knows that it did, else 0
 
 
 class ScaledReward(NamedTuple):
@@ -530,6 +576,40 @@ class Derives(Protocol):
 
 
 F = TypeVar("F")
+
+_FAMILY_OF_DECISION: dict[type, str] = {  # decisions that few environments take
+    SetDecision: "combinatorial",
+    PairDecision: "duels",
+    TeamDecision: "teams",
+}
+
+_DECISIONS = (ArmDecision, SetDecision, PairDecision, TeamDecision, PointDecision, GroupDecision)
+
+
+def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
+    """Check that an environment takes the decisions of a learner.
+
+    An environment for other decisions than one arm, one point, ... names their type: `decision_type: ClassVar[type]`.
+
+    Raises:
+      InputError: during tracing, if the decision lacks fields of that type, or is of a type that must be named.
+    """
+    wanted = getattr(environment, "decision_type", None)
+    fields = set(getattr(decision, "_fields", ()))
+    if wanted is not None:
+        needed = set(wanted._fields) - set(wanted._field_defaults)
+        is_another = isinstance(decision, _DECISIONS) and not isinstance(decision, wanted)
+        if is_another or not needed <= fields:
+            raise InputError(
+                f"{type(environment).__name__} takes {wanted.__name__}({', '.join(wanted._fields)}), and "
+                f"{type(algorithm).__name__} returns {type(decision).__name__}: take a learner of "
+                f"jaxbandits.{_FAMILY_OF_DECISION.get(wanted, 'the same family')}"
+            )
+    elif isinstance(decision, tuple(_FAMILY_OF_DECISION)):
+        raise InputError(
+            f"{type(algorithm).__name__} returns {type(decision).__name__}, which {type(environment).__name__} does "
+            f"not take: take an environment of jaxbandits.{_FAMILY_OF_DECISION[type(decision)]}"
+        )
 
 
 def narrow(feedback: Any, declared: type[F]) -> F:

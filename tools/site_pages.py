@@ -41,6 +41,9 @@ COPIES = {  # file of the repository: page
 TITLES = {
     "armed": "K arms",
     "contextual": "Contextual bandits",
+    "combinatorial": "Lists and sets of items",
+    "duels": "Dueling bandits",
+    "teams": "Multi-player bandits",
     "explore": "Best-arm identification",
     "linear": "Linear bandits, heavy tails",
     "glm": "Generalised linear bandits",

@@ -44,6 +44,7 @@ from jaxbandits.types import (
     InitFromObs,
     ItemObs,
     Stops,
+    check_decision,
     narrow,
 )
 
@@ -218,6 +219,7 @@ def _interact(
         observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
     obs = _observe(algorithm, environment, observe_key, t, carry.env_state)
     decision = algorithm.select(select_key, learner_time, carry.alg_state, obs)
+    check_decision(algorithm, environment, decision)
     with own_code(environment):
         env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
     # Barrier: without it every consumer computes the draw behind the feedback again.

@@ -24,7 +24,7 @@ from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.settings import own_settings
-from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, Recommends
+from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, PairDecision, Recommends, SetDecision
 
 _ROUNDS = 40
 _LONG = 2_000  # rounds of the check that runs long
@@ -187,14 +187,24 @@ def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
 
     @jax.jit
     def played_under(mask):
-        return algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg_state, obs._replace(mask=mask)).index
+        decision = algorithm.select(jax.random.key(2), jnp.int32(0), carry.alg_state, obs._replace(mask=mask))
+        return _arms_of(decision)
 
     for k in (0, n_arms // 2, n_arms - 1):
-        played = int(played_under(jnp.arange(n_arms) == k))
-        assert played == k, (
-            f"only arm {k} was available, arm {played} was played: give masked arms a score of -inf (obs.mask is True "
+        played = np.asarray(played_under(jnp.arange(n_arms) == k))
+        chosen = set(played[played >= 0].tolist())  # -1 stands for no item
+        wrong = min(chosen - {k}, default="none")
+        assert chosen == {k}, (
+            f"only arm {k} was available, arm {wrong} was played: give masked arms a score of -inf (obs.mask is True "
             "where an arm may be played), or choose with best_arm(obs.arms, obs.mask, score)"
         )
+
+
+def _arms_of(decision: Any) -> jax.Array:
+    """Return the arms or items of a decision."""
+    if isinstance(decision, PairDecision):
+        return jnp.stack([decision.first, decision.second])
+    return decision.items if isinstance(decision, SetDecision) else decision.index
 
 
 def stays_finite(algorithm: Any, environment: Any) -> None:

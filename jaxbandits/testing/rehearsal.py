@@ -15,7 +15,7 @@ from jaxbandits.base.errors import format_value
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
-from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, narrow
+from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, PairDecision, SetDecision, TeamDecision, narrow
 
 
 class Call(NamedTuple):
@@ -73,7 +73,13 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
         state = call(algorithm, "init_from_obs", _stored_shapes(state), obs)
     state = _stored_shapes(state)
     decision = call(algorithm, "select", key, t, state, obs)
-    if isinstance(obs, (ArmObs, ContextObs, AdviceObs)):
+    if isinstance(decision, SetDecision):
+        _check_set_decision(algorithm, decision)
+    elif isinstance(decision, PairDecision):
+        _check_pair_decision(algorithm, decision)
+    elif isinstance(decision, TeamDecision):
+        _check_team_decision(algorithm, decision)
+    elif isinstance(obs, (ArmObs, ContextObs, AdviceObs)):
         _check_arm_decision(algorithm, decision, obs)
     try:
         stepped = call(environment, "step", key, t, env_state, obs, decision)
@@ -119,6 +125,32 @@ def _check_arm_decision(algorithm: Any, decision: Any, obs: Any) -> None:
         chex.assert_shape(index, ())
     with translate(f"{name}: the arm of its decision has shape {x.shape}, those shown have {arm_shape}: {mend}"):
         chex.assert_shape(x, arm_shape)
+
+
+def _check_set_decision(algorithm: Any, decision: SetDecision) -> None:
+    """Assert that the items of a decision are a vector of whole numbers."""
+    name, items = f"{type(algorithm).__name__}.select", decision.items
+    with translate(f"{name}: the items of its decision are {_kind(items)}, not an array [m] of whole numbers"):
+        chex.assert_type(items, int)
+        chex.assert_rank(items, 1)
+
+
+def _check_pair_decision(algorithm: Any, decision: PairDecision) -> None:
+    """Assert that both arms of a decision are whole numbers."""
+    name = f"{type(algorithm).__name__}.select"
+    for field in ("first", "second"):
+        arm = getattr(decision, field)
+        with translate(f"{name}: {field} of its decision is {_kind(arm)}, not one whole number (jnp.argmax gives one)"):
+            chex.assert_type(arm, int)
+            chex.assert_shape(arm, ())
+
+
+def _check_team_decision(algorithm: Any, decision: TeamDecision) -> None:
+    """Assert that the arms of a decision are a vector of whole numbers."""
+    name, index = f"{type(algorithm).__name__}.select", decision.index
+    with translate(f"{name}: the index of its decision is {_kind(index)}, not an array [P] of whole numbers"):
+        chex.assert_type(index, int)
+        chex.assert_rank(index, 1)
 
 
 def _check_state(name: str, before: Any, after: Any, first: str) -> None:

@@ -1,4 +1,4 @@
-"""Bounds for K arms with all their constants: Lai & Robbins; Lattimore & Szepesvari; Garivier & Kaufmann."""
+"""Bounds for K arms with all their constants: Lai & Robbins; Lattimore & Szepesvari; Garivier & Kaufmann; duels."""
 
 import math
 from collections.abc import Sequence
@@ -19,6 +19,25 @@ def lai_robbins(means: Sequence[float]) -> float:
     """Return C = sum_i (mu* - mu_i) / kl(mu_i, mu*): no consistent policy has a regret below C log T in the limit."""
     best = max(means)
     return sum((best - mean) / divergence(mean, best) for mean in means if mean < best)
+
+
+def duel_constant(preferences: np.ndarray, *, against_winner: bool = False) -> float:
+    """Return C of duels: no consistent policy has a regret below C log T in the limit (Komiyama et al., Theorem 1).
+
+    It is the sum over the other arms i of the least (e_i + e_j) / (2 kl(p_ij, 1/2)) over the arms j that beat i, with
+    e_i = p_1i - 1/2 of the Condorcet winner 1.
+
+    Args:
+      preferences: `[K, K]` p_ij, the probability that i beats j, with a Condorcet winner.
+      against_winner: whether j is the winner alone, as for RMED1 (Theorem 3).
+    """
+    winner = int(np.argmax((preferences > 0.5).sum(axis=1)))
+    gap, total = preferences[winner] - 0.5, 0.0
+    for i, row in enumerate(preferences):
+        opponents = [winner] if against_winner else np.flatnonzero(row < 0.5)
+        if i != winner:
+            total += min((gap[i] + gap[j]) / (2.0 * divergence(float(row[j]), 0.5)) for j in opponents)
+    return float(total)
 
 
 def etc_regret(gap: float, horizon: int, exploration: int) -> float:

@@ -9,16 +9,20 @@ import pytest
 import scipy.stats as st
 
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.dro.players import clip_losses
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
 from jaxbandits.armed import (
+    DKLUCB,
     IDS,
     KLUCB,
+    SWKLUCB,
     VIDS,
     BayesUCB,
     BernoulliArms,
     BetaArms,
     ChernoffUCB,
+    DiscountedTS,
     KnowledgeGradient,
     OptimisticGittins,
     PerItem,
@@ -45,6 +49,7 @@ PAID = {  # rewards of arm 0; arm 1 pays 0.25, 1, arm 2 is not played
 MOST = 301
 BOTH_PARAMETERS = {
     "armed/thompson_beta": ThompsonBeta(n_arms=ARMS),
+    "armed/discounted_ts": DiscountedTS(n_arms=ARMS, discount=1.0),
     "armed/bayes_ucb": BayesUCB(n_arms=ARMS),
     "armed/knowledge_gradient": KnowledgeGradient(n_arms=ARMS),
     "armed/optimistic_gittins": OptimisticGittins(n_arms=ARMS),
@@ -54,7 +59,8 @@ ON_A_GRID = {"armed/ids": IDS(n_arms=ARMS, n_points=400), "armed/vids": VIDS(n_a
 # Promises that other tests hold: the learner's own reference clips, or the parameter `clip` is a case there.
 ELSEWHERE = {
     "dro/anytime_atkro_1", "dro/anytime_online", "dro/atkro_k", "dro/online", "oco/cla_oons",
-    "oco/clipped_parameter_free_md", "linear/heavy_oful",
+    "oco/clipped_parameter_free_md", "linear/heavy_oful", "combinatorial/cascade_kl_ucb", "combinatorial/cascade_ts",
+    "combinatorial/cts",
 }  # fmt: skip
 
 
@@ -143,6 +149,20 @@ def test_means_are_clipped(law):
     assert np.isfinite(_index(TrackAndStop(n_arms=ARMS), jnp.int32(t), state)).all()
 
 
+def test_means_of_learners_that_forget_are_clipped():
+    """Means 1.25, -0.5 and 0.4 of 8 plays each count as 1, 0 and 0.4."""
+    count, total = jnp.full(ARMS, 8.0), jnp.asarray([10.0, -4.0, 3.2])
+    theirs = reference.KLUCB(ARMS, c=0.0)
+    wanted = [theirs.of(24, np.full(8, mean)) for mean in (1.0, 0.0, 0.4)]
+    window = SWKLUCB(n_arms=ARMS, window=30)
+    state = window.init(None)._replace(count=count, beginning=total)
+    for found in (
+        _index(DKLUCB(n_arms=ARMS, discount=0.9), jnp.int32(24), Pulls(count, total)),
+        _index(window, jnp.int32(24), state),
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
 def test_means_that_drift_stay_in_the_range_of_the_rewards():
     for environment, low, high in ((BernoulliArms(n_arms=4), 0.0, 1.0), (BetaArms(n_arms=4), 0.001, 0.999)):
         state = environment.init(jax.random.key(0))
@@ -157,6 +177,7 @@ def test_each_loss_is_clipped():
 
 def test_no_promise_is_without_a_test():
     tested = {*BOTH_PARAMETERS, *ON_A_GRID, *ELSEWHERE, "armed/kl_ucb", "armed/chernoff_ucb", "explore/kl_lucb"}
+    tested |= {"armed/d_kl_ucb", "armed/sw_kl_ucb"}
     tested |= {"explore/track_and_stop", "armed/bernoulli_arms", "armed/beta_arms"}
     found = set()
     for registry in (ALGORITHMS, ENVIRONMENTS):

@@ -6,17 +6,24 @@ import numpy as np
 import pytest
 
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.armed import SwitchingArms
 from jaxbandits.dro import SMPA, GroupData, Groups, SMDr, SyntheticGroups
+from jaxbandits.duels import Sparring
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.glm import Covertype
 from jaxbandits.linear import LinearSystem
 from jaxbandits.oco import DataStream
 from jaxbandits.simulation import simulate
 
-SIZES = ("dim", "n_arms", "n_groups", "n_experts", "n_states", "n_inputs", "n_actions", "n_cells", "pool_size", "steps")
+SIZES = (
+    *("dim", "n_arms", "n_groups", "n_experts", "n_states", "n_inputs", "n_actions", "n_cells", "pool_size", "steps"),
+    *("n_items", "list_size", "size", "n_players"),
+)
 MADE = {
+    "armed/switching_arms": lambda: SwitchingArms.from_phases([[0.5], [0.2]], [0, 1]),
     "oco/data_stream": lambda: DataStream.from_arrays([[1.0]], [1.0]),
     "linear/linear_system": lambda: LinearSystem(A=np.array([[0.8]]), B=np.array([[0.5]])),
+    "duels/sparring": lambda: Sparring.theory(n_arms=2),
     "dro/smd_r": lambda: SMDr(dim=1, budgets=(1, 1)),
     "dro/smpa": lambda: SMPA(dim=1, budgets=(1, 1)),
     "dro/group_data": lambda: GroupData.from_table(Groups(np.ones((2, 1)), np.arange(2.0), np.arange(2), ("a", "b"))),

@@ -30,10 +30,12 @@ from jaxbandits.catalogue import Entry
 from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.oco import sequences
 from jaxbandits.environments.oco.data_stream import Table
+from jaxbandits.estimation import detectors
 from tests.reward_models import MODELS
 
 ENTRIES = ALGORITHMS | ENVIRONMENTS
 NEEDED = {  # arguments of the parts that have no default for everything
+    "data/change_points": {"rounds": np.array([0, 9], np.int32), "arms": np.ones((2, 3), bool)},
     "data/phases": {"means": np.full((2, 3), 0.5), "starts": np.array([0, 9], np.int32)},
     "data/rows": {"features": np.arange(200.0).reshape(100, 2), "labels": np.arange(100.0)},
     "data/observed": {"rows": np.arange(3), "cols": np.arange(3), "values": np.ones(3)},
@@ -42,6 +44,10 @@ NEEDED = {  # arguments of the parts that have no default for everything
     "data/reward_table": {"seen": np.arange(200.0).reshape(100, 2), "rewards": np.ones((100, 3))},
     "data/trace": {"arms": np.eye(3), "index": np.arange(3), "reward": np.ones(3)},
     "drift/given": {"path": np.ones((2, 2))},
+    "detector/glr": {"horizon": 10},
+    "detector/oracle": vars(detectors.Oracle.from_phases(np.full((2, 3), 0.5), [0, 9])),
+    "oracle/partition": {"blocks": 2, "block_size": 3},
+    "oracle/top_m": {"size": 2},
     "group_loss/custom": {"function": optax.adam},
     "domain/box": {"dim": 2},
     "domain/capped_simplex": {"dim": 3},

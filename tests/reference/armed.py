@@ -203,6 +203,71 @@ class SWUCB(Learner):
         return np.array([x.mean() + w if len(x) else np.inf for x, w in zip(seen, width, strict=True)])
 
 
+class DKLUCB(Learner):
+    """Reference of d_kl_ucb."""
+
+    def index(self, t):
+        weights = self.discount ** np.arange(len(self.arms))[::-1]
+        arms, rewards = np.array(self.arms, int), np.array(self.rewards)
+        N = np.array([weights[arms == i].sum() for i in range(self.K)])
+        log = np.log(max(N.sum(), 1))
+        level = log + self.c * np.log(max(log, 1))
+        S = [(weights * rewards)[arms == i].sum() for i in range(self.K)]
+        return np.array([kl_upper(s / n, level / n) if n > 0 else np.inf for s, n in zip(S, N, strict=True)])
+
+
+class SWKLUCB(Learner):
+    """Reference of sw_kl_ucb."""
+
+    def index(self, t):
+        first = max(0, len(self.arms) - self.window)
+        log = np.log(min(t, self.window)) if t else 0.0
+        level = log + self.c * np.log(max(log, 1))
+        seen = [self.rewards_of(i, first) for i in range(self.K)]
+        return np.array([kl_upper(x.mean(), level / len(x)) if len(x) else np.inf for x in seen])
+
+
+class DiscountedTS(Learner):
+    """Reference of discounted_ts: both parameters of the posterior of each arm, arms first."""
+
+    thesis_code = False
+
+    def index(self, t):
+        successes, failures = np.zeros(self.K), np.zeros(self.K)
+        for i, r in zip(self.arms, self.rewards, strict=True):
+            if not self.thesis_code:
+                successes, failures = self.discount * successes, self.discount * failures
+                successes[i], failures[i] = successes[i] + r, failures[i] + 1 - r
+            else:
+                successes[i], failures[i] = self.discount * successes[i] + r, self.discount * failures[i] + 1 - r
+                for _ in range(self.K - 1):
+                    successes[i], failures[i] = self.discount * successes[i], self.discount * failures[i]
+        return np.concatenate([self.prior_success + successes, self.prior_failure + failures])
+
+
+class Exp3S(Learner):
+    """Reference of exp3_s: weights as the paper has them, from all ones."""
+
+    def index(self, t):
+        w, g = np.ones(self.K), self.exploration
+        for i, r, p in zip(self.arms, self.rewards, self.drawn_with, strict=True):
+            gain = np.zeros(self.K)
+            gain[i] = r / p
+            w = w * np.exp(g * gain / self.K) + np.e * self.sharing / self.K * w.sum()
+        return (1 - g) * w / w.sum() + g / self.K
+
+
+class REXP3(Learner):
+    """Reference of rexp3: the weights of the rounds since the last multiple of D."""
+
+    def index(self, t):
+        w, g = np.ones(self.K), self.exploration
+        first = t // self.period * self.period
+        for i, r, p in list(zip(self.arms, self.rewards, self.drawn_with, strict=True))[first:]:
+            w[i] *= np.exp(g * r / p / self.K)
+        return (1 - g) * w / w.sum() + g / self.K
+
+
 class EpsGreedy(Learner):
     """Reference of eps_greedy."""
 

@@ -8,7 +8,14 @@ import pytest
 from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.statistic import log_slope
-from jaxbandits.reproduction.experiments.classics import bietti_wins, garivier_table1, ucb_fig7_1
+from jaxbandits.reproduction.experiments.classics import (
+    besson_tables,
+    bietti_wins,
+    cascade_table1,
+    garivier_table1,
+    teams_k9,
+    ucb_fig7_1,
+)
 from jaxbandits.results.result import Result
 from jaxbandits.theory.classics import etc_regret, least_stopping_time
 from tests.reproduction.test_declared_claims import observe, verdicts
@@ -26,7 +33,7 @@ def test_the_figures_there_are():
         for name in ("kl-fig1", "kl-fig2", "chapelle-fig1", "chapelle-table1", "etc-fig6-1", "ucb-fig7-1",
                      "tsallis-fig3",
                      "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins", "russo-table1", "riquelme-wheel",
-                     "srinivas-fig5")
+                     "srinivas-fig5", "cascade-table1", "besson-tables", "duels", "teams-k9")
     ] == NAMES  # fmt: skip
     assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
     assert EXPERIMENTS["classics/etc-fig6-1"].seeds == 100_000
@@ -182,3 +189,69 @@ def test_the_figure_of_gp_ucb():
 
     assert set(verdicts("classics/srinivas-fig5", measurements(0.3)).values()) == {"holds"}
     assert set(verdicts("classics/srinivas-fig5", measurements(1.0), "no-regret").values()) == {"does not hold"}
+
+
+def test_regret_of_lists_beside_the_known_numbers():
+    story = {
+        row.name: {"CascadeUCB1": row.ucb1[0], "CascadeKL-UCB": row.kl_ucb[0], "CascadeTS": 0.5 * row.kl_ucb[0]}
+        for row in cascade_table1._ROWS
+    }
+    found = verdicts("classics/cascade-table1", observe(story))
+    assert set(found.values()) == {"holds"} and len(found) == 18 + 18 + 6
+    for factor in (0.85, 1.2):
+        other = {panel: {label: factor * regret for label, regret in of.items()} for panel, of in story.items()}
+        for sentence in ("cascadeucb1-regret", "cascadekl-ucb-regret"):
+            found = verdicts("classics/cascade-table1", observe(other), sentence)
+            assert set(found.values()) == {"does not hold"} and len(found) == 9
+
+
+def test_regret_where_means_change_beside_the_tables():
+    panels = EXPERIMENTS["classics/besson-tables"].panels(5000)
+    assert panels["pb5"].environment.phases.means.shape == (82, 5) and panels["pb5"].rounds == 20_000
+    means = panels["pb3"].environment.phases.means
+    assert np.ptp(means, axis=1).mean() * 20_000 == pytest.approx(889, abs=0.5)  # most regret in so many rounds
+    np.testing.assert_array_equal(panels["pb4"].environment.phases.starts, [0, 2500, 3125, 3750, 4375])
+    printed = besson_tables._PRINTED
+    assert sum(row["pb3"][0] > 889 for row in printed.values()) == 4
+    story = {
+        panel: {label: float(row[panel][0]) for label, row in printed.items()}
+        | {"DTS as coded": printed["DTS"][panel][0]}
+        for panel in panels
+    }
+    found = verdicts("classics/besson-tables", observe(story))
+    assert set(found.values()) == {"holds"} and len(found) == 66 + 20 + 4 + 6
+    for factor in (0.8, 1.25):
+        other = {panel: {label: factor * regret for label, regret in of.items()} for panel, of in story.items()}
+        for sentence, rows in (("glr-local-regret", 6), ("dts-as-coded", 6)):
+            found = verdicts("classics/besson-tables", observe(other), sentence)
+            assert set(found.values()) == {"does not hold"} and len(found) == rows
+
+
+def test_duels_beside_the_lower_bounds():
+    """Regret that grows as the bounds say, and too fast."""
+    shares = {"RMED1": 7.45, "RMED2FH": 0.82, "RUCB": 20.0, "Sparring": 50.0, "D-TS": 7.0, "D-TS+": 6.5}
+    panels = EXPERIMENTS["classics/duels"].panels(1000)
+    measured = Measurements({panel: curves(shares).results["arms"] for panel in panels}, {})
+    found = verdicts("classics/duels", measured)
+    assert set(found.values()) == {"holds"} and len(found) == 8 + 1 + 2 + 6
+    fast = Measurements(
+        {panel: curves({**shares, "RMED2FH": 5.0, "RMED1": 9.0}).results["arms"] for panel in panels}, {}
+    )
+    found = verdicts("classics/duels", fast)
+    assert [name.split("/")[0] for name, verdict in found.items() if verdict == "does not hold"] == [
+        "cheaper-opponents", "rmed1-constant", "rmed2fh-constant",
+    ]  # fmt: skip
+
+
+def test_regret_of_teams_beside_the_table():
+    printed = teams_k9._PRINTED
+    story = {
+        name: {label: float(row[place][0]) for label, row in printed.items()}
+        for place, name in enumerate(("players3", "players6", "players9"))
+    }
+    story["hidden"] = {**story["players9"], "MCTopM kl-UCB": 21_000.0, "RandTopM kl-UCB": 2_000.0}
+    found = verdicts("classics/teams-k9", observe(story))
+    assert set(found.values()) == {"holds"} and len(found) == 24 + 6 + 1
+    other = {panel: {label: 0.8 * regret for label, regret in of.items()} for panel, of in story.items()}
+    for label in ("mctopm-kl-ucb", "selfish-ucb"):
+        assert set(verdicts("classics/teams-k9", observe(other), f"{label}-regret").values()) == {"does not hold"}

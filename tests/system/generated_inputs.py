@@ -204,7 +204,7 @@ def _with(function: Callable[..., Any], given: dict[str, Any], name: str) -> Cal
     return lambda value: function(**{**given, name: value})
 
 
-FAMILIES = ("armed/", "explore/", "contextual/", "data/")
+FAMILIES = ("armed/", "explore/", "contextual/", "combinatorial/", "duels/", "teams/", "data/")
 
 
 def field_doors() -> Iterator[Door]:
@@ -223,13 +223,14 @@ PRESET_ARGUMENTS: dict[str, Any] = {
     "n_arms": 5, "n_experts": 4, "dim": 2, "shared_dim": 2, "horizon": 200, "changes": 3, "gap": 0.2, "delta": 0.1,
     "means": np.array([0.2, 0.5, 0.9]), "starts": np.array([0, 9]), "eps": 0.5, "variance": 1.0, "variance_bound": 2.0,
     "moment_bound": 2.0, "regret": 5.0, "best": 1, "arms": np.eye(3), "theta": np.ones(3) / 3, "budget": 100,
+    "n_items": 6, "list_size": 3, "n_players": 2,
 }  # fmt: skip
 
 
 def preset_doors() -> Iterator[Door]:
     """Yield the arguments of the presets of the same families that have a declared default or an example above."""
     for name, entry in sorted((ALGORITHMS | ENVIRONMENTS).items()):
-        if not name.startswith(FAMILIES[:3]):
+        if not name.startswith(FAMILIES[:-1]):
             continue
         for method, preset in named_constructors(type(entry.example)).items():
             parameters = [p for p in inspect.signature(preset).parameters.values() if p.kind is p.KEYWORD_ONLY]

@@ -19,7 +19,10 @@ from jaxbandits.types import Algorithm, Environment
 
 PACKAGE = Path(jaxbandits.__file__).parent
 _NUMERIC = {"base", "tracing", "numerics"}
-FAMILIES = ("armed", "explore", "contextual", "linear", "glm", "oco", "coco", "dro", "operators", "data")
+FAMILIES = (
+    *("armed", "explore", "contextual", "combinatorial", "duels", "teams", "linear", "glm", "oco", "coco", "dro"),
+    *("operators", "data"),
+)
 ALLOWED = {
     "base": {"base"},
     "tracing": {"base", "tracing"},

@@ -23,6 +23,7 @@ from jaxbandits import (
     sweep,
 )
 from jaxbandits.algorithms import ALGORITHMS
+from jaxbandits.armed import KLUCB
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import is_static, named_constructors, validate
 from jaxbandits.coco import OFWTVC
@@ -32,6 +33,7 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.environments.datasets.covertype import clusters, covertype_like
 from jaxbandits.environments.datasets.ratings import low_rank_ratings
 from jaxbandits.environments.oco import sequences
+from jaxbandits.estimation import detectors, oracles
 from jaxbandits.glm import load_covertype
 from jaxbandits.linear import HvtEstimator
 from jaxbandits.oco import CAOONS, OGD, AnytimeCAOONS, LinearLosses, OptaxLearner, load_csv, load_libsvm
@@ -112,6 +114,10 @@ PARTS = {
     "group_loss/custom": Custom(function=jnp.vdot),
     "drift/given": Given(path=np.ones((3, 2))),
     **MODELS,
+    "detector/glr": detectors.GLR(horizon=10),
+    "detector/oracle": detectors.Oracle.from_phases(np.full((2, 3), 0.5), [0, 9]),
+    "oracle/partition": oracles.Partition(blocks=2, block_size=3),
+    "oracle/top_m": oracles.TopM(size=2),
 }
 OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).items()} | {
     name: PARTS.get(name) or part()
@@ -187,13 +193,17 @@ GIVEN = {
     "rewards": np.eye(2), "shared_dim": 2, "steps": 2,
     "table": Groups(np.eye(2), np.array([0.0, 1.0]), np.arange(2), ("a", "b")),
     "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "variance_bound": 2.0, "variation": 3.0,
-    "vectors": np.eye(2),
+    "vectors": np.eye(2), "policy": KLUCB(n_arms=5), "n_items": 6, "list_size": 2, "n_players": 2,
+    "attraction": np.array([0.2, 0.5, 0.9]), "preferences": np.full((2, 2), 0.5),
 }  # fmt: skip
 KEEPS_ROUNDS = ("ada_ofu_ecolog", "glm_ucb", "ofuglb", "ofulog_r", "rs_glincb")
 FURTHER = {f"glm/{name}": {"n_arms": 5} for name in KEEPS_ROUNDS} | {"glm/covertype": {"n_arms": 3, "rows": 100}}
 FURTHER |= {"data/logged_replay.from_log": {"reward": np.ones(3), "n_arms": 5}}
 FURTHER |= {"data/logged_replay.from_frame": {"reward": "r"}}
 FURTHER |= {f"{name}.from_frame": {"features": ["r"]} for name in ("data/table_bandit", "oco/data_stream")}
+FURTHER |= {f"combinatorial/{name}": {"oracle": oracles.TopM(size=2)}
+            for name in ("comb_ucb1", "cts", "semi_bandit.from_means")}  # fmt: skip
+FURTHER |= {"detector/oracle.from_phases": {"means": np.full((2, 3), 0.5)}}
 FURTHER |= {"armed/switching_arms.from_phases": {"means": np.full((2, 3), 0.5)}}
 FURTHER |= {name: {"dim": 2} for name in ALGORITHMS if name.startswith("dro/")}
 

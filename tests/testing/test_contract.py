@@ -27,6 +27,7 @@ QUICK = (
       for check in ("protocol_names_and_fields", "select_is_read_only", "recommendation_is_finite")),
     "armed/thompson_beta-*", "armed/ucb1-*", "explore/lucb1-*", "contextual/disjoint_lin_ucb-*", "linear/hvt_ucb-*",
     "linear/lin_ts-*", "linear/phased_elimination-*", "glm/glb_omd-*", "oco/oons-*", "coco/ofw_tvc-*",
+    "duels/rucb-*", "combinatorial/cascade_ucb1-*", "teams/mc_top_m-*",
 )  # fmt: skip
 
 
@@ -44,7 +45,15 @@ def test_algorithm(algorithm, environment, check):
 
 
 @pytest.mark.slow_cases(
-    "armed/bernoulli_arms", "armed/beta_arms", "armed/noisy_arms", "armed/switching_arms", "contextual/linear_contexts"
+    "armed/bernoulli_arms",
+    "armed/beta_arms",
+    "armed/noisy_arms",
+    "armed/switching_arms",
+    "contextual/linear_contexts",
+    "combinatorial/cascading_clicks",
+    "combinatorial/semi_bandit",
+    "duels/dueling_arms",
+    "teams/shared_arms",
 )
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environment(name):

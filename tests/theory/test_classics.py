@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
+from jaxbandits.duels import DuelingArms
 from jaxbandits.theory import classics
 
 
@@ -45,3 +46,18 @@ def test_no_proportions_are_better_than_the_optimal_ones(means, rng):
         assert min(costs(other)) <= 1.0 / time
     wanted = time * classics.divergence(0.1, 0.9)
     assert classics.least_stopping_time(means, 0.1) == pytest.approx(wanted)
+
+
+def test_lower_bounds_of_duels():
+    """By hand for three arms, and the constants of the instances of Komiyama et al. and of Wu and Liu."""
+    p = np.array([[0.5, 0.6, 0.7], [0.4, 0.5, 0.9], [0.3, 0.1, 0.5]])
+    second = 0.05 / classics.divergence(0.4, 0.5)
+    third = min(0.1 / classics.divergence(0.3, 0.5), 0.15 / classics.divergence(0.1, 0.5))
+    assert classics.duel_constant(p) == pytest.approx(second + third)
+    assert classics.duel_constant(p, against_winner=True) == pytest.approx(second + 0.1 / classics.divergence(0.3, 0.5))
+    found = [classics.duel_constant(np.asarray(made().preferences)) for made in (
+        DuelingArms.arxiv, DuelingArms.arithmetic, DuelingArms.mslr, DuelingArms.cyclic,
+    )]  # fmt: skip
+    np.testing.assert_allclose(found, [20.73, 12.71, 11.12, 0.82], atol=6e-3)
+    cyclic = np.asarray(DuelingArms.cyclic().preferences)
+    assert classics.duel_constant(cyclic, against_winner=True) == pytest.approx(7.45, abs=5e-3)

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.algorithms.armed.discounted_policy import DiscountedPolicy
+from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 @pytree
-class DUCB(IndexPolicy):
+class DUCB(DiscountedPolicy):
     """UCB with exponentially decaying weights: every round multiplies the weight of a reward by gamma.
 
     Guarantee:
@@ -36,7 +36,6 @@ class DUCB(IndexPolicy):
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB"
-    discount: ArrayLike = param(range="(0, 1]", doc="gamma, factor by which the weight of a reward decays per round")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "B: rewards lie in [0, B]")
     xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
 
@@ -52,19 +51,8 @@ class DUCB(IndexPolicy):
     def example(cls) -> "DUCB":
         return cls(n_arms=5, discount=0.95)
 
-    @property
-    def first_pulls(self) -> Any:
-        """Discounted count below which an arm is treated as not played."""
-        return jnp.finfo(jnp.result_type(float)).tiny
-
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
         del key, t
         count = jnp.maximum(state.count, self.first_pulls)
         log_all = jnp.log(jnp.maximum(jnp.sum(state.count), 1.0))
         return state.total / count + 2.0 * self.reward_bound * jnp.sqrt(self.xi * log_all / count)
-
-    def update(
-        self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs, decision: ArmDecision, feedback: Reward
-    ) -> Pulls:
-        del key, t, obs
-        return Pulls(self.discount * state.count, self.discount * state.total).add(decision.index, feedback.reward)

@@ -82,7 +82,7 @@ class IndexPolicy(abc.ABC):
 
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
-        return choose_best(obs.arms, obs.mask, self._in_turn(t, state.count, self.index(key, t, state)))
+        return choose_best(obs.arms, obs.mask, self.in_turn(t, state.count, self.index(key, t, state)))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -90,7 +90,7 @@ class IndexPolicy(abc.ABC):
         del key, t, obs
         return state.add(decision.index, feedback.reward)
 
-    def _in_turn(self, t: jax.Array, count: jax.Array, index: jax.Array) -> jax.Array:
+    def in_turn(self, t: jax.Array, count: jax.Array, index: jax.Array) -> jax.Array:
         """Rank arms that still need first pulls above all others, starting from arm t mod K."""
         turn = (jnp.arange(self.n_arms, dtype=t.dtype) - t) % self.n_arms
         return jnp.where(count < self.first_pulls, _UNPLAYED * (self.n_arms - turn), index)

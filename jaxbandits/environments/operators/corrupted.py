@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
+from jaxbandits.environments.operators.operator import Operator, example_environment, require_single_reward
 from jaxbandits.numerics import rng
 
 
@@ -38,7 +38,7 @@ class Corrupted(Operator):
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        reward = require_reward(self, feedback).reward
+        reward = require_single_reward(self, feedback).reward
         changed = (t < self.rounds) & rng.bernoulli(self._own(key), self.rate)
         received = jnp.where(changed, self.factor * reward + self.shift, reward)
         amount = jnp.abs(received - reward)

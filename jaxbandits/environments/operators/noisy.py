@@ -11,7 +11,7 @@ import jax
 
 from jaxbandits.base.pytree import param, pytree
 from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
-from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
+from jaxbandits.environments.operators.operator import Operator, example_environment, require_single_reward
 from jaxbandits.types import Reward
 
 
@@ -38,7 +38,7 @@ class Noisy(Operator):
 
     def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        reward = require_reward(self, feedback).reward + self.noise.sample(self._own(key))
+        reward = require_single_reward(self, feedback).reward + self.noise.sample(self._own(key))
         return state, Reward(reward), outcome
 
 

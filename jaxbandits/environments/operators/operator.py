@@ -75,6 +75,11 @@ class Operator:
         return getattr(self.environment, "dim", None)
 
     @property
+    def decision_type(self) -> type | None:
+        """As inside."""
+        return getattr(self.environment, "decision_type", None)
+
+    @property
     def max_horizon(self) -> int | None:
         """As inside."""
         return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None
@@ -125,12 +130,26 @@ def example_environment() -> Any:
 
 
 def require_reward(operator: Operator, feedback: Any) -> Any:
-    """Feedback with a reward.
+    """Return feedback with a reward, or with the winner of a duel.
 
     Raises:
       InputError: for any other.
     """
-    if "reward" not in getattr(feedback, "_fields", ()):
+    if not {"reward", "won"} & {*getattr(feedback, "_fields", ())}:
         name, inside = type(operator).__name__, type(operator.environment).__name__
         raise InputError(f"{name} is for environments that tell a reward; {inside} tells {type(feedback).__name__}")
+    return feedback
+
+
+def require_single_reward(operator: Operator, feedback: Any) -> Any:
+    """Return feedback with one reward a round.
+
+    Raises:
+      InputError: for any other.
+    """
+    name, inside = type(operator).__name__, type(operator.environment).__name__
+    if not hasattr(require_reward(operator, feedback), "reward"):
+        raise InputError(f"{name} is for environments with one reward a round; {inside} has none")
+    if jnp.ndim(feedback.reward):
+        raise InputError(f"{name} is for environments with one reward a round; {inside} has several")
     return feedback

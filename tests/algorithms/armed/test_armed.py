@@ -10,16 +10,21 @@ from jaxbandits.algorithms.armed.ao_ucb import AOUCB
 from jaxbandits.algorithms.armed.bayes_ucb import BayesUCB
 from jaxbandits.algorithms.armed.catoni_ucb import CatoniUCB
 from jaxbandits.algorithms.armed.chernoff_ucb import ChernoffUCB
+from jaxbandits.algorithms.armed.d_kl_ucb import DKLUCB
 from jaxbandits.algorithms.armed.d_ucb import DUCB
+from jaxbandits.algorithms.armed.discounted_ts import DiscountedTS
 from jaxbandits.algorithms.armed.eps_greedy import EpsGreedy
 from jaxbandits.algorithms.armed.etc import ETC
 from jaxbandits.algorithms.armed.exp3 import Exp3
 from jaxbandits.algorithms.armed.exp3_ix import Exp3IX
+from jaxbandits.algorithms.armed.exp3_s import Exp3S
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.armed.kl_ucb import KLUCB
 from jaxbandits.algorithms.armed.median_of_means_ucb import MedianOfMeansUCB
 from jaxbandits.algorithms.armed.moss import MOSS
+from jaxbandits.algorithms.armed.rexp3 import REXP3
 from jaxbandits.algorithms.armed.robust_ucb import RobustUCB
+from jaxbandits.algorithms.armed.sw_kl_ucb import SWKLUCB
 from jaxbandits.algorithms.armed.sw_ucb import SWUCB
 from jaxbandits.algorithms.armed.thompson_beta import ThompsonBeta
 from jaxbandits.algorithms.armed.thompson_gaussian import ThompsonGaussian
@@ -70,6 +75,10 @@ INDEX_POLICIES = {
     "sw_ucb": (
         SWUCB(n_arms=ARMS, window=23, reward_bound=0.5), reference.SWUCB(ARMS, window=23, reward_bound=0.5, xi=0.6)
     ),
+    "d_kl_ucb": (DKLUCB(n_arms=ARMS, discount=0.95), reference.DKLUCB(ARMS, discount=0.95, c=0.0)),
+    "d_kl_ucb with c": (DKLUCB(n_arms=ARMS, discount=0.9, c=3.0), reference.DKLUCB(ARMS, discount=0.9, c=3.0)),
+    "sw_kl_ucb": (SWKLUCB(n_arms=ARMS, window=23), reference.SWKLUCB(ARMS, window=23, c=0.0)),
+    "sw_kl_ucb with c": (SWKLUCB(n_arms=ARMS, window=40, c=3.0), reference.SWKLUCB(ARMS, window=40, c=3.0)),
 }  # fmt: skip
 SAMPLED = {
     "exp3": (Exp3(n_arms=ARMS, learning_rate=0.2), reference.Exp3(ARMS, learning_rate=0.2)),
@@ -117,6 +126,49 @@ def test_sampled_policies_against_their_references(name, kind, rng, key):
 
 
 _ROUNDS_SO_FAR = ("K", "arms", "rewards", "drawn_with")
+
+
+MIXED = {
+    "exp3_s": (
+        Exp3S(n_arms=ARMS, exploration=0.3, sharing=0.01), reference.Exp3S(ARMS, exploration=0.3, sharing=0.01)
+    ),
+    "exp3_s without sharing": (
+        Exp3S(n_arms=ARMS, exploration=0.3, sharing=0.0), reference.Exp3S(ARMS, exploration=0.3, sharing=0.0)
+    ),
+    "rexp3": (REXP3(n_arms=ARMS, exploration=0.3, period=17), reference.REXP3(ARMS, exploration=0.3, period=17)),
+}  # fmt: skip
+
+
+def probabilities(learner, key, t, state):
+    """Return the probabilities of a policy of mixed weights where all arms are available."""
+    del key
+    return learner.probabilities(t, state)
+
+
+@pytest.mark.parametrize("kind", ["coins", *(pytest.param(k, marks=pytest.mark.slow) for k in ("fractions", "masked"))])
+@pytest.mark.parametrize("name", MIXED)
+def test_mixed_weights_against_their_references(name, kind, rng, key):
+    learner, made = MIXED[name]
+    fresh = type(made)(**{"n_arms": ARMS} | {k: v for k, v in vars(made).items() if k not in _ROUNDS_SO_FAR})
+    rewards, mask = recorded_rewards(rng, kind)
+    decisions, found = compare_with_reference(learner, fresh, rewards, mask, key, probabilities)
+    found = np.asarray(found)
+    drawn, available = found[np.arange(ROUNDS), decisions.index], (found * mask).sum(axis=1)
+    np.testing.assert_allclose(decisions.probability, drawn / available, rtol=1e-12)
+    assert np.ptp(found, axis=0).max() > 0.1
+
+
+def posterior(learner, key, t, state):
+    """Return both parameters of every arm, one after the other."""
+    del key, t
+    return jnp.concatenate(learner.posterior(state))
+
+
+@pytest.mark.parametrize("thesis_code", [False, True])
+def test_posteriors_are_discounted(thesis_code, rng, key):
+    constants = {"discount": 0.9, "prior_success": 0.5, "prior_failure": 2.0, "thesis_code": thesis_code}
+    learner, theirs = DiscountedTS(n_arms=ARMS, **constants), reference.DiscountedTS(ARMS, **constants)
+    compare_with_reference(learner, theirs, *recorded_rewards(rng, "fractions"), key, posterior)
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -185,6 +237,7 @@ THOMPSON = {
         ThompsonBeta(n_arms=ARMS, prior_success=0.5, prior_failure=2.0, reshaping=2.5),
         lambda r, i: st.beta(*r.beta(i, 0.5, 2.0, 2.5)),
     ),
+    "discounted": (DiscountedTS(n_arms=ARMS, discount=1.0), lambda r, i: st.beta(*r.beta(i, 1.0, 1.0, 1.0))),
 }
 
 
@@ -230,6 +283,15 @@ def test_presets():
     assert DUCB.theory(n_arms=5, horizon=10_000, changes=4).discount == pytest.approx(1 - 0.02 / 4)
     assert SWUCB.theory(n_arms=5, horizon=10_000, changes=4).window == np.ceil(2 * np.sqrt(1e4 * np.log(1e4) / 4))
     assert KLUCB.theory(n_arms=5).c == 3.0
+    window = SWKLUCB.theory(n_arms=5, horizon=10_000, changes=4).window
+    assert window == np.ceil(2 * np.sqrt(1e4 * np.log(1e4) / 4))
+    assert DKLUCB.theory(n_arms=5, horizon=10_000, changes=4).discount == pytest.approx(1 - 0.02 / 4)
+    exp3_s = Exp3S.theory(n_arms=5, horizon=n, changes=3)
+    assert exp3_s.sharing == 1 / n
+    assert exp3_s.exploration == pytest.approx(np.sqrt(5 * (3 * np.log(5 * n) + np.e) / ((np.e - 1) * n)))
+    rexp3 = REXP3.theory(n_arms=5, horizon=n, variation=2.0)
+    assert rexp3.period == np.ceil((5 * np.log(5)) ** (1 / 3) * (n / 2) ** (2 / 3)) == 127
+    assert rexp3.exploration == pytest.approx(np.sqrt(5 * np.log(5) / ((np.e - 1) * 127)))
     with pytest.raises(InputError, match=r"changes must"):
         SWUCB.theory(n_arms=5, horizon=10, changes=11)
 

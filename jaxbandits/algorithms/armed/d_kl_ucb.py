@@ -1,0 +1,62 @@
+"""D-kl-UCB: discounted KL-UCB for means that change (Garivier & Moulines, ALT 2011, with kl bounds).
+
+    N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
+    play    argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log n + c log log n},   n = sum_k N_k
+
+in round t, every arm once before. Notation: gamma discount, c as the field. $O(K)$ per round.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.discounted_policy import DiscountedPolicy
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import bernoulli
+
+_FEWEST = 1e-12  # discounted plays: those of an arm with fewer say nothing of its mean
+
+
+@pytree
+class DKLUCB(DiscountedPolicy):
+    """KL-UCB that forgets: a reward counts gamma times as much after every round; for rewards in [0, 1].
+
+    Guarantee:
+      None is stated for kl bounds.
+
+    Deviations:
+      * [ours] Means outside [0, 1] are clipped; log log counts as 0 up to e. An arm whose discounted count is below the
+        smallest normal number counts as not played. Ties: the first arm wins.
+
+    References:
+      Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
+      arXiv:0805.3415: the discount.
+      Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
+      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: with kl bounds, as a baseline.
+    """
+
+    source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB with kl bounds"
+    c: ArrayLike = param(0.0, "[0, inf)", "c, factor of log log")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: int, changes: int, **fields: Any) -> "DKLUCB":
+        """Use gamma = 1 - sqrt(C / T) / 4 for C changes in T rounds."""
+        horizon = ranges.integer("horizon", horizon, "[1, inf)")
+        share = ranges.integer("changes", changes, f"[1, {horizon}]") / horizon
+        return cls(**{"n_arms": n_arms, "discount": 1.0 - math.sqrt(share) / 4.0} | fields)
+
+    @classmethod
+    def example(cls) -> "DKLUCB":
+        return cls(n_arms=5, discount=0.95)
+
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        del key, t
+        count = jnp.maximum(state.count, _FEWEST)
+        log_all = jnp.log(jnp.maximum(jnp.sum(state.count), 1.0))
+        level = log_all + self.c * jnp.log(jnp.maximum(log_all, 1.0))
+        mean = jnp.clip(state.total / jnp.maximum(state.count, self.first_pulls), 0.0, 1.0)
+        return bernoulli.upper(mean, level / count)

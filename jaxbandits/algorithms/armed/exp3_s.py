@@ -1,0 +1,62 @@
+"""Exp3.S: exponential weights that compete with sequences of arms (Auer et al., SIAM J. Comp. 2002, Section 8).
+
+    p_i   = (1 - g) w_i / sum_k w_k + g / K
+    w_i   <- w_i exp(g x_i / K) + (e alpha / K) sum_k w_k,   x_i = reward / p_i for the arm i played, else 0
+
+Notation: g exploration, alpha sharing. $O(K)$ per round.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jaxbandits.algorithms.armed.mixed_weights import MixedWeights
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+
+
+@pytree
+class Exp3S(MixedWeights):
+    """Exponential weights that share, for rewards in [0, 1] whose best arm changes.
+
+    Guarantee:
+      Rewards in [0, 1] chosen in advance: expected regret against every sequence of arms with at most C changes is
+      $O(sqrt(C K T log(K T)))$ with `theory` (Corollary 8.3).
+
+    Deviations:
+      * [ours] A probability below 2^-40 counts as that in the estimates.
+
+    References:
+      Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
+      SIAM Journal on Computing 32, 2002, Section 8, Corollary 8.3.
+    """
+
+    source: ClassVar[str] = "Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Comp. 2002, Exp3.S"
+    exploration: ArrayLike = param(0.1, "(0, 1]", "g, share of the uniform law")
+    sharing: ArrayLike = param(1e-3, "[0, 1]", "alpha, how much weight arms receive from the others; 0: Exp3")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, changes: ArrayLike, **fields: Any) -> "Exp3S":
+        """Use alpha = 1/T and g = min(1, sqrt(K (C log(K T) + e) / ((e - 1) T))) for C changes in T rounds."""
+        horizon = ranges.numbers("horizon", horizon, "[1, inf)")
+        n_arms = ranges.integer("n_arms", n_arms)
+        changes = ranges.numbers("changes", changes, "[0, 1e15]")
+        log_both = math.log(n_arms) + np.log(horizon)
+        square = n_arms * ((changes * log_both + math.e) / horizon) / (math.e - 1.0)
+        made = {"n_arms": n_arms, "exploration": np.minimum(1.0, np.sqrt(square)), "sharing": 1.0 / horizon}
+        return cls(**made | fields)
+
+    @classmethod
+    def example(cls) -> "Exp3S":
+        return cls(n_arms=5)
+
+    @property
+    def mixture(self) -> Any:
+        """Share g of the uniform law."""
+        return self.exploration
+
+    @property
+    def share(self) -> Any:
+        """Share e alpha / K of all weights."""
+        return math.e * self.sharing / self.n_arms

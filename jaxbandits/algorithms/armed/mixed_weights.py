@@ -1,0 +1,80 @@
+"""Abstract policy that draws its arm from exponential weights mixed with the uniform law, in gains.
+
+    p_i   = (1 - g) w_i / sum_k w_k + g / K
+    w_i   <- w_i exp(g x_i / K) + share sum_k w_k,   x_i = reward / p_i for the arm i played, 0 for the others
+
+A final class is its mixture g, its share, and when it starts anew.
+"""
+
+import abc
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import pytree, static
+from jaxbandits.estimation.arms import check_count, draw_arm
+from jaxbandits.numerics import elementary
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+
+class WeightState(NamedTuple):
+    """Weights of the arms."""
+
+    weights: jax.Array  # [K]  w_i / sum_k w_k
+
+
+@pytree
+class MixedWeights(abc.ABC):
+    """Abstract randomised policy for rewards in [0, 1]; features of arms are not looked at.
+
+    The decision carries its probability. Arms that are not available have weight 0 in that round, the others share it.
+    """
+
+    feedback: ClassVar[type] = Reward
+    environments: ClassVar[tuple[str, ...]] = ("armed/switching_arms",)
+    n_arms: int = static(range="[1, inf)", doc="K, number of arms")
+
+    @property
+    @abc.abstractmethod
+    def mixture(self) -> Any:
+        """g, share of the uniform law."""
+
+    @property
+    def share(self) -> Any:
+        """Share of all weights that every arm receives in a round."""
+        return 0.0
+
+    def is_restart(self, t: jax.Array) -> Any:
+        """Return whether weights are equal in round t (from 0)."""
+        return t < 0
+
+    def init(self, key: jax.Array) -> WeightState:
+        del key  # deterministic
+        return WeightState(jnp.full(self.n_arms, 1.0 / self.n_arms))
+
+    def probabilities(self, t: jax.Array, state: WeightState) -> jax.Array:
+        """Return p `[K]` of round t (from 0) where all arms are available."""
+        uniform = 1.0 / self.n_arms
+        weights = jnp.where(self.is_restart(t), uniform, state.weights)
+        return (1.0 - self.mixture) * weights + self.mixture * uniform
+
+    def select(self, key: jax.Array, t: jax.Array, state: WeightState, obs: ArmObs) -> ArmDecision:
+        check_count(obs.arms, self.n_arms)
+        p = self.probabilities(t, state)
+        if obs.mask is not None:
+            available = jnp.where(obs.mask, jnp.maximum(p, jnp.finfo(p.dtype).tiny), 0.0)
+            p = available / jnp.sum(available)
+        return draw_arm(key, obs, p)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: WeightState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> WeightState:
+        del key, obs
+        weights = jnp.where(self.is_restart(t), 1.0 / self.n_arms, state.weights)
+        gain = self.mixture * feedback.reward / (decision.probability * self.n_arms)
+        top = jnp.maximum(gain, 0.0)  # all weights are divided by exp(top), so that none overflows
+        grown = weights * elementary.exp(jnp.where(jnp.arange(self.n_arms) == decision.index, gain, 0.0) - top)
+        grown = grown + self.share * elementary.exp(-top)
+        total = jnp.sum(grown)
+        return WeightState(jnp.where(total > 0.0, grown / jnp.where(total > 0.0, total, 1.0), 1.0 / self.n_arms))

@@ -1,0 +1,178 @@
+"""Any index policy that forgets an arm when a test finds a change in its rewards (GLR-klUCB, M-UCB, CUSUM-UCB).
+
+    tau_i, T_i, S_i   first round of arm i that counts; its plays and rewards since then
+    play              arm t mod n where t mod n < K, n = floor(K / w); else as the policy does, with t - tau_i rounds
+    local             tau_i = t + 1 for the arms that have changed; global: for all arms, if one has
+
+Notation: w exploration. $O(K)$ per round beside policy and test.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.algorithms.armed.kl_ucb import KLUCB
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.ranges import BOOL
+from jaxbandits.estimation.arms import check_count, choose_best
+from jaxbandits.estimation.detectors import CUSUM, GLR, HalfWindows
+from jaxbandits.numerics import rng
+from jaxbandits.types import ArmDecision, ArmObs, Reward
+
+_FORCED = 1e36  # above every index, also of arms that were not played
+
+
+class RestartState(NamedTuple):
+    """Counts and sums since the last restart of each arm, when that was, and the state of the detector."""
+
+    pulls: Pulls
+    since: jax.Array  # [K] int32  tau_i
+    restarts: jax.Array  # []  number of rounds after which an arm was forgotten
+    detector: Any
+
+
+@pytree
+class Restarting:
+    """Index policy with a detector of changes, for means that change now and then.
+
+    Guarantee:
+      GLR with `glr`, rewards in [0, 1], C changes that are far enough apart: expected regret
+      $O(sqrt(C K T log T))$ (Besson et al., Corollary 6).
+
+    Deviations:
+      * [ours] The detectors' own (`estimation.detectors`). An arm that was forgotten is played before all others, as
+        the policy plays arms that were never played.
+
+    References:
+      Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
+      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: `glr`.
+      Yang Cao, Zheng Wen, Branislav Kveton, Yao Xie. Nearly Optimal Adaptive Procedure with Change Detection for
+      Piecewise-Stationary Bandit. AISTATS 2019: `m_ucb`.
+      Fang Liu, Joohyun Lee, Ness Shroff. A Change-Detection Based Framework for Piecewise-Stationary Multi-Armed Bandit
+      Problem. AAAI 2018: `cusum`.
+      Lilian Besson. Multi-Players Bandit Algorithms for Internet of Things Networks. PhD thesis, CentraleSupelec, 2019,
+      Chapter 6: the constants.
+    """
+
+    feedback: ClassVar[type] = Reward
+    source: ClassVar[str] = "Besson, Kaufmann, Maillard & Seznec, JMLR 23(77), 2022; Cao et al. 2019; Liu et al. 2018"
+    environments: ClassVar[tuple[str, ...]] = ("armed/switching_arms",)
+    policy: Any = param(doc="index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB")
+    detector: Any = param(doc="of changes: one of jaxbandits.detectors")
+    exploration: ArrayLike = param(0.0, "[0, 1]", "w, share of the rounds that play all arms alike")
+    is_local: bool = static(True, BOOL, "whether only the arms that have changed are forgotten")
+    at_random: bool = static(False, BOOL, "whether a round explores with probability w, and not in turn")
+
+    @classmethod
+    def glr(cls, *, policy: Any, horizon: int, changes: int, scale: float = 0.05, **fields: Any) -> "Restarting":
+        """Use GLR with delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; without K if global."""
+        horizon, changes, n_arms = _setting(policy, horizon, changes)
+        factor = changes * (n_arms if ranges.flag("is_local", fields.get("is_local", True)) else 1)
+        share = ranges.real("scale", scale, "[0, inf)") * math.sqrt(factor * math.log(horizon) / horizon)
+        detector = GLR(horizon=horizon, delta=1.0 / math.sqrt(factor * horizon))
+        made = {"detector": detector, "exploration": min(1.0, share)}
+        return cls(**{"policy": policy} | made | fields)
+
+    @classmethod
+    def m_ucb(cls, *, policy: Any, horizon: int, changes: int, window: int = 150, **fields: Any) -> "Restarting":
+        """Use the halves of w rewards, b = sqrt(w/2 log(2 K T^2)), all arms; exploration by b (Cao et al., 2019)."""
+        horizon, changes, n_arms = _setting(policy, horizon, changes)
+        window = ranges.integer("window", window, "[2, 1000000]")
+        b = math.sqrt(0.5 * window * math.log(2.0 * n_arms * horizon**2))
+        share = math.sqrt(changes * n_arms * (2.0 * b + 3.0 * math.sqrt(window)) / (2.0 * horizon))
+        made = {"detector": HalfWindows(window=window, threshold=b), "exploration": min(1.0, share), "is_local": False}
+        return cls(**{"policy": policy} | made | fields)
+
+    @classmethod
+    def cusum(
+        cls, *, policy: Any, horizon: int, changes: int, drift: ArrayLike = 0.1, baseline: ArrayLike = 150.0,
+        **fields: Any,
+    ) -> "Restarting":  # fmt: skip
+        """Use CUSUM with h = log(T / C) and w = sqrt(C / T log(T / C)), explored at random (Liu et al., 2018)."""
+        horizon, changes, _ = _setting(policy, horizon, changes)
+        h = max(math.log(horizon / changes), 1e-6)
+        detector = CUSUM(threshold=h, drift=drift, baseline=baseline)
+        made = {"detector": detector, "exploration": min(1.0, math.sqrt(changes / horizon * h)), "at_random": True}
+        return cls(**{"policy": policy} | made | fields)
+
+    @classmethod
+    def example(cls) -> "Restarting":
+        return cls(policy=KLUCB(n_arms=5), detector=GLR(horizon=200, period=5, delta=0.3), exploration=0.1)
+
+    def check(self) -> None:
+        """Raise InputError for learners whose state is more than counts and sums, and for what detects nothing."""
+        policy, key = self.policy, jax.random.key(0)
+        suits = isinstance(policy, IndexPolicy) and type(policy).select is IndexPolicy.select
+        suits = suits and isinstance(jax.eval_shape(policy.init, key), Pulls)
+        if suits:  # every arm has a number of rounds of its own
+            one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
+            rounds = jnp.zeros(policy.n_arms, jnp.int32)
+            index = jax.eval_shape(lambda policy: policy.index(key, rounds, policy.init(key)), one)
+            suits = index.shape == (policy.n_arms,)
+        if not suits:
+            raise InputError(
+                "Restarting.policy must be an index policy of jaxbandits.armed that keeps counts and sums of rewards, "
+                f"such as KLUCB, UCB1 or ThompsonBeta, got {format_value(policy)}"
+            )
+        if not all(hasattr(self.detector, method) for method in ("init", "update", "restart")):
+            raise InputError(
+                f"Restarting.detector must be one of jaxbandits.detectors, such as GLR(horizon=5000), got "
+                f"{format_value(self.detector)}"
+            )
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms."""
+        return self.policy.n_arms
+
+    def init(self, key: jax.Array) -> RestartState:
+        n = self.n_arms
+        return RestartState(self.policy.init(key), jnp.zeros(n, jnp.int32), jnp.zeros(()), self.detector.init(n))
+
+    def index(self, key: jax.Array, t: jax.Array, state: RestartState) -> jax.Array:
+        """Return the index of every arm `[K]`, of the rounds since it was forgotten."""
+        return self.policy.index(key, jnp.asarray(t, jnp.int32) - state.since, state.pulls)
+
+    def select(self, key: jax.Array, t: jax.Array, state: RestartState, obs: ArmObs) -> ArmDecision:
+        check_count(obs.arms, self.n_arms)
+        n_arms = self.n_arms
+        if self.at_random:
+            key, coin_key, arm_key = jax.random.split(key, 3)
+        scores = self.policy.in_turn(t, state.pulls.count, self.index(key, t, state))
+        if self.at_random:
+            explores = rng.bernoulli(coin_key, self.exploration)
+            forced = rng.randint(arm_key, n_arms)
+        else:
+            period = jnp.floor(n_arms / jnp.maximum(self.exploration, 1e-9))
+            forced = jnp.asarray(t % period.astype(jnp.int32), jnp.int32)
+            explores = (forced < n_arms) & (self.exploration > 0.0)
+        is_forced = explores & (jnp.arange(n_arms, dtype=jnp.int32) == forced)
+        return choose_best(obs.arms, obs.mask, jnp.where(is_forced, _FORCED, scores))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: RestartState, obs: ArmObs, decision: ArmDecision, feedback: Reward
+    ) -> RestartState:
+        pulls = self.policy.update(key, t, state.pulls, obs, decision, feedback)
+        detector, changed = self.detector.update(t, state.detector, pulls, decision.index, feedback.reward)
+        forgets = changed if self.is_local else jnp.broadcast_to(jnp.any(changed), changed.shape)
+        return RestartState(
+            pulls=jax.tree.map(lambda x: jnp.where(forgets, 0.0, x), pulls),
+            since=jnp.where(forgets, jnp.asarray(t + 1, jnp.int32), state.since),
+            restarts=state.restarts + jnp.any(forgets),
+            detector=self.detector.restart(t, detector, forgets),
+        )
+
+
+def _setting(policy: Any, horizon: Any, changes: Any) -> tuple[int, int, int]:
+    """Return the rounds, the changes and the number of arms that a preset is for."""
+    horizon = ranges.integer("horizon", horizon, "[1, 1000000000]")
+    if not isinstance(policy, IndexPolicy):
+        raise InputError(
+            f"policy must be an index policy of jaxbandits.armed, such as KLUCB, got {format_value(policy)}"
+        )
+    return horizon, ranges.integer("changes", changes, f"[1, {horizon}]"), policy.n_arms

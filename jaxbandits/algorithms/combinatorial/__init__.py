@@ -1,0 +1,14 @@
+"""Algorithms for bandits that choose several items a round, one a file; imported on first access."""
+
+from typing import TYPE_CHECKING
+
+from jaxbandits.base import lazy
+
+if TYPE_CHECKING:
+    from jaxbandits.algorithms.combinatorial.cascade_kl_ucb import CascadeKLUCB as CascadeKLUCB
+    from jaxbandits.algorithms.combinatorial.cascade_ts import CascadeTS as CascadeTS
+    from jaxbandits.algorithms.combinatorial.cascade_ucb1 import CascadeUCB1 as CascadeUCB1
+    from jaxbandits.algorithms.combinatorial.comb_ucb1 import CombUCB1 as CombUCB1
+    from jaxbandits.algorithms.combinatorial.cts import CTS as CTS
+
+lazy.attach(__name__)

@@ -1,0 +1,93 @@
+"""Abstract index policies that choose several items: those of the largest indices, unseen items before all others.
+
+A final class is its index. An item is seen when its reward is: in a cascade, up to the first click.
+"""
+
+import abc
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.estimation.items import check_items, item_sums, top_items
+from jaxbandits.estimation.oracles import require_oracle
+from jaxbandits.types import ArmObs, ItemRewards, SetDecision
+
+_UNSEEN = 1e30  # above every index
+
+
+@pytree
+class SetPolicy(abc.ABC):
+    """Abstract policy over counts and sums of the rewards of items; features of items are not looked at.
+
+    Items that were not seen come first, in turn from item t mod L on. Ties: the first item wins.
+    """
+
+    feedback: ClassVar[type] = ItemRewards
+    environments: ClassVar[tuple[str, ...]] = ("combinatorial/cascading_clicks",)
+    first_seen: ClassVar[float] = 1.0  # rewards of every item before its index counts; 0: from the first round
+    n_items: int = static(range="[1, inf)", doc="L, number of items")
+
+    @abc.abstractmethod
+    def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
+        """Return the index of every item `[L]` in round t (from 0), finite also for items that were not seen."""
+
+    @abc.abstractmethod
+    def best(self, scores: jax.Array, mask: Any) -> jax.Array:
+        """Return the items `[m]` of the best set for scores `[L]` under a mask `[L]` or None."""
+
+    def init(self, key: jax.Array) -> Pulls:
+        del key  # deterministic
+        return Pulls(jnp.zeros(self.n_items), jnp.zeros(self.n_items))
+
+    def select(self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs) -> SetDecision:
+        check_items(obs.arms.shape[0], self.n_items)
+        scores = self.index(key, t, state)
+        if self.first_seen:
+            turn = (jnp.arange(self.n_items, dtype=t.dtype) - t) % self.n_items
+            scores = jnp.where(state.count < self.first_seen, _UNSEEN * (self.n_items - turn), scores)
+        return SetDecision(self.best(scores, obs.mask))
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs, decision: SetDecision, feedback: ItemRewards
+    ) -> Pulls:
+        del key, t, obs
+        seen = jnp.where(feedback.seen, 1.0, 0.0)
+        return Pulls(
+            count=state.count + item_sums(decision.items, seen, self.n_items),
+            total=state.total + item_sums(decision.items, jnp.where(feedback.seen, feedback.reward, 0.0), self.n_items),
+        )
+
+
+@pytree
+class OraclePolicy(SetPolicy):
+    """Abstract policy that chooses the set of an oracle for the indices; all its rewards are seen."""
+
+    environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
+    oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
+
+    def check(self) -> None:
+        """Raise InputError for what is no oracle, or one of another number of items."""
+        require_oracle(type(self).__name__, self.oracle, self.n_items)
+
+    def best(self, scores: jax.Array, mask: Any) -> jax.Array:
+        return self.oracle.best(scores, mask)
+
+
+@pytree
+class CascadePolicy(SetPolicy):
+    """Abstract policy that lists the m items of the largest indices, in decreasing order."""
+
+    list_size: int = static(range="[1, inf)", doc="m, number of places in the list")
+
+    def check(self) -> None:
+        """Raise InputError for a list longer than the items."""
+        if self.list_size > self.n_items:
+            name = type(self).__name__
+            raise InputError(f"{name}.list_size must be at most n_items={self.n_items}, got {self.list_size}")
+
+    def best(self, scores: jax.Array, mask: Any) -> jax.Array:
+        return top_items(scores, mask, self.list_size)

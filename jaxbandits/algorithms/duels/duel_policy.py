@@ -1,0 +1,88 @@
+"""Abstract policy of duels: it counts which arm beat which how often.
+
+    w_ij   times that arm i beat arm j,   N_ij = w_ij + w_ji,   p_ij = w_ij / N_ij, 1/2 of pairs without a duel
+
+Both arms of a duel may be the same one, whose duels with itself count nowhere.
+"""
+
+import abc
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.pytree import pytree, static
+from jaxbandits.estimation.arms import check_count
+from jaxbandits.types import ArmObs, PairDecision, Preference
+
+
+class DuelCounts(NamedTuple):
+    """Wins and numbers of duels of all pairs: w_ji is N_ij - w_ij, so that no matrix is transposed."""
+
+    wins: jax.Array  # [K, K]  w_ij, 0 on the diagonal
+    count: jax.Array  # [K, K]  N_ij
+
+    @classmethod
+    def none(cls, n_arms: int) -> "DuelCounts":
+        """Return the counts before the first duel of K arms."""
+        zeros = jnp.zeros((n_arms, n_arms))
+        return cls(zeros, zeros)
+
+    def add(self, decision: PairDecision, feedback: Preference) -> "DuelCounts":
+        """Count a duel of two different arms; a preference outside [0, 1] counts as the nearer end."""
+        arm, won = jnp.arange(len(self.wins), dtype=jnp.int32), jnp.clip(feedback.won, 0.0, 1.0)
+        first, second = arm == decision.first, arm == decision.second
+        forward = first[:, None] & second & ~first  # no entry where both are the same arm
+        backward = second[:, None] & first & ~second
+        wins = self.wins + jnp.where(forward, won, 0.0) + jnp.where(backward, 1.0 - won, 0.0)
+        return DuelCounts(wins, self.count + jnp.where(forward | backward, 1.0, 0.0))
+
+    @property
+    def losses(self) -> jax.Array:
+        """`[K, K]` w_ji."""
+        return self.count - self.wins
+
+    @property
+    def share(self) -> jax.Array:
+        """`[K, K]` p_ij; 1/2 without a duel."""
+        return jnp.where(self.count > 0.0, self.wins / jnp.maximum(self.count, 1.0), 0.5)
+
+    def of(self, arm: jax.Array) -> "DuelCounts":
+        """Return the rows `[K]` of an arm: its wins against each."""
+        return DuelCounts(self.wins[arm], self.count[arm])
+
+
+@pytree
+class DuelPolicy(abc.ABC):
+    """Abstract policy over the wins of pairs; features of arms are not looked at. Ties: the first arm wins."""
+
+    feedback: ClassVar[type] = Preference
+    environments: ClassVar[tuple[str, ...]] = ("duels/dueling_arms",)
+    n_arms: int = static(range="[2, inf)", doc="K, number of arms")
+
+    @abc.abstractmethod
+    def init(self, key: jax.Array) -> Any:
+        """Return the state before the first round."""
+
+    @abc.abstractmethod
+    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> PairDecision:
+        """Return the pair of round t (from 0), of arms that are available."""
+
+    @abc.abstractmethod
+    def update(
+        self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs, decision: PairDecision, feedback: Preference
+    ) -> Any:
+        """Return the state after a duel."""
+
+    def available(self, obs: ArmObs) -> jax.Array:
+        """Return which arms may be compared `[K]`.
+
+        Raises:
+          InputError: for another number of arms than `n_arms`.
+        """
+        check_count(obs.arms, self.n_arms)
+        return jnp.ones(self.n_arms, bool) if obs.mask is None else jnp.asarray(obs.mask)
+
+    def diagonal(self) -> jax.Array:
+        """Return `[K, K]` True for the pairs of an arm with itself."""
+        return jnp.eye(self.n_arms, dtype=bool)

@@ -1,0 +1,114 @@
+"""Abstract policy of duels by relative minimum empirical divergence: arms that may be the winner, one after another.
+
+    p_ij   share of duels that i won against j,   N_ij their number
+    I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i
+    first  the next arm l of the list; a list holds the arms that had I_j - I_{i*} <= log t + f while the last was read
+
+after every pair was compared a number of times. A final class is the second arm.
+"""
+
+import abc
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.armed.index_policy import log_rounds
+from jaxbandits.algorithms.duels.duel_policy import DuelCounts, DuelPolicy
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.numerics import bernoulli, first_axis
+from jaxbandits.types import ArmObs, PairDecision, Preference
+
+
+class RMEDState(NamedTuple):
+    """Duels of all pairs, and the lists."""
+
+    duels: DuelCounts
+    left: jax.Array  # [K] bool, L_R: arms of the list that are still to be played
+    following: jax.Array  # [K] bool, L_N: arms of the next list
+    rivals: jax.Array  # [K] int32, opponents that are fixed after the first duels
+
+
+@pytree
+class RMEDPolicy(DuelPolicy):
+    """Abstract policy that duels arms while it is likely enough that they are the Condorcet winner."""
+
+    weight: ArrayLike = param(0.3, "[0, inf)", "f(K) / K^1.01")
+    first_duels: ClassVar[Any] = 1  # of every pair, before the lists
+
+    @abc.abstractmethod
+    def opponent(
+        self, t: jax.Array, state: RMEDState, arm: jax.Array, best: jax.Array, available: jax.Array
+    ) -> jax.Array:
+        """Return the second arm in round t (from 0), of the first arm and i*."""
+
+    def fixed_rivals(self, duels: DuelCounts) -> jax.Array:
+        """Return opponents `[K]` that are fixed after the first duels; read by no other method here."""
+        del duels
+        return jnp.zeros(self.n_arms, jnp.int32)
+
+    @property
+    def exploration_rounds(self) -> int:
+        """Rounds until every pair was compared `first_duels` times."""
+        return self.first_duels * math.comb(self.n_arms, 2)
+
+    def init(self, key: jax.Array) -> RMEDState:
+        del key  # deterministic
+        everything = jnp.ones(self.n_arms, bool)
+        return RMEDState(DuelCounts.none(self.n_arms), everything, ~everything, jnp.zeros(self.n_arms, jnp.int32))
+
+    def divergences(self, duels: DuelCounts) -> jax.Array:
+        """Return I `[K]`."""
+        p = duels.share
+        loses = (p <= 0.5) & ~self.diagonal()
+        return jnp.sum(jnp.where(loses, duels.count * bernoulli.divergence(p, 0.5 - p), 0.0), axis=1)
+
+    def best(self, duels: DuelCounts, available: jax.Array) -> jax.Array:
+        """Return i*, of the available arms."""
+        return first_axis.argmax(jnp.where(available, -self.divergences(duels), -jnp.inf))
+
+    def select(self, key: jax.Array, t: jax.Array, state: RMEDState, obs: ArmObs) -> PairDecision:
+        del key  # deterministic
+        available = self.available(obs)
+        first, second = (np.asarray(arms, np.int32) for arms in np.triu_indices(self.n_arms, 1))
+        pair = t % len(first)
+        listed = state.left & available
+        listed = jnp.where(jnp.any(listed), listed, available)
+        arm = first_axis.argmax(jnp.where(listed, 1.0, 0.0))
+        other = self.opponent(t, state, arm, self.best(state.duels, available), available)
+        explores = t < self.exploration_rounds
+        return PairDecision(
+            first=_or_available(jnp.where(explores, jnp.asarray(first)[pair], arm), available),
+            second=_or_available(jnp.where(explores, jnp.asarray(second)[pair], other), available),
+        )
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: RMEDState, obs: ArmObs, decision: PairDecision, feedback: Preference
+    ) -> RMEDState:
+        del key, obs
+        duels = state.duels.add(decision, feedback)
+        rivals = jnp.where(t == self.exploration_rounds - 1, self.fixed_rivals(duels), state.rivals)
+        left = state.left & (jnp.arange(self.n_arms) != decision.first)
+        divergences = self.divergences(duels)
+        slack = log_rounds(t + 1) + self.weight * self.n_arms**1.01
+        following = state.following | (~left & (divergences - jnp.min(divergences) <= slack))
+        is_over, lists = ~jnp.any(left), t >= self.exploration_rounds
+        return RMEDState(
+            duels=duels,
+            left=jnp.where(lists, jnp.where(is_over, following, left), state.left),
+            following=jnp.where(lists, following & ~is_over, state.following),
+            rivals=rivals,
+        )
+
+    def opponents(self, duels: DuelCounts, arm: jax.Array, available: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return the arms that do not lose against an arm, `[K]`, and the one of them that beats it most."""
+        p = duels.of(arm).share
+        others = available & (jnp.arange(self.n_arms) != arm)
+        return others & (p <= 0.5), first_axis.argmax(jnp.where(others, -p, -jnp.inf))
+
+
+def _or_available(arm: jax.Array, available: jax.Array) -> jax.Array:
+    """Return an arm, or the first available one in its place."""
+    return jnp.where(available[arm], arm, first_axis.argmax(jnp.where(available, 1.0, 0.0)))

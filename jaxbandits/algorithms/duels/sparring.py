@@ -1,0 +1,89 @@
+"""Sparring: two K-armed learners choose one arm of a duel each (Ailon, Karnin & Joachims, ICML 2014).
+
+    first  by a learner whose reward is 1 if the first arm wins, else 0
+    second by another of the same kind, whose reward is 1 if the second wins, else 0
+
+With Tsallis-INF, the default, it is Versatile-DB (Saha & Gaillard, ICML 2022). The cost of two learners a round.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.tsallis_inf import TsallisINF
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import param, pytree
+from jaxbandits.types import ArmDecision, ArmObs, PairDecision, Preference, Reward
+
+
+class SparringState(NamedTuple):
+    """States of both learners."""
+
+    first: Any
+    second: Any
+
+
+@pytree
+class Sparring:
+    """Dueling bandit as a game of two bandit learners, for any preferences.
+
+    Guarantee:
+      With Tsallis-INF: expected regret after T rounds is $O(sqrt(K T))$ whatever the preferences, and
+      $O(sum_i log T / D_i)$ where they are fixed and have a Condorcet winner (Saha & Gaillard, Theorem 1).
+
+    Deviations:
+      * [reconstructed] The learning rates of Versatile-DB are taken to be those of Tsallis-INF; the paper was not at
+        hand.
+
+    References:
+      Nir Ailon, Zohar Karnin, Thorsten Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014,
+      arXiv:1405.3396: sparring.
+      Aadirupa Saha, Pierre Gaillard. Versatile Dueling Bandits: Best-of-both World Analyses for Learning from Relative
+      Preferences. ICML 2022, arXiv:2202.06694.
+    """
+
+    feedback: ClassVar[type] = Preference
+    source: ClassVar[str] = "Ailon, Karnin & Joachims, ICML 2014; Saha & Gaillard, ICML 2022 (Versatile-DB)"
+    environments: ClassVar[tuple[str, ...]] = ("duels/dueling_arms",)
+    policy: Any = param(doc="learner of jaxbandits.armed that both players are, such as TsallisINF")
+
+    @classmethod
+    def theory(cls, *, n_arms: int, **changes: Any) -> "Sparring":
+        """Use Tsallis-INF for both players (Versatile-DB)."""
+        return cls(**{"policy": TsallisINF(n_arms=n_arms)} | changes)
+
+    @classmethod
+    def example(cls) -> "Sparring":
+        return cls.theory(n_arms=5)
+
+    def check(self) -> None:
+        """Raise InputError for learners of other feedback than a reward."""
+        if getattr(self.policy, "feedback", None) is not Reward or not hasattr(self.policy, "n_arms"):
+            raise InputError(
+                f"Sparring.policy must be a learner of jaxbandits.armed, such as TsallisINF or UCB1, got "
+                f"{format_value(self.policy)}"
+            )
+
+    def init(self, key: jax.Array) -> SparringState:
+        return SparringState(*map(self.policy.init, jax.random.split(key)))
+
+    def select(self, key: jax.Array, t: jax.Array, state: SparringState, obs: ArmObs) -> PairDecision:
+        keys = jax.random.split(key)
+        first, second = (self.policy.select(k, t, own, obs) for k, own in zip(keys, state, strict=True))
+        probability = None if first.probability is None else jnp.stack([first.probability, second.probability])
+        return PairDecision(first.index, second.index, probability)
+
+    def update(
+        self, key: jax.Array, t: jax.Array, state: SparringState, obs: ArmObs, decision: PairDecision,
+        feedback: Preference,
+    ) -> SparringState:  # fmt: skip
+        p = (None, None) if decision.probability is None else decision.probability
+        arms, rewards = (decision.first, decision.second), (feedback.won, 1.0 - feedback.won)
+        players = zip(jax.random.split(key), state, arms, p, rewards, strict=True)
+        return SparringState(
+            *(
+                self.policy.update(k, t, own, obs, ArmDecision(arm, obs.arms[arm], share), Reward(won))
+                for k, own, arm, share, won in players
+            )
+        )

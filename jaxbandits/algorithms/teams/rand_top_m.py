@@ -1,0 +1,57 @@
+"""RandTopM: a new draw from the M best arms after every collision (Besson & Kaufmann, ALT 2018, Algorithm 1).
+
+    arm not in best           uniformly from best cap {k : U'_k <= U'_arm}, U' the indices one round before
+    arm in best, collided     uniformly from best
+    else                      stay
+
+for each of M players, of the set best of the M arms with the largest indices. Notation: M n_players.
+$O(M K^2)$ per round beside the policies.
+"""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.kl_ucb import KLUCB
+from jaxbandits.algorithms.teams.team_policy import Draws, PlayerState, TeamPolicy, draw_arm_of, order_arms
+from jaxbandits.base.pytree import pytree
+
+
+@pytree
+class RandTopM(TeamPolicy):
+    """MCTopM without chairs: a player never claims an arm.
+
+    Guarantee:
+      None is stated.
+
+    Deviations:
+      * [printed] The listing of the thesis treats a collision only where the arm has left best; its text and its code
+        treat it always, and so does this.
+      * [ours] Where no arm of best had an index at most that of the arm that is left, the draw is from best.
+
+    References:
+      Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Algorithm 1.
+    """
+
+    source: ClassVar[str] = "Besson & Kaufmann, ALT 2018, Algorithm 1"
+
+    @classmethod
+    def theory(cls, *, n_arms: int, n_players: int, **changes: Any) -> "RandTopM":
+        """Use KL-UCB indices."""
+        return cls(**{"policy": KLUCB(n_arms=n_arms), "n_players": n_players} | changes)
+
+    @classmethod
+    def example(cls) -> "RandTopM":
+        return cls.theory(n_arms=5, n_players=3)
+
+    def move(
+        self, draws: Draws, state: PlayerState, index: jax.Array, collided: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        best = order_arms(draws.ties, index) < self.n_players
+        mine = jnp.arange(self.n_arms) == state.arm
+        is_in = jnp.any(best & mine)
+        narrow = best & (state.index <= jnp.sum(jnp.where(mine, state.index, 0.0)))
+        narrow = jnp.where(jnp.any(narrow), narrow, best)
+        arm = draw_arm_of(draws.choice, jnp.where(is_in, best, narrow))
+        return jnp.where(is_in & (collided == 0.0), state.arm, arm), state.note

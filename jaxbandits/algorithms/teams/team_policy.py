@@ -1,0 +1,156 @@
+"""Abstract learner of P players who do not talk: each runs the same index policy on what it senses, and moves by rule.
+
+    U_k   index of arm k of a player's own policy; that of an arm it has not played is above all others
+    best  the M arms with the largest U_k, ties broken at random, each player by draws of its own
+
+A final class is one player's move. Players are a batch axis: their states have a leading axis P.
+"""
+
+import abc
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.estimation.arms import check_count
+from jaxbandits.numerics import first_axis, rng
+from jaxbandits.types import ArmDecision, ArmObs, PlayerRewards, Reward, TeamDecision
+
+_UNPLAYED = 1e30  # above every index
+
+
+class Draws(NamedTuple):
+    """Random numbers of one player in a round, uniform on [0, 1)."""
+
+    ties: jax.Array  # [K]  by which equal indices are ordered
+    choice: jax.Array  # []  by which an arm or a rank is drawn
+
+
+class PlayerState(NamedTuple):
+    """State of one player; of a team, with a leading axis P."""
+
+    pulls: Pulls  # what the player sensed
+    index: jax.Array  # [K]  U_k of the coming round
+    arm: jax.Array  # [] int32, arm of the coming round
+    note: jax.Array  # [] int32, what the rule keeps: whether the player is fixed, or its rank
+
+
+@pytree
+class TeamPolicy(abc.ABC):
+    """Abstract team of players with index policies; the arm of the next round is drawn in `update`.
+
+    Feedback must not be late. A player whose arm is not available plays the first available one.
+    """
+
+    feedback: ClassVar[type] = PlayerRewards
+    environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
+    needs_immediate_feedback: ClassVar[bool] = True
+    policy: Any = param(doc="index policy of jaxbandits.armed on counts and sums, without draws, such as KLUCB")
+    n_players: int = static(range="[1, inf)", doc="P, number of players; they know it")
+
+    @abc.abstractmethod
+    def move(
+        self, draws: Draws, state: PlayerState, index: jax.Array, collided: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """Return one player's next arm and note.
+
+        Args:
+          draws: the player's own.
+          state: of the round that was played.
+          index: `[K]` of the coming round.
+          collided: `[]` 1 if the player knows that it met another one, else 0.
+        """
+
+    def first_notes(self, key: jax.Array) -> jax.Array:
+        """Return the notes `[P]` before the first round."""
+        del key
+        return jnp.zeros(self.n_players, jnp.int32)
+
+    def learning_signal(self, feedback: PlayerRewards) -> jax.Array:
+        """Return the number that one player's policy learns from."""
+        return feedback.sensed
+
+    def check(self) -> None:
+        """Raise InputError for policies that draw or keep more than counts, and for more players than arms."""
+        policy = self.policy
+        suits = isinstance(policy, IndexPolicy) and isinstance(jax.eval_shape(policy.init, jax.random.key(0)), Pulls)
+        if suits:
+            try:
+                one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
+                jax.eval_shape(lambda p: _index(p, jnp.int32(1), p.init(jax.random.key(0))), one)
+            except Exception:  # whatever a draw without a key raises
+                suits = False
+        if not suits:
+            raise InputError(
+                f"{type(self).__name__}.policy must be an index policy of jaxbandits.armed on counts and sums of "
+                f"rewards, without draws, such as KLUCB or UCB1, got {format_value(policy)}"
+            )
+        if self.n_players > policy.n_arms:
+            name = type(self).__name__
+            raise InputError(f"{name}.n_players must be at most n_arms={policy.n_arms}, got {self.n_players}")
+
+    @property
+    def n_arms(self) -> int:
+        """K, number of arms."""
+        return self.policy.n_arms
+
+    def init(self, key: jax.Array) -> PlayerState:
+        policy_key, arm_key, note_key = jax.random.split(key, 3)
+        return PlayerState(
+            pulls=jax.tree.map(lambda x: jnp.broadcast_to(x, (self.n_players, *x.shape)), self.policy.init(policy_key)),
+            index=jnp.full((self.n_players, self.n_arms), _UNPLAYED),
+            arm=rng.randints(arm_key, self.n_arms, self.n_players),
+            note=self.first_notes(note_key),
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: PlayerState, obs: ArmObs) -> TeamDecision:
+        del key, t
+        check_count(obs.arms, self.n_arms)
+        if obs.mask is None:
+            return TeamDecision(state.arm)
+        return TeamDecision(jnp.where(obs.mask[state.arm], state.arm, first_axis.argmax(jnp.where(obs.mask, 1.0, 0.0))))
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: PlayerState,
+        obs: ArmObs,
+        decision: TeamDecision,
+        feedback: PlayerRewards,
+    ) -> PlayerState:
+        def after(draws: Draws, own: PlayerState, arm: jax.Array, sensed: PlayerRewards) -> PlayerState:
+            played = ArmDecision(arm, arm)  # of features the policy reads none
+            pulls = self.policy.update(key, t, own.pulls, obs, played, Reward(self.learning_signal(sensed)))
+            index = _index(self.policy, t + 1, pulls)
+            index = jnp.where(pulls.count < self.policy.first_pulls, _UNPLAYED, index)
+            arm, note = self.move(draws, own._replace(arm=arm), index, sensed.collided)
+            return PlayerState(pulls, index, arm, note)
+
+        tie_key, choice_key = jax.random.split(key)  # one draw for all players, not a key for each: keys are costly
+        ties = rng.uniforms(tie_key, self.n_players * self.n_arms).reshape(self.n_players, self.n_arms)
+        draws = Draws(ties, rng.uniforms(choice_key, self.n_players))
+        return jax.vmap(after)(draws, state, decision.index, feedback)
+
+
+def _index(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
+    """Return the indices `[K]` of a policy without draws in round t (from 0)."""
+    no_key: Any = None
+    return policy.index(no_key, t, pulls)
+
+
+def order_arms(ties: jax.Array, index: jax.Array) -> jax.Array:
+    """Return how many arms are before each one in decreasing order of the index, int32 `[K]`; ties by `ties`."""
+    is_before = (index > index[:, None]) | ((index == index[:, None]) & (ties > ties[:, None]))
+    return jnp.sum(is_before, axis=1, dtype=jnp.int32)
+
+
+def draw_arm_of(choice: jax.Array, arms: jax.Array) -> jax.Array:
+    """Return the arm of a mask `[K]`, which is not empty, that a uniform number draws."""
+    member = jnp.where(arms, 1, 0).astype(jnp.int32)
+    count = jnp.sum(member, dtype=jnp.int32)
+    place = jnp.minimum((choice * count).astype(jnp.int32), count - 1)  # from 0 among the arms of the mask
+    return jnp.sum(jnp.cumsum(member, dtype=jnp.int32) <= place, dtype=jnp.int32)

@@ -1,0 +1,11 @@
+"""Bandits that choose several items a round, one a file; imported on first access."""
+
+from typing import TYPE_CHECKING
+
+from jaxbandits.base import lazy
+
+if TYPE_CHECKING:
+    from jaxbandits.environments.combinatorial.cascading_clicks import CascadingClicks as CascadingClicks
+    from jaxbandits.environments.combinatorial.semi_bandit import SemiBandit as SemiBandit
+
+lazy.attach(__name__)

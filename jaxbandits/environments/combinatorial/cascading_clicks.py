@@ -1,0 +1,145 @@
+"""Cascade model of clicks: a user reads a list from the top and clicks on the first item that attracts her.
+
+    item e attracts with probability w_e, independently;   the first attractive item of the list A is clicked
+    f(A)     = 1 - prod_{e in A} (1 - w_e),   the probability of a click
+    regret_t = f(A*) - f(A_t)
+
+Items up to the click are seen, all of the list where nothing was clicked.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import floats, integer, real
+from jaxbandits.estimation.items import are_admissible, check_size, top_items
+from jaxbandits.numerics import rng
+from jaxbandits.types import IndexObs, ItemRewards, SetDecision
+
+
+class ClicksState(NamedTuple):
+    """The instance; nothing in it changes over the rounds."""
+
+    attraction: jax.Array  # [L]  w_e
+    best: jax.Array  # []  f(A*)
+
+
+class ClicksOutcome(NamedTuple):
+    """Of one list."""
+
+    regret: jax.Array  # []  of probabilities: no noise in it
+    clicks: jax.Array  # []  0 or 1
+
+
+@pytree
+class CascadingClicks:
+    """Lists of m of L items under the cascade model.
+
+    References:
+      Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade
+      Model. ICML 2015, arXiv:1502.02763, Sections 2 and 5: the model, and the instances of `with_gap`.
+
+    Example:
+      >>> CascadingClicks.with_gap(n_items=16, list_size=4, gap=0.15).n_items
+      16
+    """
+
+    source: ClassVar[str] = "the cascade model of Kveton, Szepesvari, Wen & Ashkan, ICML 2015"
+    decision_type: ClassVar[type] = SetDecision
+    units: ClassVar = {"regret": "clicks", "clicks": "clicks"}
+    n_items: int = static(range="[1, inf)", doc="L, number of items")
+    list_size: int = static(range="[1, inf)", doc="m, number of places in a list")
+    attraction: ArrayLike | None = param(None, "[0, 1]", "[L] w, ordered at random per trial; None: drawn per trial")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "a: drawn attractions have the law Beta(a, b)")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "b, see prior_success")
+
+    def __post_init__(self) -> None:
+        """Make a list of attractions, such as that of a sweep file, one array: JAX would take it for L fields."""
+        if isinstance(self.attraction, (list, tuple)) and ranges.is_real(self.attraction):
+            object.__setattr__(self, "attraction", np.asarray(self.attraction))
+
+    @classmethod
+    def from_attraction(cls, attraction: Any, list_size: int) -> "CascadingClicks":
+        """Make an environment with given probabilities `[L]`, which each trial orders at random.
+
+        Raises:
+          InputError: for numbers outside [0, 1], and for a list longer than the items.
+        """
+        attraction = floats("attraction", attraction, "(L,)")
+        made = cls(n_items=len(attraction), list_size=list_size, attraction=attraction)
+        validate(made)
+        return made
+
+    @classmethod
+    def with_gap(cls, *, n_items: int, list_size: int, attraction: float = 0.2, gap: float = 0.15) -> "CascadingClicks":
+        """Make the instance B_LB(L, m, p, D) of the paper: m items attract with probability p, the others with p - D.
+
+        Args:
+          n_items: L.
+          list_size: m, at most L.
+          attraction: p.
+          gap: D, at most p.
+
+        Raises:
+          InputError: for numbers outside their ranges.
+        """
+        n_items = integer("n_items", n_items, "[1, 1000000]")
+        list_size = integer("list_size", list_size, f"[1, {n_items}]")
+        attraction = real("attraction", attraction, "[0, 1]")
+        if real("gap", gap, "[0, 1]") > attraction:
+            raise InputError(f"gap must be at most attraction={attraction:g}, got {gap:g}")
+        return cls.from_attraction(np.where(np.arange(n_items) < list_size, attraction, attraction - gap), list_size)
+
+    @classmethod
+    def example(cls) -> "CascadingClicks":
+        return cls(n_items=6, list_size=3)
+
+    def check(self) -> None:
+        """Raise InputError for a list longer than the items, and for attractions of another number of them."""
+        if self.list_size > self.n_items:
+            raise InputError(f"CascadingClicks.list_size must be at most n_items={self.n_items}, got {self.list_size}")
+        if self.attraction is not None and np.shape(self.attraction)[-1:] != (self.n_items,):
+            found = np.shape(self.attraction)
+            raise InputError(f"CascadingClicks.attraction must have shape [{self.n_items}], got {found}")
+
+    def init(self, key: jax.Array) -> ClicksState:
+        if self.attraction is None:
+            ones = jnp.ones(self.n_items)
+            attraction = rng.betas(key, self.prior_success * ones, self.prior_failure * ones)
+        else:
+            order = jnp.argsort(rng.uniforms(key, self.n_items))
+            attraction = jnp.asarray(self.attraction, jnp.result_type(float))[order]
+        best = top_items(attraction, None, self.list_size)
+        return ClicksState(attraction, 1.0 - jnp.prod(1.0 - attraction[best]))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: ClicksState) -> IndexObs:
+        del key, t, state
+        return IndexObs.of(self.n_items)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: ClicksState, obs: IndexObs, decision: SetDecision
+    ) -> tuple[ClicksState, ItemRewards, ClicksOutcome]:
+        del t, obs
+        check_size(decision, self.list_size)
+        items = decision.items
+        attraction = jnp.where(items >= 0, state.attraction[jnp.maximum(items, 0)], 0.0)
+        # P(a click on one of the first k places); one uniform has the law of m coins of which the first 1 counts.
+        unread = jnp.cumprod(1.0 - attraction)
+        clicked = jnp.cumsum(attraction * jnp.concatenate([jnp.ones(1), unread[:-1]]))
+        u = rng.uniform(key)
+        place = jnp.sum(u >= clicked, dtype=jnp.int32)  # m: nothing is clicked
+        places = jnp.arange(self.list_size, dtype=jnp.int32)
+        click = places == place
+        feedback = ItemRewards(jnp.where(click, 1.0, 0.0), (places <= place) & (items >= 0))
+        outcome = ClicksOutcome(state.best - (1.0 - unread[-1]), jnp.where(place < self.list_size, 1.0, 0.0))
+        return state, feedback, outcome
+
+    def admits(self, state: ClicksState, obs: IndexObs, decision: SetDecision) -> jax.Array:
+        """Return whether the items are different and exist."""
+        del state
+        return are_admissible(decision.items, self.n_items, obs.mask)

@@ -1,0 +1,105 @@
+"""Semi-bandit: a set of items that keeps constraints is chosen, and the reward of each of its items is seen.
+
+reward_e ~ Bernoulli(mu_e), independently;   f(A) = sum_{e in A} mu_e
+regret_t = f(A*) - f(A_t),   A* the best set of the oracle
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.ranges import floats
+from jaxbandits.estimation.items import are_admissible, check_size
+from jaxbandits.estimation.oracles import TopM, require_oracle
+from jaxbandits.numerics import rng
+from jaxbandits.types import IndexObs, ItemRewards, SetDecision
+
+
+class SemiState(NamedTuple):
+    """The instance; nothing in it changes over the rounds."""
+
+    means: jax.Array  # [L]
+    best: jax.Array  # []  f(A*)
+
+
+class SemiOutcome(NamedTuple):
+    """Of one set."""
+
+    regret: jax.Array  # []  in means
+
+
+@pytree
+class SemiBandit:
+    """L coins of which a set is chosen.
+
+    References:
+      Branislav Kveton, Zheng Wen, Azin Ashkan, Csaba Szepesvari. Tight Regret Bounds for Stochastic Combinatorial
+      Semi-Bandits. AISTATS 2015, arXiv:1410.0949: the setting.
+
+    Example:
+      >>> SemiBandit.from_means([0.9, 0.5, 0.4, 0.1], TopM(size=2)).n_items
+      4
+    """
+
+    source: ClassVar[str] = "the setting of Kveton, Wen, Ashkan & Szepesvari, AISTATS 2015"
+    decision_type: ClassVar[type] = SetDecision
+    units: ClassVar = {"regret": "reward"}
+    n_items: int = static(range="[1, inf)", doc="L, number of items")
+    oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
+    means: ArrayLike | None = param(None, "[0, 1]", "[L] probabilities; None: uniform on [0, 1], drawn per trial")
+
+    def __post_init__(self) -> None:
+        """Make a list of means, such as that of a sweep file, one array: JAX would take it for L fields."""
+        if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
+            object.__setattr__(self, "means", np.asarray(self.means))
+
+    @classmethod
+    def from_means(cls, means: Any, oracle: Any) -> "SemiBandit":
+        """Make an environment with given probabilities `[L]`.
+
+        Raises:
+          InputError: for numbers outside [0, 1], and for an oracle of another number of items.
+        """
+        means = floats("means", means, "(L,)")
+        made = cls(n_items=len(means), oracle=oracle, means=means)
+        validate(made)
+        return made
+
+    @classmethod
+    def example(cls) -> "SemiBandit":
+        return cls(n_items=6, oracle=TopM(size=3))
+
+    def check(self) -> None:
+        """Raise InputError for an oracle or means of another number of items."""
+        require_oracle("SemiBandit", self.oracle, self.n_items)
+        if self.means is not None and np.shape(self.means)[-1:] != (self.n_items,):
+            raise InputError(f"SemiBandit.means must have shape [{self.n_items}], got {np.shape(self.means)}")
+
+    def init(self, key: jax.Array) -> SemiState:
+        drawn = rng.uniforms(key, self.n_items)
+        means = drawn if self.means is None else jnp.asarray(self.means, drawn.dtype)
+        return SemiState(means, jnp.sum(means[self.oracle.best(means, None)]))
+
+    def observe(self, key: jax.Array, t: jax.Array, state: SemiState) -> IndexObs:
+        del key, t, state
+        return IndexObs.of(self.n_items)
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: SemiState, obs: IndexObs, decision: SetDecision
+    ) -> tuple[SemiState, ItemRewards, SemiOutcome]:
+        del t, obs
+        check_size(decision, self.oracle.size)
+        seen = decision.items >= 0
+        means = jnp.where(seen, state.means[jnp.maximum(decision.items, 0)], 0.0)
+        reward = jnp.where(rng.uniforms(key, self.oracle.size) < means, 1.0, 0.0)
+        return state, ItemRewards(reward, seen), SemiOutcome(state.best - jnp.sum(means))
+
+    def admits(self, state: SemiState, obs: IndexObs, decision: SetDecision) -> jax.Array:
+        """Return whether the items are different, exist, and keep the constraints."""
+        del state
+        return are_admissible(decision.items, self.n_items, obs.mask) & self.oracle.admits(decision.items)

@@ -1,0 +1,273 @@
+"""Detectors of changes in the mean of an arm's rewards, for learners that start anew (`armed.Restarting`).
+
+    state           = detector.init(K)
+    state, changed  = detector.update(t, state, pulls, index, reward)     changed [K]: arms whose mean has changed
+    state           = detector.restart(t, state, arms)                    forget the arms of a mask [K]
+
+`pulls` are count and sum `[K]` of the rewards of every arm since it was last forgotten, the one of round t included.
+"""
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static, validate
+from jaxbandits.estimation import history
+from jaxbandits.numerics import bernoulli
+from jaxbandits.tracing import batching
+
+
+class Counts(Protocol):
+    """Number and sum of the rewards of each arm."""
+
+    @property
+    def count(self) -> jax.Array:
+        """`[K]` Number of rewards."""
+        ...
+
+    @property
+    def total(self) -> jax.Array:
+        """`[K]` Sum of rewards."""
+        ...
+
+
+class Detector(Protocol):
+    """Rule that says whether the mean of an arm has changed."""
+
+    def init(self, n_arms: int) -> Any:
+        """Return the state of K = `n_arms` arms without a reward."""
+        ...
+
+    def update(
+        self, t: jax.Array, state: Any, pulls: Counts, index: jax.Array, reward: jax.Array
+    ) -> tuple[Any, jax.Array]:
+        """Take a reward of an arm; return the state, and which arms have changed, `[K]`."""
+        ...
+
+    def restart(self, t: jax.Array, state: Any, arms: jax.Array) -> Any:
+        """Forget all rewards of the arms in a mask `[K]`, those of round t included."""
+        ...
+
+
+class GLRState(NamedTuple):
+    """Counts and sums of the arms at the end of every period."""
+
+    count: jax.Array  # [R, K]  of rewards since the arm was forgotten
+    total: jax.Array  # [R, K]
+    since: jax.Array  # [K] int32, first round that counts
+
+
+@pytree
+class GLR:
+    """Generalised likelihood ratio test for rewards in [0, 1] (Besson, Kaufmann, Maillard & Seznec, JMLR 2022).
+
+        sup_s  s kl(m_{1:s}, m_{1:n}) + (n - s) kl(m_{s+1:n}, m_{1:n}) >= log(3 n^{3/2} / delta)
+
+    of the n rewards of an arm. All arms are tested after every `period` rounds, split at the ends of earlier periods;
+    the paper tests an arm after so many plays of its own. The same rounds for all arms and trials make the test a real
+    branch, and its history one row a period. $O(K T / period)$ a test, memory as much.
+    """
+
+    horizon: int = static(range="[1, inf)", doc="rounds whose splits are kept; later ones replace the oldest")
+    delta: ArrayLike = param(0.01, "(0, 1]", "probability of a false alarm")
+    period: int = static(10, "[1, inf)", "rounds between two tests, and between two splits")
+
+    def init(self, n_arms: int) -> GLRState:
+        zeros = jnp.zeros((-(-self.horizon // self.period), n_arms))
+        return GLRState(zeros, zeros, jnp.zeros(n_arms, jnp.int32))
+
+    def update(
+        self, t: jax.Array, state: GLRState, pulls: Counts, index: jax.Array, reward: jax.Array
+    ) -> tuple[GLRState, jax.Array]:
+        del index, reward
+
+        def test() -> tuple[jax.Array, jax.Array, jax.Array]:
+            changed = self.statistic(t, state, pulls) >= self.threshold(pulls.count)
+            _, rows = history.exchange((state.count, state.total), t // self.period, (pulls.count, pulls.total))
+            return (*rows, changed & (pulls.count > 1.0))
+
+        count, total, changed = batching.cond(  # the same round for all trials: a real branch
+            t % self.period == self.period - 1,
+            test,
+            lambda: (state.count, state.total, jnp.zeros(len(pulls.count), bool)),
+        )
+        return GLRState(count, total, state.since), changed
+
+    def statistic(self, t: jax.Array, state: GLRState, pulls: Counts) -> jax.Array:
+        """Return the largest likelihood ratio `[K]` over the splits of every arm; 0 without any."""
+        n, mean = pulls.count, _mean(pulls.total, pulls.count)
+        later = n - state.count
+        row = jnp.arange(len(state.count), dtype=jnp.int32)
+        present = jnp.asarray(t // self.period, jnp.int32)
+        written = present - 1 - (present - 1 - row) % len(row)  # the period that row r holds
+        is_split = ((written >= 0)[:, None]) & (((written + 1) * self.period)[:, None] > state.since)
+        is_split &= (state.count > 0.0) & (later > 0.0)
+        before, after = _mean(state.total, state.count), _mean(pulls.total - state.total, later)
+        ratio = state.count * bernoulli.divergence(before, mean - before)
+        ratio = ratio + later * bernoulli.divergence(after, mean - after)
+        return jnp.max(jnp.where(is_split, ratio, 0.0), axis=0)
+
+    def threshold(self, n: jax.Array) -> jax.Array:
+        """Return log(3 n^{3/2} / delta)."""
+        return math.log(3.0) + 1.5 * jnp.log(jnp.maximum(n, 1.0)) - jnp.log(self.delta)
+
+    def restart(self, t: jax.Array, state: GLRState, arms: jax.Array) -> GLRState:
+        return state._replace(since=jnp.where(arms, jnp.asarray(t + 1, jnp.int32), state.since))
+
+
+def _mean(total: jax.Array, count: jax.Array) -> jax.Array:
+    return jnp.clip(total / jnp.maximum(count, 1.0), 0.0, 1.0)
+
+
+class WindowedState(NamedTuple):
+    """The last rewards of every arm."""
+
+    rewards: jax.Array  # [K, w]  the n-th reward of an arm in column n mod w
+    count: jax.Array  # [K] int32, rewards since the arm was forgotten
+
+
+@pytree
+class HalfWindows:
+    """Test of M-UCB (Cao, Wen, Kveton & Xie, AISTATS 2019): the halves of the last w rewards of an arm differ.
+
+        |sum of the newer w/2 rewards - sum of the older w/2| > b
+
+    of the arm that was played, once it has w rewards. $O(K w)$ per round.
+    """
+
+    window: int = static(150, "[2, inf)", "w, rewards of an arm that are compared; even")
+    threshold: ArrayLike = param(40.0, "(0, inf)", "b")
+
+    def check(self) -> None:
+        """Raise InputError for a window without halves."""
+        if self.window % 2:
+            raise InputError(f"HalfWindows.window must be even, got {self.window}")
+
+    def init(self, n_arms: int) -> WindowedState:
+        return WindowedState(jnp.zeros((n_arms, self.window)), jnp.zeros(n_arms, jnp.int32))
+
+    def update(
+        self, t: jax.Array, state: WindowedState, pulls: Counts, index: jax.Array, reward: jax.Array
+    ) -> tuple[WindowedState, jax.Array]:
+        del t, pulls
+        place = jnp.arange(self.window, dtype=jnp.int32)
+        is_played = jnp.arange(len(state.count), dtype=jnp.int32) == index
+        n = jnp.sum(jnp.where(is_played, state.count, 0), dtype=jnp.int32)
+        is_here = is_played[:, None] & (place == n % self.window)
+        rewards = jnp.where(is_here, reward, state.rewards)
+        mine = jnp.sum(jnp.where(is_played[:, None], rewards, 0.0), axis=0)
+        age = (n - place) % self.window  # 0: of this round
+        difference = jnp.sum(jnp.where(age < self.window // 2, mine, -mine))
+        changed = (n + 1 >= self.window) & (jnp.abs(difference) > self.threshold)
+        return WindowedState(rewards, state.count + is_played), is_played & changed
+
+    def restart(self, t: jax.Array, state: WindowedState, arms: jax.Array) -> WindowedState:
+        del t
+        return state._replace(count=jnp.where(arms, 0, state.count))
+
+
+class CUSUMState(NamedTuple):
+    """Both walks of every arm."""
+
+    up: jax.Array  # [K]  g+
+    down: jax.Array  # [K]  g-
+    count: jax.Array  # [K]  rewards since the arm was forgotten
+    first: jax.Array  # [K]  sum of the first M of them
+
+
+@pytree
+class CUSUM:
+    """Two-sided CUSUM test (Liu, Lee & Shroff, AAAI 2018), around the mean u of the first M rewards of an arm.
+
+        g+ <- max(0, g+ + x - u - eps),   g- <- max(0, g- + u - x - eps),   changed where max(g+, g-) > h
+
+    $O(K)$ per round.
+    """
+
+    threshold: ArrayLike = param(10.0, "(0, inf)", "h")
+    drift: ArrayLike = param(0.1, "[0, inf)", "eps, differences that do not count")
+    baseline: ArrayLike = param(150.0, "[1, inf)", "M, rewards of an arm that make its mean u")
+
+    def init(self, n_arms: int) -> CUSUMState:
+        zeros = jnp.zeros(n_arms)
+        return CUSUMState(zeros, zeros, zeros, zeros)
+
+    def update(
+        self, t: jax.Array, state: CUSUMState, pulls: Counts, index: jax.Array, reward: jax.Array
+    ) -> tuple[CUSUMState, jax.Array]:
+        del t, pulls
+        is_played = jnp.arange(len(state.count)) == index
+        learns = state.count < self.baseline
+        first = state.first + jnp.where(is_played & learns, reward, 0.0)
+        shift = reward - state.first / jnp.maximum(jnp.minimum(state.count, self.baseline), 1.0)
+        walks = is_played & ~learns
+        up = jnp.where(walks, jnp.maximum(0.0, state.up + shift - self.drift), state.up)
+        down = jnp.where(walks, jnp.maximum(0.0, state.down - shift - self.drift), state.down)
+        count = state.count + jnp.where(is_played, 1.0, 0.0)
+        return CUSUMState(up, down, count, first), walks & (jnp.maximum(up, down) > self.threshold)
+
+    def restart(self, t: jax.Array, state: CUSUMState, arms: jax.Array) -> CUSUMState:
+        del t
+        return jax.tree.map(lambda x: jnp.where(arms, 0.0, x), state)
+
+
+class ChangePoints(NamedTuple):
+    """Rounds in which means change, and of which arms: one copy serves all trials."""
+
+    rounds: ArrayLike  # [P] int32, first rounds with other means
+    arms: ArrayLike  # [P, K] bool
+
+
+@pytree
+class Oracle:
+    """Detector that knows the changes: the learner it restarts is the best that any detector could make of it."""
+
+    changes: ChangePoints = shared(doc="rounds and arms (made by from_phases)")
+
+    @classmethod
+    def from_phases(cls, means: Any, starts: Any) -> "Oracle":
+        """Know the changes of `SwitchingArms.from_phases`: an arm is forgotten where its own mean changes.
+
+        Args:
+          means: `[P, K]` of every phase.
+          starts: `[P]` its first round.
+
+        Raises:
+          InputError: for anything else.
+        """
+        means, starts = ranges.floats("means", means, "(P, K)"), ranges.floats("starts", starts, "(P,)")
+        if len(starts) != len(means):
+            raise InputError(f"starts must have shape [{len(means)}], got [{len(starts)}]")
+        moved = np.concatenate([np.zeros((1, means.shape[1]), bool), np.diff(means, axis=0) != 0.0])
+        made = cls(changes=ChangePoints(starts.astype(np.int32), moved))
+        validate(made)
+        return made
+
+    def check(self) -> None:
+        """Raise InputError for change points of other shapes and types than from_phases makes."""
+        if not isinstance(self.changes, ChangePoints) or np.ndim(self.changes.arms) != 2:
+            raise InputError("Oracle.changes must be ChangePoints, as from_phases makes them")
+        rounds, arms = np.asarray(self.changes.rounds), np.asarray(self.changes.arms)
+        if rounds.shape != arms.shape[:1] or not np.issubdtype(rounds.dtype, np.integer) or arms.dtype != bool:
+            raise InputError("Oracle.changes: rounds must be whole numbers [P], and arms True or False [P, K]")
+
+    def init(self, n_arms: int) -> tuple[()]:
+        if np.shape(self.changes.arms)[-1] != n_arms:
+            raise InputError(f"the oracle knows {np.shape(self.changes.arms)[-1]} arms, the learner has {n_arms}")
+        return ()
+
+    def update(
+        self, t: jax.Array, state: tuple[()], pulls: Counts, index: jax.Array, reward: jax.Array
+    ) -> tuple[tuple[()], jax.Array]:
+        del pulls, index, reward
+        is_next = jnp.asarray(self.changes.rounds) == t + 1
+        return state, jnp.any(is_next[:, None] & jnp.asarray(self.changes.arms), axis=0)
+
+    def restart(self, t: jax.Array, state: tuple[()], arms: jax.Array) -> tuple[()]:
+        del t, arms
+        return state

@@ -1,0 +1,122 @@
+"""Players who share arms, step by step against their references; laws of their draws; claims on arms; bad input."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from jaxbandits import operators, simulate
+from jaxbandits.algorithms.armed.index_policy import Pulls
+from jaxbandits.algorithms.teams.team_policy import PlayerState, draw_arm_of, order_arms
+from jaxbandits.armed import KLUCB, UCB1, BernoulliArms, Exp3, ThompsonBeta
+from jaxbandits.base.errors import InputError
+from jaxbandits.teams import MCTopM, RandTopM, RhoRand, Selfish, SharedArms
+from jaxbandits.types import IndexObs, PlayerRewards, TeamDecision
+from tests.reference import teams as reference
+
+ROUNDS, K, P = 150, 5, 3
+RULES = {"mc_top_m": MCTopM, "rand_top_m": RandTopM, "rho_rand": RhoRand, "selfish": Selfish}
+
+
+@jax.jit
+def play(learner, coins, key):
+    """The state before every round and after the last, with a leading axis `[T + 1]`, for coins `[T, K]`."""
+    obs = IndexObs.of(K)
+
+    def round_(state, row):
+        t, coin = row
+        index = learner.select(None, t, state, obs).index
+        met = jnp.sum(index[:, None] == index, axis=1) > 1
+        sensed = coin[index]
+        feedback = PlayerRewards(sensed, jnp.where(met, 0.0, sensed), jnp.where(met, 1.0, 0.0))
+        after = learner.update(jax.random.fold_in(key, t), t, state, obs, TeamDecision(index), feedback)
+        return after, after
+
+    start = learner.init(key)
+    after = jax.lax.scan(round_, start, (jnp.arange(len(coins), dtype=jnp.int32), coins))[1]
+    return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, after)
+
+
+@pytest.mark.quick_cases("mc_top_m")
+@pytest.mark.parametrize("name", RULES)
+def test_players_move_as_their_references_allow(name, rng, key):
+    coins = (rng.uniform(size=(ROUNDS, K)) < [0.2, 0.5, 0.8, 0.4, 0.7]).astype(float)
+    states = jax.tree.map(np.asarray, play(RULES[name].theory(n_arms=K, n_players=P), coins, key))
+    players, meetings = [reference.Player(K) for _ in range(P)], 0
+    before = np.full((P, K), np.inf)
+    for t in range(ROUNDS):
+        arms = states.arm[t]
+        sensed, reward, met = reference.share(coins[t], arms)
+        meetings += met.sum()
+        for j, player in enumerate(players):
+            player.learn(arms[j], (reward if name == "selfish" else sensed)[j])
+            index = player.index(t + 1)
+            seen = np.isfinite(index)
+            found = states.index[t + 1, j]
+            np.testing.assert_allclose(found[seen], index[seen], rtol=1e-9, err_msg=f"round {t}, player {j}")
+            exact = np.where(seen, found, np.inf)  # ties of the learner's own numbers
+            moves, notes = reference.next_moves(name, exact, before[j], arms[j], met[j], states.note[t, j], P)
+            assert states.arm[t + 1, j] in moves, f"round {t}, player {j}"
+            assert states.note[t + 1, j] in notes, f"round {t}, player {j}"
+            before[j] = exact
+    assert meetings > 4 and len(np.unique(states.arm)) == K
+
+
+@pytest.mark.slow
+def test_players_draw_uniformly_and_apart(key):
+    """After a meeting, from the three best arms, and two players independently."""
+    learner = MCTopM.theory(n_arms=K, n_players=P)
+    pulls = Pulls(jnp.full((P, K), 50.0), jnp.tile(jnp.array([10.0, 25.0, 40.0, 20.0, 35.0]), (P, 1)))
+    index = jax.vmap(lambda p: learner.policy.index(None, jnp.int32(200), p))(pulls)
+    state = PlayerState(pulls, index, jnp.array([2, 2, 4], jnp.int32), jnp.zeros(P, jnp.int32))
+    feedback = PlayerRewards(jnp.ones(P), jnp.array([0.0, 0.0, 1.0]), jnp.array([1.0, 1.0, 0.0]))
+    update = jax.jit(jax.vmap(lambda k: learner.update(
+        k, jnp.int32(200), state, IndexObs.of(K), TeamDecision(state.arm), feedback)))  # fmt: skip
+    after = update(jax.random.split(key, 6_000))
+    pairs = np.asarray(after.arm)
+    assert (pairs[:, 2] == 4).all() and (np.asarray(after.note)[:, 2] == 1).all()
+    counts = np.zeros((K, K))
+    np.add.at(counts, (pairs[:, 0], pairs[:, 1]), 1)
+    best = counts[np.ix_([1, 2, 4], [1, 2, 4])]
+    assert best.sum() == 6_000 and st.chisquare(best.ravel()).pvalue > 1e-4
+
+
+def test_equal_indices_are_ordered_by_the_draws():
+    index, ties = jnp.array([1.0, 3.0, 1.0, 1.0]), jnp.array([0.2, 0.1, 0.9, 0.5])
+    np.testing.assert_array_equal(order_arms(ties, index), [3, 0, 1, 2])
+
+
+def test_arms_of_a_mask_are_drawn_by_equal_parts_of_the_unit_interval():
+    mask = jnp.array([False, True, True, False, True])
+    found = [int(draw_arm_of(jnp.asarray(u), mask)) for u in (0.0, 0.33, 0.34, 0.66, 0.67, 0.999, 1.0)]
+    assert found == [1, 1, 2, 2, 4, 4, 4]
+
+
+@pytest.mark.slow
+def test_as_many_players_as_arms_find_an_arm_each():
+    """MCTopM soon does so for good; selfish players never do."""
+    env = SharedArms.from_means([0.2, 0.5, 0.8, 0.6], 4)
+    found = {}
+    for learner in (MCTopM.theory(n_arms=4, n_players=4), Selfish.theory(n_arms=4, n_players=4)):
+        (trials,) = simulate(learner, env, 2000, 16, record_points=[1000, 2000], progress=False).trials.values()
+        collisions = trials.get("collisions")[0]
+        found[type(learner).__name__] = (collisions[:, 1] - collisions[:, 0]).max()
+    assert found["MCTopM"] == 0.0 and found["Selfish"] > 10.0
+
+
+def test_wrong_arguments_are_refused_in_one_line():
+    env = SharedArms(n_arms=4, n_players=2)
+    for learner, where, said in (
+        (MCTopM.theory(n_arms=5, n_players=2), env, "shows 4 arms, but the learner has n_arms=5"),
+        (MCTopM.theory(n_arms=4, n_players=3), env, "has 2 players, the learner 3"),
+        (MCTopM.theory(n_arms=4, n_players=5), env, "n_players must be at most n_arms=4, got 5"),
+        (MCTopM(policy=ThompsonBeta(n_arms=4), n_players=2), env, "without draws, such as KLUCB"),
+        (MCTopM(policy=Exp3(n_arms=4), n_players=2), env, "without draws, such as KLUCB"),
+        (UCB1(n_arms=4), env, r"SharedArms takes TeamDecision.*take a learner of jaxbandits.teams"),
+        (Selfish(policy=KLUCB(n_arms=4), n_players=2), BernoulliArms(n_arms=4), "environment of jaxbandits.teams"),
+        (MCTopM.theory(n_arms=4, n_players=2), operators.with_delay(env, 3), "MCTopM"),
+    ):
+        with pytest.raises(InputError, match=said) as error:
+            simulate(learner, where, 5, 2, progress=False, width=1)
+        assert "\n" not in str(error.value)
