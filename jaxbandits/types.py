@@ -9,7 +9,7 @@
 rounds from 0 and is a scalar that is the same for all trials, so that schedules on it stay real branches under `vmap`.
 """
 
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -280,9 +280,11 @@ class Algorithm(Protocol):
 
     The methods are pure functions of one trial; the loop maps them over trials. Shapes and types of the state are the
     same after every round.
-    """
 
-    feedback: Any  # the Feedback class that it needs: `update` receives these fields and no others
+    The class declares which feedback it needs by `feedback`, a NamedTuple class such as `Reward`: `update` receives the
+    fields of that class and no others. `feedback` is a class variable, or a property where fields of the algorithm
+    decide; type checkers allow a member of a protocol to be one of the two only, so it is not declared below.
+    """
 
     def init(self, key: jax.Array) -> Any:
         """Make the state before the first round.
@@ -538,7 +540,7 @@ class InHindsight(Protocol):
     and every seed, not for every learner. If the metrics that it needs differ between learners, it is called for each.
     """
 
-    hindsight_needs: Any  # ClassVar[tuple[str, ...]]: names of recorded metrics
+    hindsight_needs: ClassVar[tuple[str, ...]]  # names of recorded metrics
 
     def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
         """Return further metrics `[M, ...]` by name, which `derive` may use.

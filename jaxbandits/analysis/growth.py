@@ -75,7 +75,7 @@ def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
 
 
 def hitting_times(
-    of: Mapping[str, Trials], metric: str, threshold: Any, above: bool, level: float
+    of: Mapping[str, Trials], metric: str, threshold: float, above: bool, level: float
 ) -> ResultTable[HittingTime]:
     """Find hitting times per label and point."""
     ranges.flag("above", above)
@@ -117,5 +117,5 @@ def _scalar(trials: Trials, metric: str) -> None:
         raise InputError(f"metric {metric!r} is a vector ({axes}): this needs a number")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
@@ -52,7 +53,7 @@ class Estimate(NamedTuple):
         return (self.high - self.low) / 2.0
 
 
-def infinite_estimate(n: int, mean: Any = np.nan) -> Estimate:
+def infinite_estimate(n: int, mean: ArrayLike = np.nan) -> Estimate:
     """Return an estimate with an infinite interval, since n values do not determine one."""
     return Estimate(*map(np.asarray, (mean, -np.inf, np.inf)), n=n)
 
@@ -228,7 +229,9 @@ def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level:
     return Estimate(np.asarray(centre), *at(level), n, interval_at=at, deterministic=same)
 
 
-def bootstrap_t_hull(centre: Any, error: Any, n: int, resampled: np.ndarray, level: float) -> Estimate:
+def bootstrap_t_hull(
+    centre: np.ndarray | float, error: np.ndarray | float, n: int, resampled: np.ndarray, level: float
+) -> Estimate:
     """Combine Student's and the bootstrap-t interval to their hull, by a standard error and studentised resamples."""
     ordered = np.sort(resampled[np.isfinite(resampled)])
 
@@ -295,7 +298,7 @@ def student_quantile(df: int, probability: float) -> float:
     return float(special.stdtrit(df, probability))
 
 
-def checked_level(level: Any) -> float:
+def checked_level(level: float) -> float:
     """Return a coverage level as a float.
 
     Raises:

@@ -24,7 +24,7 @@ class LabelledTrials:
     trials: dict[str, Trials]
     info: RunInfo = dataclasses.field(default_factory=RunInfo)
 
-    def __getitem__(self, label: str) -> Any:
+    def __getitem__(self, label: str) -> Any:  # noqa: ANN401 (a union would need a check at every use)
         """Return the trials of a label, or with only one label the values `[H, S, M, ...]` of a metric.
 
         Raises:

@@ -94,7 +94,7 @@ def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
             )
 
 
-def check_criterion(by: Any, minimise: Any) -> None:
+def check_criterion(by: object, minimise: object) -> None:
     """Check a criterion.
 
     Raises:
@@ -117,7 +117,7 @@ def _score(criterion: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
         raise InputError(f"`by` must return one number for values of shape {values.shape}: {why}") from None
 
 
-def _n_choosing(label: str, select: Any, n_seeds: int) -> int:
+def _n_choosing(label: str, select: object, n_seeds: int) -> int:
     """Return the number of seeds, the first ones, that choose."""
     if isinstance(select, numbers.Integral) and not isinstance(select, bool):
         n = int(select)

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from jaxbandits.analysis.summary import Row
 from jaxbandits.base.text import WIDTH
@@ -77,7 +76,7 @@ def number(value: float) -> str:
     return f"{value:.1f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     """Format a hyperparameter's value: numbers with six digits, anything else as text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 

@@ -248,7 +248,7 @@ class Trials:
         return kept
 
 
-def checked_name(kind: str, name: Any, names: Iterable[str]) -> str:
+def checked_name(kind: str, name: object, names: Iterable[str]) -> str:
     """Return a name if it is one of `names`.
 
     Raises:
@@ -282,13 +282,13 @@ def _entries(values: Sequence[Any] | np.ndarray) -> list[Any]:
     return [values.item()] if isinstance(values, np.ndarray) and not values.ndim else list(values)
 
 
-def _index(name: str, index: Any, n: int) -> int:
+def _index(name: str, index: object, n: int) -> int:
     if isinstance(index, bool) or not isinstance(index, numbers.Integral) or not -n <= int(index) < n:
         raise InputError(f"{name} must be an index below {n}, got {format_value(index)}")
     return int(index) % n
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     if isinstance(a, numbers.Real) and isinstance(b, numbers.Real):
         return bool(np.isclose(float(a), float(b), rtol=1e-9, atol=0.0))
     return type(a) is type(b) and bool(a == b)

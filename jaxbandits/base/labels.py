@@ -147,7 +147,11 @@ def _texts(name: str, values: Any) -> tuple[list[str], bool]:
         return [_digits_of(name, entry, row) for row, entry in enumerate(array.tolist())], False
     if array.dtype != object:
         raise InputError(f"{needs}, got an array of {array.dtype}")
-    entries = array.tolist()
+    return _texts_of_objects(name, needs, array.tolist())
+
+
+def _texts_of_objects(name: str, needs: str, entries: list[Any]) -> tuple[list[str], bool]:
+    """Return the same for entries of an array of Python objects, which must all be of one kind."""
     if all(isinstance(entry, str) for entry in entries):
         return list(map(str, entries)), True
     if all(isinstance(entry, int) for entry in entries):

@@ -37,6 +37,8 @@ T = TypeVar("T")
 # A number, or an array of them under trace. Any, because type checkers allow no arithmetic on jax.typing.ArrayLike.
 ArrayLike: TypeAlias = Any
 
+PyTree: TypeAlias = Any  # nested containers of arrays, which no type describes
+
 _KIND, _RANGE, _DOC = "kind", "range", "doc"
 Kind: TypeAlias = Literal["traced", "static", "shared", "object"]  # object: a nested pytree of traced fields
 

@@ -177,13 +177,17 @@ def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, 
     if tag is None:
         return {key: inner(item, where=f"{where}.{key}") for key, item in value.items()}
     _only(value, {tag}, where)
-    content = value[tag]
+    if tag == "function":
+        return _find_name(value[tag], names, where, "function")
+    return _read_tagged(tag, value[tag], inner, where)
+
+
+def _read_tagged(tag: str, content: Any, inner: Any, where: str) -> Any:
+    """Read a value of a type that JSON lacks: {tag: content}."""
     if tag == "float":
         if not isinstance(content, str) or content not in _NOT_FINITE:
             raise InputError(f'{where}.float: must be "inf", "-inf" or "nan", got {format_value(content)}')
         return _NOT_FINITE[content]
-    if tag == "function":
-        return _find_name(content, names, where, "function")
     if tag == "tuple" and isinstance(content, list):
         return tuple(inner(item, where=f"{where}[{i}]") for i, item in enumerate(content))
     if tag == "dict" and isinstance(content, dict):

@@ -3,6 +3,9 @@
 import argparse
 import functools
 from pathlib import Path
+from typing import TypeAlias
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # to which a command adds its parser
 
 
 def whole(text: str) -> int:

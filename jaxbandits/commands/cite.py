@@ -3,10 +3,14 @@
 import argparse
 import inspect
 import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jaxbandits.commands.arguments import Subparsers
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parser of `cite`."""
     cite = commands.add_parser("cite", help="print the references of an algorithm, environment or experiment as BibTeX")
     cite.add_argument("name", help="a name such as linear/hvt_ucb, or a class such as HvtUCB")

@@ -2,13 +2,14 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.reproduction import Experiment
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parsers of `data list` and `data fetch`."""
     data = commands.add_parser("data", help="list or download the published data sets of the experiments")
     actions = data.add_subparsers(metavar="action", required=True)

@@ -3,16 +3,17 @@
 import argparse
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxbandits.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
     from jaxbandits.catalogue import Entry
+    from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.reproduction import Experiment
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parsers of `list`, `show` and `check`."""
     own = with_plugins()
     listing = commands.add_parser("list", parents=[own], help="list algorithms, environments and experiments")

@@ -2,18 +2,20 @@
 
 import argparse
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxbandits.commands.arguments import path
 
 if TYPE_CHECKING:
+    from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.reproduction import Experiment
     from jaxbandits.reproduction.ledger.runs import Run
+    from jaxbandits.reproduction.ledger.sentences import Chapter
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parser of `report`."""
     report = commands.add_parser("report", help="write the ledger of finished runs: which claims of the papers hold")
     report.add_argument(

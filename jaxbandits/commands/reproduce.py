@@ -18,6 +18,7 @@ from jaxbandits.commands import report as report_lib
 from jaxbandits.commands.arguments import number, path, settings, whole, with_plugins
 
 if TYPE_CHECKING:
+    from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.reproduction import Experiment
     from jaxbandits.reproduction.engine.budget import BudgetRun
     from jaxbandits.reproduction.engine.run import Report
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_PROCESSES = 8  # default limit of parallel processes: each holds a few hundred megabytes
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parser of `reproduce`."""
     about = settings()
     reproduce = commands.add_parser(

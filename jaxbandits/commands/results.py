@@ -2,15 +2,16 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxbandits.commands.arguments import with_plugins
 
 if TYPE_CHECKING:
+    from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.results.result import Result
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parsers of `plot`, `info` and `analyse`."""
     plot = commands.add_parser(
         "plot", parents=[with_plugins()], help="plot a result file, or one panel of a reproduced experiment"

@@ -3,16 +3,17 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxbandits.base.text import count_of
 from jaxbandits.commands.arguments import number, path, settings, shard, whole, with_plugins
 
 if TYPE_CHECKING:
+    from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.sweeps.sweep import SweepPlan
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parsers of `sweep`, `submit`, `merge`, `status` and `export`."""
     about = settings()
     sweep = commands.add_parser("sweep", parents=[with_plugins()], help="run a sweep file; the same command resumes")

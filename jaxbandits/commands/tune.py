@@ -3,15 +3,16 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jaxbandits.commands.arguments import number, path, settings, whole
 
 if TYPE_CHECKING:
+    from jaxbandits.commands.arguments import Subparsers
     from jaxbandits.reproduction.engine.tuning import MultiplierTable, TunedLearner
 
 
-def add(commands: Any) -> None:
+def add(commands: "Subparsers") -> None:
     """Add the parser of `tune`."""
     about = settings()
     tune = commands.add_parser(

@@ -2,36 +2,38 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jaxbandits.analysis import intervals
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
-from jaxbandits.base.labels import describe_names, names_of_arms, shorten
+from jaxbandits.base.labels import describe_names, shorten
 from jaxbandits.data import off_policy
 from jaxbandits.data.off_policy import Bounds, PolicyValue, PolicyValues
 from jaxbandits.environments.data.logged_replay import LoggedReplay
 from jaxbandits.environments.data.logs import Log
 from jaxbandits.simulation import Meter, simulate
+from jaxbandits.types import Algorithm
 
 _RETURNED = {"policy": "probabilities", "model": "rewards"}  # of functions
 _ENOUGH_REWARDS = 20  # number of events with another reward than the most common one from which this holds
 _ENOUGH = 50  # effective sample size from which bootstrap intervals have the stated coverage
 
 
-def evaluate(
-    log: Any,
-    reward: Any = None,
-    propensity: Any = None,
-    policy: Any = None,
+def evaluate(  # noqa: PLR0913
+    log: Log | ArrayLike,
+    reward: object = None,
+    propensity: ArrayLike | None = None,
+    policy: object = None,
     *,
     actions: Sequence[Any] | None = None,
-    model: Any = None,
+    model: object = None,
     level: float = 0.95,
     interval: str | None = None,
     largest: float | None = None,
@@ -96,13 +98,16 @@ def evaluate(
         raise InputError("evaluate needs a policy: probabilities of the actions, a function of contexts, or a learner")
     if all(hasattr(policy, method) for method in ("init", "select", "update")):
         of_policies = {
-            "model": model, "interval": interval, "largest": largest, "reward_range": reward_range,
+            "model": model,
+            "interval": interval,
+            "largest": largest,
+            "reward_range": reward_range,
             "max_weight": max_weight,
-        }  # fmt: skip
+        }
         given = [name for name, value in of_policies.items() if value is not None]
         if given:
             raise InputError(f"{', '.join(given)}: for policies only, a learner is replayed without")
-        return _evaluate_learner(log, policy, level, ranges.integer("seeds", seeds))
+        return _evaluate_learner(log, cast(Algorithm, policy), level, ranges.integer("seeds", seeds))
     interval = "bootstrap" if interval is None else interval
     if log.propensity is None:
         raise InputError("evaluate needs the propensities of the log")
@@ -113,12 +118,14 @@ def evaluate(
     if not weight.any():
         raise InputError("the policy never plays an action of the log: nothing can be estimated")
     found = off_policy.estimate_values(
-        log.action, log.reward, log.propensity, probabilities,
+        log,
+        probabilities,
         None if model is None else _per_action("model", *_call("model", model, log), log),
-        level=level, interval=interval,
+        level=level,
+        interval=interval,
         largest=np.sqrt(len(log)) if largest is None else ranges.real("largest", largest, "(0, inf)"),
-        bounds=_bounds(log, probabilities, interval, reward_range, max_weight), actions=_named_actions(log),
-    )  # fmt: skip
+        bounds=_bounds(log, probabilities, interval, reward_range, max_weight),
+    )
     _warn(log, probabilities, weight)
     if interval != "bernstein":
         _warn_of_rare_rewards(log.reward[weight > 0.0], found)
@@ -147,7 +154,7 @@ def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actio
     return log
 
 
-def _columns_of(policy: Any) -> int | None:
+def _columns_of(policy: object) -> int | None:
     try:
         shape = np.shape(policy)
     except Exception:  # ragged: `_per_action` raises the error
@@ -155,11 +162,11 @@ def _columns_of(policy: Any) -> int | None:
     return shape[1] if len(shape) > 1 else shape[0] if shape else None
 
 
-def _is_frame(value: Any) -> bool:
+def _is_frame(value: object) -> bool:
     return isinstance(value, Mapping) or hasattr(value, "columns") or hasattr(value, "column_names")
 
 
-def _probabilities(log: Log, policy: Any) -> tuple[Log, np.ndarray]:
+def _probabilities(log: Log, policy: object) -> tuple[Log, np.ndarray]:
     """Return probabilities `[n, K]`, and the log with its actions in the order of their columns."""
     policy, order = _call("policy", policy, log)
     policy = _frame_of_series(policy)
@@ -194,7 +201,7 @@ def _call(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
         ) from error
 
 
-def _per_action(name: str, value: Any, order: np.ndarray | None, log: Log) -> np.ndarray:
+def _per_action(name: str, value: object, order: np.ndarray | None, log: Log) -> np.ndarray:
     """Return numbers `[n, K]`, the columns in the order of the actions, the rows in that of the log."""
     n, k = len(log), log.n_actions
     value = _frame_of_series(value)
@@ -237,17 +244,19 @@ def _check_index(name: str, value: Any, n_events: int) -> None:
             )
 
 
-def _frame_of_series(value: Any) -> Any:
+def _frame_of_series(value: object) -> object:
     """Return a pandas Series whose index holds names as a frame of one row, anything else as it is."""
-    if not hasattr(value, "iloc") or np.ndim(value) != 1 or _has_default_index(value):
+    series: Any = value
+    if not hasattr(series, "iloc") or np.ndim(series) != 1 or _has_default_index(series.index):
         return value
-    if not value.index.is_unique:
-        raise InputError(f"name {value.index[value.index.duplicated()][0]!r} occurs twice in the index of a Series")
-    return {name: np.array([entry]) for name, entry in value.items()}
+    if not series.index.is_unique:
+        raise InputError(f"name {series.index[series.index.duplicated()][0]!r} occurs twice in the index of a Series")
+    return {name: np.array([entry]) for name, entry in series.items()}
 
 
-def _has_default_index(value: Any) -> bool:
-    return np.array_equal(np.asarray(value.index), np.arange(len(value)))
+def _has_default_index(index: Sequence[Any]) -> bool:
+    """Return whether the index of a pandas object is 0, 1, 2, ..."""
+    return np.array_equal(np.asarray(index), np.arange(len(index)))
 
 
 def _bounds(log: Log, policy: np.ndarray, interval: str, reward_range: Any, max_weight: Any) -> Bounds:
@@ -315,12 +324,7 @@ def _warn_of_rare_rewards(reward: np.ndarray, found: PolicyValues) -> None:
     )
 
 
-def _named_actions(log: Log) -> str:
-    """Return the actions in their order, as tables print them; "" where their names are the numbers from 0."""
-    return describe_names("actions", log.actions) if names_of_arms(log.actions) else ""
-
-
-def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> PolicyValues:
+def _evaluate_learner(log: Log, learner: Algorithm, level: float, seeds: int) -> PolicyValues:
     """Replay a learner: the mean reward of the rounds that counted, over trials."""
     replay = LoggedReplay.from_log(log, as_context=getattr(learner, "reads_context", False))
     is_logged = jnp.asarray(log.counts > 0, float)
@@ -348,4 +352,4 @@ def _evaluate_learner(log: Log, learner: Any, level: float, seeds: int) -> Polic
     half = float(np.mean(quantiles * spread / np.sqrt(count)))
     value = float(mean.mean())
     row = PolicyValue(off_policy.REPLAY, value, value - half, value + half, float(count.mean()), np.nan, support)
-    return PolicyValues([row], level, "student, of the path on this log", _named_actions(log))
+    return PolicyValues([row], level, "student, of the path on this log", off_policy.describe_actions(log))

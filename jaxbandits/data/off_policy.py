@@ -24,6 +24,8 @@ from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.analysis.result_table import ResultTable
 from jaxbandits.analysis.table import number
 from jaxbandits.base.errors import format_value, unknown_name
+from jaxbandits.base.labels import describe_names, names_of_arms
+from jaxbandits.environments.data.logs import Log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,9 +111,7 @@ class Bounds(NamedTuple):
 
 
 def estimate_values(
-    action: np.ndarray,
-    reward: np.ndarray,
-    propensity: np.ndarray,
+    log: Log,
     policy: np.ndarray,
     model: np.ndarray | None,
     *,
@@ -119,14 +119,11 @@ def estimate_values(
     interval: str,
     largest: float,
     bounds: Bounds,
-    actions: str = "",
 ) -> PolicyValues:
     """Estimate the mean reward of a policy.
 
     Args:
-      action: `[n]` numbers of the actions.
-      reward: `[n]`.
-      propensity: `[n]` in (0, 1].
+      log: of n events, with propensities.
       policy: `[n, K]` probabilities of the policy.
       model: `[n, K]` predicted rewards; None: without DR and switch-DR.
       level: level of the intervals.
@@ -140,8 +137,8 @@ def estimate_values(
     """
     if interval not in _INTERVALS:
         raise unknown_name("interval", interval, _INTERVALS)
-    events = np.arange(len(action))
-    weight = policy[events, action] / propensity
+    events, action, reward = np.arange(len(log)), log.action, log.reward
+    weight = policy[events, action] / np.asarray(log.propensity)
     is_logged = np.isin(np.arange(policy.shape[1]), action)
     shared = {
         "ess": float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0,
@@ -168,7 +165,12 @@ def estimate_values(
     ]
     if interval == "bernstein":
         values = [_inside(row, bounds) for row in values]
-    return PolicyValues(values, level, interval, actions)
+    return PolicyValues(values, level, interval, describe_actions(log))
+
+
+def describe_actions(log: Log) -> str:
+    """Return the actions in their order, as tables print them; "" where their names are the numbers from 0."""
+    return describe_names("actions", log.actions) if names_of_arms(log.actions) else ""
 
 
 def _inside(row: PolicyValue, bounds: Bounds) -> PolicyValue:

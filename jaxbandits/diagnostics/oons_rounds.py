@@ -131,10 +131,8 @@ def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRou
     """Return a round of OONS from the state before it, its play and its feedback."""
     after = learner.advance(jnp.int32(0), state, play, grad)  # t is not used
     eta = learner.step_size(state)
-    return _round(
-        learner.c_corr, eta, learner.metric(state, eta), state, after.center, play, grad, learner.domain.radius,
-        2.0 * learner.lipschitz,
-    )  # fmt: skip
+    constants = _Constants(eta, learner.domain.radius, 2.0 * learner.lipschitz, learner.c_corr)
+    return _round(constants, learner.metric(state, eta), state, after.center, play, grad)
 
 
 def cla_oons_round(learner: CLAOONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
@@ -142,26 +140,25 @@ def cla_oons_round(learner: CLAOONS, state: Any, play: Vector, grad: Vector) -> 
     after = learner.step_on_ball(state, play, grad)
     clipped = state.hint + (grad - state.hint) * (state.scale / after.scale)
     eta = learner.step_size(state)
-    radius = learner.domain_radius(state)
-    return _round(
-        learner.c_corr, eta, learner.metric(state, eta), state, after.center, play, clipped, radius, state.scale
-    )
+    constants = _Constants(eta, learner.domain_radius(state), state.scale, learner.c_corr)
+    return _round(constants, learner.metric(state, eta), state, after.center, play, clipped)
+
+
+class _Constants(NamedTuple):
+    """Numbers of one round, the last fields of `OONSRound`."""
+
+    eta: jax.Array
+    radius: ArrayLike
+    hint_range: ArrayLike
+    c_corr: ArrayLike
 
 
 def _round(
-    c_corr: ArrayLike,
-    eta: jax.Array,
-    metric: Symmetric,
-    state: Any,
-    next_center: Vector,
-    play: Vector,
-    grad: Vector,
-    radius: ArrayLike,
-    hint_range: ArrayLike,
+    constants: _Constants, metric: Symmetric, state: Any, next_center: Vector, play: Vector, grad: Vector
 ) -> OONSRound:
-    error = grad - state.hint
-    nabla = grad + (c_corr * eta * (play @ error)) * error
-    values = [jnp.asarray(x, eta.dtype) for x in (eta, radius, hint_range, c_corr)]
+    eta, error = constants.eta, grad - state.hint
+    nabla = grad + (constants.c_corr * eta * (play @ error)) * error
+    values = [jnp.asarray(x, eta.dtype) for x in constants]
     return OONSRound(play, state.center, next_center, state.hint, grad, nabla, metric, *values)
 
 

@@ -22,6 +22,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import first_difference, lock_directory, open_npz, read_json, write_json, write_npz
 from jaxbandits.base.foreign import lack_of_identity
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.meters import Metric
 from jaxbandits.engine.plan import Batch, Plan
 from jaxbandits.programs.compilation import key_data
@@ -116,7 +117,7 @@ class Store:
         counts = {"rounds": np.asarray(checkpoint.rounds), "seconds": np.asarray(checkpoint.seconds)}
         write_npz(self._path(batch), {"owner": self._owner(batch), **counts, **arrays})
 
-    def load(self, batch: Batch, carry_shape: Any) -> BatchCheckpoint | None:
+    def load(self, batch: Batch, carry_shape: PyTree) -> BatchCheckpoint | None:
         """Return the checkpoint of a batch; None if there is none.
 
         Args:

@@ -29,7 +29,7 @@ from jaxbandits.engine.memory import check_job, check_plan
 from jaxbandits.engine.meters import Metric
 from jaxbandits.engine.plan import Batch, Job, Plan
 from jaxbandits.engine.program import PreparedProgram, Program, TraceCache, to_host
-from jaxbandits.engine.progress import ProgressBar
+from jaxbandits.engine.progress import Display, ProgressBar
 from jaxbandits.engine.trial_keys import base_key
 from jaxbandits.programs.compilation import Device, is_key
 from jaxbandits.tracing import target
@@ -75,9 +75,7 @@ def run(
     seconds_per_call: float = 0.2,
     save_every: float = 10.0,
     store: Store | None = None,
-    progress: bool = True,
-    title: str = "",
-    stages: bool = True,
+    display: Display = Display(),  # noqa: B008 (immutable)
 ) -> Output:
     """Compute every batch of a plan.
 
@@ -89,16 +87,14 @@ def run(
       seconds_per_call: duration of a call of compiled code.
       save_every: seconds between checkpoints of an unfinished batch.
       store: checkpoint directory, already locked; None: no checkpoints.
-      progress: show a progress bar on standard error.
-      title: text of the bar in front of the labels that it runs.
-      stages: print a line for every stage where there is no bar; else only one at the end.
+      display: what is shown of the progress on standard error.
     """
     check_plan(plan)
     devices = list(devices) if devices is not None else jax.local_devices()
     if workers is None:
         workers = default_workers(devices)
     workers = max(1, min(workers, len(plan.batches)))
-    bar = ProgressBar(plan.total_rounds, "rounds", title, progress, scale=True, stages=stages)
+    bar = ProgressBar(plan.total_rounds, "rounds", display.title, display.enabled, scale=True, stages=display.stages)
     return _Run(plan, devices, traces or TraceCache(), workers, seconds_per_call, save_every, store, bar).run()
 
 

@@ -70,7 +70,7 @@ class Grid:
         numbers, names (of a static field), or arrays: `[H, ...]`, a list of them, or name to array.
     """
 
-    algorithm: Any
+    algorithm: Algorithm
     points: Points
 
 

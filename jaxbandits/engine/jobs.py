@@ -14,12 +14,16 @@ from jaxbandits.base.pytree import field_kind, set_field, validate
 from jaxbandits.engine.driver import trace_job
 from jaxbandits.engine.grid import Arrays, Grid, Point, list_points, split_arrays
 from jaxbandits.engine.options import COUNT, MAX_SEED, Options
-from jaxbandits.engine.plan import ENVIRONMENT, Job, resolve_record_points
+from jaxbandits.engine.plan import ENVIRONMENT, Job, RecordPoints, resolve_record_points
 from jaxbandits.engine.program import TraceCache
 from jaxbandits.engine.width import bytes_of_round, default_width
 from jaxbandits.programs.compilation import Device
 from jaxbandits.tracing.settings import own_settings
-from jaxbandits.types import BoundsHorizon
+from jaxbandits.types import Algorithm, BoundsHorizon, Environment
+
+T = TypeVar("T")
+PerLabel: TypeAlias = T | Mapping[str, T]  # one value for all labels, or label to value
+Algorithms: TypeAlias = Mapping[str, Algorithm | Grid] | Sequence[Algorithm | Grid]
 
 
 class LabelJobs(NamedTuple):
@@ -32,11 +36,11 @@ class LabelJobs(NamedTuple):
 
 @own_settings()
 def make_jobs(
-    algorithms: Any,
-    environment: Any,
-    horizon: Any,
-    seeds: Any,
-    record_points: Any,
+    algorithms: Algorithms,
+    environment: PerLabel[Environment],
+    horizon: PerLabel[int],
+    seeds: PerLabel[int],
+    record_points: PerLabel[RecordPoints],
     options: Options,
     device: Device,
     traces: TraceCache | None = None,
@@ -99,7 +103,7 @@ def make_jobs(
     return label_jobs
 
 
-def label_algorithms(algorithms: Any) -> dict[str, Any]:
+def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
     """Return label to algorithm or `Grid`; those of a list are labelled by class names.
 
     Raises:
@@ -125,7 +129,7 @@ def label_algorithms(algorithms: Any) -> dict[str, Any]:
     return labelled
 
 
-def per_label(name: str, value: Any, labels: Mapping[str, Any]) -> dict[str, Any]:
+def per_label(name: str, value: PerLabel[T], labels: Collection[str]) -> dict[str, T]:
     """Return label to value, from one value or a mapping that has exactly these labels.
 
     Raises:

@@ -8,7 +8,8 @@ retry.
 
 import dataclasses
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, va
 from jaxbandits.base.ranges import is_whole
 from jaxbandits.engine.grid import Arrays
 from jaxbandits.engine.meters import Meter
+
+RecordPoints: TypeAlias = int | str | tuple[str, int] | Sequence[int] | np.ndarray  # of `resolve_record_points`
 
 ENVIRONMENT = "environment."  # prefix of swept fields of the environment
 
@@ -153,7 +156,7 @@ class Plan:
         return sum(job.n_trials * job.horizon for job in self.jobs)
 
 
-def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
+def resolve_record_points(record_points: RecordPoints, horizon: int) -> np.ndarray:
     """Return `[M]` rounds at which values are reported, increasing; the last is the horizon.
 
     Args:
@@ -174,7 +177,8 @@ def resolve_record_points(record_points: Any, horizon: int) -> np.ndarray:
         _check_number(min(int(count), 2**62))
         rounds = np.geomspace(1, horizon, num=int(count))
     elif is_whole(record_points):
-        count = min(record_points, horizon)
+        count = record_points
+        count = min(count, horizon)
         if count < 1:
             raise InputError(f"record_points must be at least 1 point, got {record_points}")
         _check_number(count)
@@ -194,7 +198,7 @@ def _check_number(count: int) -> None:
     require(4 * 8 * count, f"{count:,} record points", "ask for fewer")
 
 
-def _given_rounds(record_points: Any, horizon: int) -> np.ndarray:
+def _given_rounds(record_points: RecordPoints, horizon: int) -> np.ndarray:
     try:
         rounds = np.asarray(record_points)
     except (TypeError, ValueError):

@@ -3,7 +3,7 @@
 import importlib.util
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 _SECONDS_PER_LINE = 30.0  # where there is no bar
 
@@ -11,6 +11,14 @@ _SECONDS_PER_LINE = 30.0  # where there is no bar
 def is_interactive() -> bool:
     """Return whether standard error is a terminal or a notebook with widgets: elsewhere a bar would fill a log."""
     return sys.stderr.isatty() or ("ipykernel" in sys.modules and importlib.util.find_spec("ipywidgets") is not None)
+
+
+class Display(NamedTuple):
+    """Settings of the progress that a run shows on standard error."""
+
+    enabled: bool = True
+    title: str = ""  # text in front of the labels that it runs
+    stages: bool = True  # print a line for every stage where there is no bar; else only one at the end
 
 
 class ProgressBar:

@@ -50,8 +50,10 @@ def sensitivity(
         swept = dict.fromkeys(name for trials in of.values() for name in trials.points[0])
         checked_name("swept field", field, swept)
     if len(lines) > _MOST_CURVES:
-        raise InputError(f"{len(lines):,} curves are more than a figure can show ({_MOST_CURVES}): choose some with "
-                         "points={field: value}")  # fmt: skip
+        raise InputError(
+            f"{len(lines):,} curves are more than a figure can show ({_MOST_CURVES}): choose some with "
+            "points={field: value}"
+        )
     is_own, ax = ax is None, curves.axes(ax)
     for name, line in lines.items():
         line.sort(key=lambda entry: entry[0])
@@ -70,11 +72,9 @@ def sensitivity(
 
 def contrast(
     result: LabelledTrials,
-    first: str,
-    second: str,
+    labels: tuple[str, str],
     metric: str | None,
-    x: str,
-    y: str | None,
+    fields: tuple[str, str | None],
     points: Mapping[str, Any] | Sequence[int] | None,
     ax: "Axes | None",
     level: float,
@@ -156,7 +156,7 @@ def _scalar(trials: Trials, metric: str) -> None:
         raise InputError(f"metric {metric!r} is a vector ({', '.join(trials.axis_names(metric))}): this needs a number")
 
 
-def _number(field: str, value: Any) -> float:
+def _number(field: str, value: float | str) -> float:
     if isinstance(value, (bool, str)):
         raise InputError(
             f"{field} has values that are not numbers, such as {format_value(value)}: no axis for them (arrays may "

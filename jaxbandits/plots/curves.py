@@ -15,6 +15,7 @@ from jaxbandits.base.text import count_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency, followed by further colours of Tol.
 SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # of one axes
@@ -31,7 +32,7 @@ _MOST_NUMBERS = 100  # largest number of heat-map cells whose values are printed
 _DECADES = 100.0  # smallest ratio of the largest to the smallest value for a logarithmic colour scale
 
 
-def draw(
+def draw(  # noqa: PLR0913
     result: LabelledTrials,
     metric: str | None = None,
     *,
@@ -176,11 +177,9 @@ def _legend(curve: _Curve, failed: int, most_seeds: int) -> str:
 
 
 def heatmap(
-    result: LabelledTrials,
+    trials: Trials,
     metric: str | None,
-    first: str | None,
-    second: str | None,
-    label: str | None,
+    fields: tuple[str | None, str | None],
     points: Mapping[str, Any] | Sequence[int] | None,
     ax: "Axes | None",
     scale: str,
@@ -190,7 +189,6 @@ def heatmap(
     """Draw means over two swept fields (see `Result.heatmap`)."""
     checked_name("scale", scale, ("auto", "linear", "log"))
     ranges.flag("minimise", minimise)
-    trials = result.one(label)
     metric = trials.metric(metric)
     if first is None and second is None and len(trials.points[0]) == 2:
         first, second = trials.points[0]
@@ -238,11 +236,11 @@ def heatmap(
     return ax
 
 
-def _print_numbers(ax: "Axes", means: np.ndarray, image: Any) -> None:
+def _print_numbers(ax: "Axes", means: np.ndarray, image: "AxesImage") -> None:
     """Print every value in its cell, dark on light colours and light on dark ones."""
     for (i, j), value in np.ndenumerate(means):
         if np.isfinite(value):
-            shade = "black" if image.norm(value) > 0.6 else "white"
+            shade = "black" if np.asarray(image.norm(value)) > 0.6 else "white"
             text = number(float(f"{value:.3g}")).removesuffix(".0")
             ax.text(j, i, text, ha="center", va="center", fontsize="x-small", color=shade)
 
@@ -261,7 +259,9 @@ def tick(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _choose(result: LabelledTrials, algorithms: Any, of: Mapping[str, Trials], metric: str) -> list[str]:
+def _choose(
+    result: LabelledTrials, algorithms: Sequence[str] | None, of: Mapping[str, Trials], metric: str
+) -> list[str]:
     if algorithms is None:
         return list(of)
     if isinstance(algorithms, str) or not isinstance(algorithms, Sequence) or not algorithms:

@@ -3,7 +3,7 @@
 import json
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jaxbandits.analysis import table
@@ -37,7 +37,7 @@ def text(result: "Result") -> str:
     return fold("\n".join(lines))
 
 
-def _setting(value: Any) -> str:
+def _setting(value: object) -> str:
     if isinstance(value, Mapping) and "type" in value:
         fields = ", ".join(f"{k}={_setting(v)}" for k, v in value.items() if k != "type")
         return f"{value['type']}({fields})"
@@ -102,7 +102,7 @@ def _best(result: "Result", metric: str, swept: Mapping[str, Any], level: float,
     return table.align(["best", "chosen at", f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %"], rows)
 
 
-def _try(title: str, make: Any) -> str:
+def _try(title: str, make: Callable[[], object]) -> str:
     try:
         return f"{title}\n{make()}"
     except InputError as error:

@@ -9,7 +9,8 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,11 @@ from jaxbandits.analysis.summary import Row
 from jaxbandits.analysis.trials import RESERVED, Trials
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame as PandasFrame
+    from polars import DataFrame as PolarsFrame
+    from xarray import Dataset
 
 _INSTALL = {
     "xarray": "pip install 'jaxbandits[xarray]'",
@@ -27,7 +33,7 @@ _BEGINS_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _BESIDE = ("healthy", "inadmissible")  # columns of every trial in addition to its metrics
 
 
-def dataset(trials: Trials, info: Mapping[str, Any]) -> Any:
+def dataset(trials: Trials, info: Mapping[str, Any]) -> "Dataset":
     """Return an `xarray.Dataset` of one label.
 
     Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with the
@@ -100,7 +106,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     return buffer.getvalue()
 
 
-def summary(rows: Sequence[Row]) -> Any:
+def summary(rows: Sequence[Row]) -> "PolarsFrame":
     """Return a `polars.DataFrame` of summary rows: swept fields and entries are columns."""
     library = optional("polars")
     flat = []
@@ -136,7 +142,7 @@ def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> P
     with library.File(buffer, "w") as file:
         for label, data in datasets.items():
             store = importlib.import_module("xarray").backends.H5NetCDFStore(file, group=groups[label], mode="a")
-            plain = _changes(_plain_names({**data.variables, **data.sizes}))
+            plain = _changes(_plain_names(map(str, {**data.variables, **data.sizes})))
             data.assign_attrs(label=label).rename(plain).dump_to_store(store)
     files.write_atomically(path, buffer.getvalue())
     return path
@@ -172,7 +178,7 @@ def columns(label: str, trials: Trials) -> dict[str, np.ndarray]:
     return found
 
 
-def optional(package: str) -> Any:
+def optional(package: str) -> ModuleType:
     """Import a package that is not a dependency.
 
     Raises:

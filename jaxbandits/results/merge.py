@@ -117,7 +117,7 @@ def _key(point: Mapping[str, Any]) -> Hashable:
     return exact_key(tuple(point.items()))
 
 
-def _same(field: str, first: Any, second: Any, label: str) -> None:
+def _same(field: str, first: object, second: object, label: str) -> None:
     if first != second:
         if isinstance(first, Mapping) and isinstance(second, Mapping):  # the innermost field that differs
             for name in dict.fromkeys([*first, *second]):
@@ -125,7 +125,7 @@ def _same(field: str, first: Any, second: Any, label: str) -> None:
         raise InputError(f"cannot merge: {field} of {label} differs, {_short(first)} and {_short(second)}")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

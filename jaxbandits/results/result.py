@@ -26,6 +26,9 @@ from jaxbandits.results import export, notebook, store
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame as PandasFrame
+    from polars import DataFrame as PolarsFrame
+    from xarray import Dataset
 
 _SHOWN = 5  # labels in `repr`
 
@@ -329,7 +332,7 @@ class Result(LabelledTrials):
         """
         from jaxbandits.plots import curves
 
-        return curves.heatmap(self, metric, first, second, label, points, ax, scale, minimise, at)
+        return curves.heatmap(self.one(label), metric, (first, second), points, ax, scale, minimise, at)
 
     def sensitivity(
         self,
@@ -389,7 +392,7 @@ class Result(LabelledTrials):
         """
         from jaxbandits.plots import contrast
 
-        return contrast.contrast(self, first, second, metric, x, y, points, ax, level)
+        return contrast.contrast(self, (first, second), metric, (x, y), points, ax, level)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one compressed npz file with a JSON header, atomically (`.npz` is appended if missing).
@@ -408,7 +411,7 @@ class Result(LabelledTrials):
         """
         return cls(*store.load(path))
 
-    def to_xarray(self) -> dict[str, Any]:
+    def to_xarray(self) -> "dict[str, Dataset]":
         """Return an `xarray.Dataset` for each label, as these may differ in points and seeds. Needs the extra `xarray`.
 
         Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
@@ -416,7 +419,7 @@ class Result(LabelledTrials):
         """
         return {label: export.dataset(trials, self.info) for label, trials in self.trials.items()}
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> "PolarsFrame":
         """Return a tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
         Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry,
@@ -424,11 +427,11 @@ class Result(LabelledTrials):
         """
         return export.polars(self.trials)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> "PandasFrame":
         """Return the table of `to_polars` as a `pandas.DataFrame`. Needs pandas."""
         return export.pandas(self.trials)
 
-    def summary_frame(self, metric: str | None = None, level: float = 0.95, **at: int) -> Any:
+    def summary_frame(self, metric: str | None = None, level: float = 0.95, **at: int) -> "PolarsFrame":
         """Return `summary` as a `polars.DataFrame`: a row per label, point and entry. Needs the extra `frames`.
 
         Raises:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
+
+T = TypeVar("T")
 
 _FORMAT = "jaxbandits result 5"
 _INCREASING = ("seeds", "record_points")
@@ -83,7 +85,8 @@ def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
             **{name: outlines[f"{i}:{name}"] for name in _PER_TRIAL},
             **{name: file.read_increasing(f"{i}:{name}") for name in _INCREASING},
             axes={name: tuple(axes) for name, axes in item["axes"].items()},
-            **{name: _of_type(dict, item[name]) for name in ("units", "spec")},
+            units=_of_type(dict, item["units"]),
+            spec=_of_type(dict, item["spec"]),
             timing=_timing(_of_type(dict, item["timing"])),
             may_be_missing=tuple(_of_type(list, item.get("may_be_missing", []))),
         )
@@ -118,13 +121,13 @@ def _timing(costs: dict[str, Any]) -> TimingInfo:
     return TimingInfo(**costs)
 
 
-def _of_type(kind: type | tuple[type, ...], value: Any) -> Any:
+def _of_type(kind: type[T] | tuple[type[T], ...], value: object) -> T:
     if not isinstance(value, kind):
         raise TypeError(f"unexpected {type(value).__name__}")
     return value
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     if isinstance(value, (np.generic, np.ndarray)):

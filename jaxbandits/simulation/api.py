@@ -1,23 +1,26 @@
 """Public functions: `simulate` runs one algorithm, `compare` several on paired seeds, `sweep` a grid of points."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import Unpack
 
 from jaxbandits.engine.grid import Grid, Points
+from jaxbandits.engine.jobs import Algorithms, PerLabel
 from jaxbandits.engine.options import Settings, make_options
+from jaxbandits.engine.plan import RecordPoints
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.simulation.stopping import StoppingRule, check_rule, run_until_decided
 from jaxbandits.tracing.settings import own_settings
+from jaxbandits.types import Algorithm, Environment
 
 
 def simulate(
-    algorithm: Any,
-    environment: Any,
+    algorithm: Algorithm,
+    environment: Environment,
     horizon: int,
     seeds: int,
     *,
-    record_points: Any = 100,
+    record_points: RecordPoints = 100,
     **settings: Unpack[Settings],
 ) -> Result:
     """Run independent trials of one algorithm.
@@ -52,12 +55,12 @@ def simulate(
 
 @own_settings()
 def compare(
-    algorithms: Mapping[str, Any] | Sequence[Any],
-    environment: Any,
-    horizon: int | Mapping[str, int],
-    seeds: int | Mapping[str, int],
+    algorithms: Algorithms,
+    environment: PerLabel[Environment],
+    horizon: PerLabel[int],
+    seeds: PerLabel[int],
     *,
-    record_points: Any = 100,
+    record_points: PerLabel[RecordPoints] = 100,
     until: StoppingRule | str | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
@@ -92,13 +95,13 @@ def compare(
 
 
 def sweep(
-    algorithm: Any,
-    environment: Any,
-    horizon: int,
-    seeds: int,
+    algorithm: Algorithm | Mapping[str, Algorithm | Grid],
+    environment: PerLabel[Environment],
+    horizon: PerLabel[int],
+    seeds: PerLabel[int],
     *,
     grid: Points,
-    record_points: Any = 100,
+    record_points: PerLabel[RecordPoints] = 100,
     **settings: Unpack[Settings],
 ) -> Result:
     """Run an algorithm over a grid of its fields or the environment's, on top of seeds.

@@ -1,7 +1,7 @@
 """A single run of several algorithms on paired seeds, from jobs to a result."""
 
+import contextlib
 import time
-from typing import Any
 
 import jax
 
@@ -14,9 +14,11 @@ from jaxbandits.engine.identity import job_spec, plan_spec
 from jaxbandits.engine.jobs import make_jobs
 from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import Options
-from jaxbandits.engine.plan import Plan
+from jaxbandits.engine.plan import Plan, RecordPoints
 from jaxbandits.engine.program import TraceCache
+from jaxbandits.engine.progress import Display
 from jaxbandits.results.result import Result
+from jaxbandits.types import Environment
 
 
 def run_comparison(
@@ -49,16 +51,22 @@ def run_comparison(
     if warns:
         warn_of_noise_scales(label_jobs)
     plan = Plan(tuple(job for label in label_jobs for _, job in label.jobs), options.seed)
-    settings = {
-        "devices": devices, "traces": traces, "workers": options.workers, "seconds_per_call": options.seconds_per_call,
-        "save_every": options.save_every, "progress": options.progress, "title": options.title,
-    }  # fmt: skip
     begin = time.time()
-    if options.checkpoint is None:
-        output = driver.run(plan, **settings)
-    else:
-        with Store(options.checkpoint, plan, plan_spec(plan, devices, traces, options.identity)) as store:
-            output = driver.run(plan, store=store, **settings)
+    with contextlib.ExitStack() as stack:
+        store = None
+        if options.checkpoint is not None:
+            spec = plan_spec(plan, devices, traces, options.identity)
+            store = stack.enter_context(Store(options.checkpoint, plan, spec))
+        output = driver.run(
+            plan,
+            devices=devices,
+            traces=traces,
+            workers=options.workers,
+            seconds_per_call=options.seconds_per_call,
+            save_every=options.save_every,
+            store=store,
+            display=Display(options.progress, options.title),
+        )
     outputs = iter(zip(output.block_values, output.timing, strict=True))
     hindsight: Hindsight = {}
     trials = {}

@@ -138,8 +138,8 @@ class Race:
 
 def race(
     grid: Grid | Mapping[str, Grid],
-    environment: Any,
-    horizon: int | Mapping[str, int],
+    environment: PerLabel[Environment],
+    horizon: PerLabel[int],
     seeds: int,
     *,
     metric: str | None = None,

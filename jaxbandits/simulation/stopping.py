@@ -25,18 +25,19 @@ losses have the same law and scales 1, 0.5, 0.1 and 0.01 (tests/engine/test_leve
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from jaxbandits.analysis import intervals, pairs
 from jaxbandits.analysis.info import PairInfo, RunInfo, UntilInfo
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import Grid, list_points
-from jaxbandits.engine.jobs import label_algorithms, per_label
+from jaxbandits.engine.jobs import Algorithms, PerLabel, label_algorithms, per_label
 from jaxbandits.engine.options import Options
+from jaxbandits.engine.plan import RecordPoints
 from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
+from jaxbandits.types import Environment
 
 DECIDED = "decided"
 
@@ -84,11 +85,11 @@ def check_rule(until: Any) -> StoppingRule:
 
 def run_until_decided(
     rule: StoppingRule,
-    algorithms: Any,
-    environment: Any,
-    horizon: Any,
-    seeds: Any,
-    record_points: Any,
+    algorithms: Algorithms,
+    environment: PerLabel[Environment],
+    horizon: PerLabel[int],
+    seeds: PerLabel[int],
+    record_points: PerLabel[RecordPoints],
     options: Options,
 ) -> Result:
     """Run groups of seeds, each for the labels that have an undecided pair; arguments as for `compare`.

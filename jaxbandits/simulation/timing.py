@@ -2,15 +2,14 @@
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.engine.driver import compile_job, play_call, trace_job
-from jaxbandits.engine.jobs import make_jobs
+from jaxbandits.engine.jobs import Algorithms, PerLabel, make_jobs
 from jaxbandits.engine.options import COUNT, Options
 from jaxbandits.engine.plan import Job, resolve_record_points
 from jaxbandits.engine.program import Program
@@ -18,6 +17,7 @@ from jaxbandits.engine.progress import ProgressBar
 from jaxbandits.engine.trial_keys import base_key
 from jaxbandits.engine.width import bytes_of
 from jaxbandits.tracing.settings import own_settings
+from jaxbandits.types import Environment
 
 _MIN_REPEATS = 3  # even for a learner that has used up its time
 
@@ -37,9 +37,9 @@ class RoundTimes(NamedTuple):
 
 
 @own_settings()
-def time_rounds(
-    algorithms: Mapping[str, Any] | Sequence[Any],
-    environment: Any,
+def time_rounds(  # noqa: PLR0913
+    algorithms: Algorithms,
+    environment: PerLabel[Environment],
     horizon: int,
     *,
     width: int = 1,

@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.checkpoint import BatchCheckpoint, Store
 from jaxbandits.engine.plan import Batch, Plan
 

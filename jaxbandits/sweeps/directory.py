@@ -14,7 +14,7 @@ import enum
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ class Directory:
             raise InputError(f"{self.manifest} is not the manifest of a sweep ({wrong}); choose another directory")
         return found
 
-    def begin(self, manifest: dict[str, Any], check_same: Any) -> None:
+    def begin(self, manifest: dict[str, Any], check_same: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
         """Write the manifest; if anything was computed already, compare it with the saved one instead.
 
         Args:

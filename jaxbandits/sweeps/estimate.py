@@ -8,6 +8,7 @@ from jaxbandits.base.memory import format_bytes
 from jaxbandits.base.text import count_of
 from jaxbandits.engine import driver
 from jaxbandits.engine.plan import Job, Plan, resolve_record_points
+from jaxbandits.engine.progress import Display
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import SweepPlan, carry_bytes, result_bytes
 
@@ -88,7 +89,7 @@ def _calibrate(job: Job, plan: SweepPlan) -> tuple[float, float]:
             n_seeds=min(job.n_seeds, job.width),
         )
         run = Plan((short,), plan.sweep.seed)
-        (timing,) = driver.run(run, devices=plan.devices[:1], workers=1, progress=False).timing
+        (timing,) = driver.run(run, devices=plan.devices[:1], workers=1, display=Display(enabled=False)).timing
         compile_s += timing.compile_s
         if timing.run_s >= _SECONDS or rounds == job.horizon:
             return compile_s, timing.ns_per_round[0]

@@ -48,13 +48,14 @@ def split(table: dict[str, Any], where: str) -> tuple[dict[str, Any], list[Swept
       InputError: if an entry is invalid; the message names the file, the table and the key.
     """
     found: list[SweptField] = []
-    return _split(table, where, "", found), found
+    fields = {key: _split(item, f"{where}.{key}", key, found) for key, item in table.items()}
+    return fields, found
 
 
-def _split(value: Any, where: str, path: str, found: list[SweptField]) -> Any:
+def _split(value: object, where: str, path: str, found: list[SweptField]) -> object:
     if not isinstance(value, dict):
         return value
-    if path and "type" not in value and KINDS.keys() & value.keys():
+    if "type" not in value and KINDS.keys() & value.keys():
         swept = SweptField(path, _values(value, where, path), _group(value, where), where)
         found.append(swept)
         return plain_value(swept.values[0])
@@ -149,12 +150,12 @@ def _ends(given: Any, where: str, positive: bool) -> tuple[Any, Any]:
     pair = isinstance(given, list) and len(given) == 2 and all(type(x) in (int, float) for x in given)
     if not pair or not all(map(math.isfinite, given)) or not given[0] < given[1]:
         raise InputError(f"{where}: must be two numbers, the smaller one first, got {format_value(given)}")
-    if positive and given[0] <= 0:
+    if positive and pair[0] <= 0:
         raise InputError(f"{where}: must be positive numbers, got {format_value(given)}")
-    return given[0], given[1]
+    return pair[0], pair[1]
 
 
-def _steps(low: Any, high: Any, table: dict[str, Any], where: str) -> list[Any]:
+def _steps(low: float, high: float, table: dict[str, Any], where: str) -> list[float]:
     step = table["step"]
     if "n" in table:
         raise InputError(f"{where}: one of n and step, not both")

@@ -78,21 +78,39 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
       InputError: if the file is invalid; the message names the file and the place in it.
     """
     path = files.path_of(path, "a sweep file is named by text or a path")
+    content, source = _load(path), str(path)
+    for key in content.keys() & _TABLES.keys():  # overrides reach into them
+        if not isinstance(content[key], dict):
+            raise InputError(f"{source}: {key} must be a table, got {format_value(content[key])}")
+    for override in overrides:
+        _override(content, override)
+    _check_entries(content, source)
+    for role in _TABLES:
+        for name, table in content[role].items():
+            if not isinstance(table, dict):
+                raise InputError(f"{source}: {role}.{name} must be a table with a type, got {format_value(table)}")
+    return Document(source, content)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Parse a TOML file.
+
+    Raises:
+      InputError: where it cannot be read or parsed.
+    """
     try:
         with path.open("rb") as file:
-            content = tomllib.load(file)
+            return tomllib.load(file)
     except FileNotFoundError:
         raise InputError(f"no such file: {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from None
-    source = str(path)
-    for key in content.keys() & _TABLES.keys():  # overrides reach into them
-        if not isinstance(content[key], dict):
-            raise InputError(f"{source}: {key} must be a table, got {format_value(content[key])}")
-    for override in overrides:
-        _override(content, override)
+
+
+def _check_entries(content: dict[str, Any], source: str) -> None:
+    """Check names, types and presence of the entries at top level."""
     for key, value in content.items():
         if key not in _KEYS:
             raise InputError(f"{source}: {unknown_name('key', key, _KEYS)}")
@@ -106,11 +124,6 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
         raise InputError(f"{source}: precision: {unknown_name('precision', content['precision'], PRECISIONS)}")
     if content.get("out") == "":
         raise InputError(f"{source}: out must be the path of a directory")
-    for role in _TABLES:
-        for name, table in content[role].items():
-            if not isinstance(table, dict):
-                raise InputError(f"{source}: {role}.{name} must be a table with a type, got {format_value(table)}")
-    return Document(source, content)
 
 
 def make_sweep(document: Document) -> Sweep:
@@ -163,12 +176,12 @@ def _object(role: str, name: str, table: dict[str, Any], source: str) -> tuple[A
     return obj, swept
 
 
-def _with(spec: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+def _with(spec: dict[str, Any], path: str, value: object) -> dict[str, Any]:
     head, _, rest = path.partition(".")
     return {**spec, head: _with(spec[head], rest, value) if rest else value}
 
 
-def _record_points(record_points: Any, source: str) -> Any:
+def _record_points(record_points: object, source: str) -> object:
     if not isinstance(record_points, dict):
         return record_points
     if record_points.keys() != {"log"}:
@@ -216,7 +229,7 @@ class _ValueList(list):
     """Values separated by commas."""
 
 
-def _parse(text: str, where: str) -> Any:
+def _parse(text: str, where: str) -> object:
     """Parse a TOML value, or several without brackets; anything else is text."""
     if not text:
         raise InputError(f"{where}: has no value")

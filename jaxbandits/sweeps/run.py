@@ -28,7 +28,7 @@ from jaxbandits.engine.memory import check_job
 from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import COUNT, Options
 from jaxbandits.engine.plan import Plan
-from jaxbandits.engine.progress import is_interactive
+from jaxbandits.engine.progress import Display, is_interactive
 from jaxbandits.results.result import Result
 from jaxbandits.sweeps.checkpoints import PartStore
 from jaxbandits.sweeps.directory import Directory, PartState
@@ -41,7 +41,7 @@ _REPORT_S = 60.0  # seconds between lines about the current part if there is no 
 _MAX_HINDSIGHT = 10_000  # number of instances whose metrics in hindsight are cached between parts
 
 
-def run_sweep(
+def run_sweep(  # noqa: PLR0913
     sweep: Sweep | str | os.PathLike[str],
     out: str | os.PathLike[str] | None = None,
     *,
@@ -309,9 +309,14 @@ class _PartRunner:
             share = functools.partial(self._share, part)
             with _printing_minutes(title, share, options.progress and not is_interactive()):
                 output = driver.run(
-                    plan, devices=devices, traces=self.plan.traces, workers=options.workers,
-                    save_every=options.save_every, progress=options.progress, title=title, stages=False, store=store,
-                )  # fmt: skip
+                    plan,
+                    devices=devices,
+                    traces=self.plan.traces,
+                    workers=options.workers,
+                    save_every=options.save_every,
+                    store=store,
+                    display=Display(options.progress, title, stages=False),
+                )
         if len(self.hindsight) > _MAX_HINDSIGHT:
             self.hindsight.clear()
         spec = self.plan.spec_of(part)
@@ -372,7 +377,7 @@ def _count_failed(trials: Trials) -> int:
     return int(failed.sum())
 
 
-def _checked_shard(shard: Any) -> tuple[int, int]:
+def _checked_shard(shard: object) -> tuple[int, int]:
     if not isinstance(shard, (list, tuple)) or len(shard) != 2:
         raise InputError(f"shard must be (i, n) with 1 <= i <= n, got {format_value(shard)}")
     n = ranges.integer("the number of shards", shard[1], COUNT)

@@ -4,12 +4,16 @@ import dataclasses
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.engine import driver
 from jaxbandits.engine.options import COUNT
+
+if TYPE_CHECKING:
+    from submitit.helpers import DelayedSubmission
 
 CLUSTERS = ("slurm", "local")
 _MAX_TIMEOUTS = 1000  # how often a job is queued again after its time limit, since a sweep may exceed any limit
@@ -38,7 +42,7 @@ class ShardJob:
         return _submitit().helpers.DelayedSubmission(self)
 
 
-def submit(
+def submit(  # noqa: PLR0913
     main: Callable[[Sequence[str]], int],
     file: Path,
     out: Path,
@@ -103,7 +107,7 @@ def submit(
     return queued
 
 
-def _submitit() -> Any:
+def _submitit() -> ModuleType:
     try:
         import submitit
     except ImportError:

@@ -12,7 +12,7 @@ def visible_bound(environment: Any, horizon: int, diameter: float = 2.0) -> floa
     return diameter * (math.sqrt(float(variance)) + math.sqrt(float(variation)))
 
 
-def theorem_3_1(
+def theorem_3_1(  # noqa: PLR0913
     rounds: np.ndarray,
     *,
     rank: int,

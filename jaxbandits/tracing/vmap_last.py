@@ -329,7 +329,7 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any 
     Returns:
       The results, and whether each has the batch axis.
     """
-    name, params = eqn.primitive.name, eqn.params
+    name = eqn.primitive.name
     if any(isinstance(x, Rows) for x in args):
         if name == "dot_general":
             results = dot_general(size, eqn, args, batched, plan)
@@ -338,12 +338,18 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any 
         if results is not None:
             return results
         args = [x.array() if isinstance(x, Rows) else x for x in args]
-    bind = bind_function(eqn)
     if not any(batched):
-        return [(x, False) for x in _outputs(eqn, bind(*args))]
+        return [(x, False) for x in _outputs(eqn, bind_function(eqn)(*args))]
     if size is None:
         results = FUNCTION_RULES[name](_run, size, eqn, args, batched) if name in CONTROL_FLOW else None
-        return results or [(x, True) for x in _outputs(eqn, bind(*args))]
+        return results or [(x, True) for x in _outputs(eqn, bind_function(eqn)(*args))]
+    results = _apply_rule(size, eqn, args, batched, plan)
+    return _apply_with_moved_axis(size, eqn, args, batched) if results is None else results
+
+
+def _apply_rule(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any) -> list[tuple[Any, bool]] | None:
+    """Evaluate an equation with the batch axis last, by a rule for it; None: there is none."""
+    name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in ELEMENTWISE:
         rank = max(len(v.aval.shape) for v in eqn.invars)
         args = align_ranks(size, rank, args, batched, without_scalars=name in WITHOUT_SCALARS)
@@ -355,15 +361,17 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any 
     if name in _BARRIERS:
         return list(zip(bind(*args), batched, strict=True))
     if name == "dot_general":
-        results = dot_general(size, eqn, args, batched, plan)
-    elif name == "sort":
-        results = sort(size, eqn, args, batched, plan)
-    elif name in FUNCTION_RULES:
-        results = FUNCTION_RULES[name](_run, size, eqn, args, batched)
-    else:
-        results = EQUATION_RULES[name](size, eqn, args, batched) if name in EQUATION_RULES else None
-    if results is not None:
-        return results
+        return dot_general(size, eqn, args, batched, plan)
+    if name == "sort":
+        return sort(size, eqn, args, batched, plan)
+    if name in FUNCTION_RULES:
+        return FUNCTION_RULES[name](_run, size, eqn, args, batched)
+    return EQUATION_RULES[name](size, eqn, args, batched) if name in EQUATION_RULES else None
+
+
+def _apply_with_moved_axis(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[tuple[Any, bool]]:
+    """Evaluate an equation without a rule of its own: over leading axes, by its new shape, or by JAX's `vmap`."""
+    name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in LEADING_AXES:
         if name == "sort":  # XLA's own is a loop over the entries of one trial after the other
             _note(name)

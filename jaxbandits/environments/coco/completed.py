@@ -24,6 +24,23 @@ class Problem(NamedTuple):
         return self.weight * (x - self.target)
 
 
+class Penalty(NamedTuple):
+    """`||max(0, mu + rho (rows x - bounds))||^2 / (2 rho)`, of an augmented Lagrangian for `rows x <= bounds`."""
+
+    rows: np.ndarray  # [k, m n]
+    bounds: np.ndarray  # [k]
+    mu: np.ndarray  # [k] multipliers, >= 0
+    rho: float
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        pushed = np.maximum(0.0, self.mu + self.rho * (self.rows @ x.ravel() - self.bounds))
+        return (self.rows.T @ pushed).reshape(x.shape)
+
+    def curvature(self) -> float:
+        """Return the largest eigenvalue that the second derivative may have."""
+        return float(self.rho * np.linalg.norm(self.rows, 2) ** 2) if len(self.rows) else 0.0
+
+
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
     """Return a point `[m, n]` whose loss is within `tolerance` (1 + loss at 0) of the minimum, certified by its gap."""
     none = np.zeros((0, start.size))
@@ -53,7 +70,8 @@ def best_feasible(
         if worst > 0.5 * before or not rho:  # slow: a steeper penalty, at first as steep as the loss
             rho = max(2.0 * rho, problem.weight.max() / np.linalg.norm(rows[chosen], 2) ** 2)
         before = worst
-        x = _minimise(problem, rows[chosen], bounds[chosen], mu, rho, x, _INNER, 0.1 * tolerance, scale)
+        penalty = Penalty(rows[chosen], bounds[chosen], mu, rho)
+        x = _minimise(problem, penalty, x, _INNER, 0.1 * tolerance, scale)
         mu = np.maximum(0.0, mu + rho * (rows[chosen] @ x.ravel() - bounds[chosen]))
     return x
 
@@ -64,11 +82,9 @@ def _minimise(problem, rows, bounds, mu, rho, x, iterations, tolerance, scale=No
     curvature = problem.weight.max() + (rho * np.linalg.norm(rows, 2) ** 2 if len(rows) else 0.0)
     if curvature == 0.0:
         return x
-    scale = 1.0 + problem.loss(0.0 * x) if scale is None else scale
     y, momentum = x, 1.0
     for k in range(iterations):
-        pushed = np.maximum(0.0, mu + rho * (rows @ y.ravel() - bounds))
-        gradient = problem.gradient(y) + (rows.T @ pushed).reshape(shape)
+        gradient = problem.gradient(y) + penalty.gradient(y)
         if k % 10 == 0 and np.sum(gradient * y) + problem.radius * np.linalg.norm(gradient, 2) <= tolerance * scale:
             return project(y, problem.radius)
         new = project(y - gradient / curvature, problem.radius)

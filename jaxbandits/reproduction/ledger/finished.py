@@ -18,7 +18,7 @@ from jaxbandits.reproduction.ledger.manifest import MANIFEST
 from jaxbandits.reproduction.ledger.runs import overlap
 
 
-def request(
+def request(  # noqa: PLR0913
     experiment: Experiment,
     *,
     seeds: int | None,
