@@ -172,7 +172,7 @@ class Registry(UserDict[str, Entry]):
             entry = self.data[name] = Entry.from_class(lazy.load(entry))
         return entry
 
-    def registered_name(self, cls: Any) -> str | None:
+    def registered_name(self, cls: object) -> str | None:
         """Return the name of a class among the entries that exist; None if it has none."""
         rows = self._rows.items()
         return next((name for name, entry in rows if isinstance(entry, Entry) and entry.cls is cls), None)
@@ -223,7 +223,7 @@ def register_environment(name: str, entry: Entry) -> None:
     _register(ENVIRONMENTS, name, entry)
 
 
-def register_part(name: str, part: Any) -> None:
+def register_part(name: str, part: object) -> None:
     """Register your own class or function, which algorithms and environments are made of, under `family/name`.
 
     Raises:
@@ -248,7 +248,7 @@ def _register(registry: MutableMapping[str, Entry], name: str, entry: Entry) -> 
     registry[name] = entry
 
 
-def _check_name(table: Container[str], name: Any) -> None:
+def _check_name(table: Container[str], name: object) -> None:
     if not isinstance(name, str) or name.count("/") != 1 or not all(name.split("/")):
         raise InputError(f"name must have the form 'family/name', got {format_value(name)}")
     if name in table:
@@ -296,12 +296,12 @@ def optax_functions() -> Mapping[str, Any]:
     }
 
 
-def _is_function_of_optax(value: Any) -> bool:
+def _is_function_of_optax(value: object) -> bool:
     function = getattr(value, "func", value)  # optax.nadam is a functools.partial
     return isfunction(function) and function.__module__.startswith("optax.")
 
 
-def name_of(obj: Any) -> str | None:
+def name_of(obj: object) -> str | None:
     """Return the name of a class or function; None if it has none. It imports nothing."""
     for name, part in PARTS.items():
         if part is obj or (isinstance(part, str) and _load(part) is obj):
@@ -322,7 +322,7 @@ def _load(place: str) -> Any:
     return vars(sys.modules[module]).get(name) if module in sys.modules else None
 
 
-def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
+def to_spec(obj: object, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
     """Return the JSON value that names an object (`base.spec.to_spec` with all names).
 
     Example:
@@ -333,7 +333,7 @@ def to_spec(obj: Any, data: MutableMapping[str, np.ndarray] | None = None) -> An
     return spec.to_spec(obj, name_of, data)
 
 
-def from_spec(value: Any, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
+def from_spec(value: object, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
     """Return the object that a JSON value names (`base.spec.from_spec` with all names).
 
     Example:

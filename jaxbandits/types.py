@@ -9,14 +9,23 @@
 rounds from 0 and is a scalar that is the same for all trials, so that schedules on it stay real branches under `vmap`.
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.numerics.linalg import Vector
+
+# Pytrees of arrays whose types a class chooses for itself, mostly named tuples; no type describes them all.
+State: TypeAlias = Any  # of an algorithm or environment
+Obs: TypeAlias = Any  # what a learner sees before it decides, such as `ArmObs`; None in online convex optimisation
+Decision: TypeAlias = Any  # such as `ArmDecision`
+Feedback: TypeAlias = Any  # such as `Reward`
+Outcome: TypeAlias = Any  # named tuple of metrics of a round
+Recommendation: TypeAlias = Any  # what `Recommends.recommend` returns; None of other learners
 
 
 class ArmObs(NamedTuple):
@@ -286,7 +295,7 @@ class Algorithm(Protocol):
     decide; type checkers allow a member of a protocol to be one of the two only, so it is not declared below.
     """
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         """Make the state before the first round.
 
         Args:
@@ -297,7 +306,7 @@ class Algorithm(Protocol):
         """
         ...
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> Any:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> Decision:
         """Choose the decision of a round; the state is only read.
 
         Args:
@@ -311,7 +320,9 @@ class Algorithm(Protocol):
         """
         ...
 
-    def update(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any, feedback: Any) -> Any:
+    def update(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision, feedback: Feedback
+    ) -> State:
         """Compute the next state from the feedback of a round.
 
         Args:
@@ -336,7 +347,7 @@ class InitFromObs(Protocol):
     Its method is called once per trial, after `init`, and draws nothing at random.
     """
 
-    def init_from_obs(self, state: Any, obs: Any) -> Any:
+    def init_from_obs(self, state: State, obs: Obs) -> State:
         """Return the state before the first round, from the state of `init` and the observation of round 0."""
         ...
 
@@ -358,7 +369,7 @@ class AssumesNoiseScale(Protocol):
 class Recommends(Protocol):
     """Optional: an algorithm with an output besides its plays (an estimate, an averaged iterate)."""
 
-    def recommend(self, state: Any) -> Any:
+    def recommend(self, state: State) -> Recommendation:
         """Return the output, which `Evaluates.at_record` receives."""
         ...
 
@@ -371,7 +382,7 @@ class Stops(Protocol):
     `stopping_time` (rounds played) and `stopped` (1 where the learner was done at the record point).
     """
 
-    def stopped(self, state: Any) -> jax.Array:
+    def stopped(self, state: State) -> jax.Array:
         """Return `[]` whether no further round is needed."""
         ...
 
@@ -380,7 +391,7 @@ class Stops(Protocol):
 class HasConfidenceSet(Protocol):
     """Optional: a learner with a confidence set around its estimate."""
 
-    def radius(self, t: Any, state: Any) -> jax.Array:
+    def radius(self, t: Any, state: State) -> jax.Array:
         """Return the radius `[]` of round t, after t rounds, in the norm of the design, with all multipliers."""
         ...
 
@@ -395,7 +406,7 @@ class Environment(Protocol):
     has counted), and not for a failed trial.
     """
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         """Draw the instance of a trial.
 
         Args:
@@ -406,7 +417,7 @@ class Environment(Protocol):
         """
         ...
 
-    def observe(self, key: jax.Array, t: jax.Array, state: Any) -> Any:
+    def observe(self, key: jax.Array, t: jax.Array, state: State) -> Obs:
         """Return the observation that the learner receives before it decides.
 
         Args:
@@ -419,7 +430,9 @@ class Environment(Protocol):
         """
         ...
 
-    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+    def step(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
         """Play a round.
 
         Args:
@@ -444,7 +457,7 @@ class Admits(Protocol):
     A run counts the other rounds of every trial; `state` is the one before the round.
     """
 
-    def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array:
+    def admits(self, state: State, obs: Obs, decision: Decision) -> jax.Array:
         """Return `[]` whether a decision is admissible, for the state before the round and its observation."""
         ...
 
@@ -509,11 +522,11 @@ class CountsRounds(Protocol):
     Such a round leaves the learner's state and its `t` as they are.
     """
 
-    def learner_time(self, t: jax.Array, state: Any) -> jax.Array:
+    def learner_time(self, t: jax.Array, state: State) -> jax.Array:
         """Return `[]` int32, the number of rounds that have counted: the learner's `t`."""
         ...
 
-    def is_counted(self, t: jax.Array, state: Any, obs: Any, decision: Any) -> jax.Array:
+    def is_counted(self, t: jax.Array, state: State, obs: Obs, decision: Decision) -> jax.Array:
         """Return `[]` whether this round counts; `state` is the one before it."""
         ...
 
@@ -522,7 +535,7 @@ class CountsRounds(Protocol):
 class Evaluates(Protocol):
     """Optional: an environment with quantities that are too expensive for every round."""
 
-    def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: State, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return metrics at a record point by name: numbers or arrays, of the same shapes at every record point.
 
         Args:
@@ -542,7 +555,7 @@ class InHindsight(Protocol):
 
     hindsight_needs: ClassVar[tuple[str, ...]]  # names of recorded metrics
 
-    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
+    def in_hindsight(self, recorded: dict[str, np.ndarray], record_points: np.ndarray) -> dict[str, np.ndarray]:
         """Return further metrics `[M, ...]` by name, which `derive` may use.
 
         Args:
@@ -568,7 +581,7 @@ class RebuildsInstance(Protocol):
 class Derives(Protocol):
     """Optional: an environment with metrics that follow from others at record points, computed on the host."""
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return further metrics, such as `regret = loss - comparator_loss`.
 
         Args:
@@ -614,7 +627,7 @@ def check_decision(algorithm: Any, environment: Any, decision: Any) -> None:
         )
 
 
-def narrow(feedback: Any, declared: type[F]) -> F:
+def narrow(feedback: Feedback, declared: type[F]) -> F:
     """Return the fields that the algorithm declared, and no others: a zeroth-order method cannot see a gradient.
 
     Raises:

@@ -53,8 +53,9 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
             found = _slope(np.log(trials.record_points[late]), curves, level)._replace(failed=int((~good).sum()))
             rows.append(Growth(label, point, found))
     header = ["label", f"growth exponent of mean {metric.replace('_', ' ')}", f"{100.0 * level:g} %", "seeds"]
-    return ResultTable(rows, header, lambda row: [point_label(row.label, row.point), *interval(row.exponent),
-                                              str(row.exponent.n)])  # fmt: skip
+    return ResultTable(
+        rows, header, lambda row: [point_label(row.label, row.point), *interval(row.exponent), str(row.exponent.n)]
+    )
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
@@ -94,8 +95,11 @@ def hitting_times(
             rows.append(HittingTime(label, point, first, part, _median(first, level)._replace(failed=failed)))
     what = f"{metric.replace('_', ' ')} {'>=' if above else '<='} {number(float(threshold))}"
     header = ["label", f"share with {what}", f"{100.0 * level:g} %", "median round", f"{100.0 * level:g} %", "seeds"]
-    return ResultTable(rows, header, lambda row: [point_label(row.label, row.point), *interval(row.share),
-                                              *interval(row.median), str(row.share.n)])  # fmt: skip
+    return ResultTable(
+        rows,
+        header,
+        lambda row: [point_label(row.label, row.point), *interval(row.share), *interval(row.median), str(row.share.n)],
+    )
 
 
 def _median(values: np.ndarray, level: float) -> Estimate:

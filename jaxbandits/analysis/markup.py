@@ -13,10 +13,22 @@ _STYLE = (
     ".jaxbandits td { white-space: nowrap; }.jaxbandits .left { text-align: left; }</style>"
 )
 _LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "[": "{[}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "[": "{[}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+}
 _NUMBER = re.compile(r"(?<![\w.])(-?)(\d+(?:\.\d+)?)(?:e([+-]\d+))?(?![\w.])|(?<![\w.])(-?)inf(?!\w)")
 
 
@@ -75,7 +87,8 @@ def _latex_row(row: Sequence[str]) -> str:
 
 def latex_text(text: str) -> str:
     """Escape text for LaTeX."""
-    found, at = [], 0
+    found: list[str] = []
+    at = 0
     text = printable(text)
     for token in _NUMBER.finditer(text):
         found += [_escape(text[at : token.start()]), _latex_number(token)]

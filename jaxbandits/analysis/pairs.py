@@ -21,14 +21,14 @@ sizes 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.analysis.result_table import ResultTable, interval, point_label
-from jaxbandits.analysis.trials import Trials
+from jaxbandits.analysis.trials import PointSelection, Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 
@@ -59,7 +59,7 @@ class Pair(NamedTuple):
         return self.decided or self.comparable
 
 
-def contestants(of: Mapping[str, Trials], points: Mapping[str, Any] | Sequence[int] | None) -> list[Contestant]:
+def contestants(of: Mapping[str, Trials], points: PointSelection) -> list[Contestant]:
     """Return every label at every point, or at some points of the labels that sweep.
 
     Raises:

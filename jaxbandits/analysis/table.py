@@ -43,8 +43,11 @@ def _widths(cells: Sequence[Sequence[str]], left: int, width: int) -> list[int]:
             if sum(widths) <= space:
                 break
         while (excess := sum(widths) - space) > 0:
-            texts = [i for i, column in enumerate(columns) if any(" " in cell for cell in column[1:]) and
-                     (i < left or max(map(len, column[1:])) > 2 * _NARROWEST)]  # fmt: skip
+            texts = [
+                i
+                for i, column in enumerate(columns)
+                if any(" " in cell for cell in column[1:]) and (i < left or max(map(len, column[1:])) > 2 * _NARROWEST)
+            ]
             widest = max(texts, key=lambda i: widths[i], default=None)
             if widest is None or widths[widest] <= _NARROWEST:
                 break
@@ -98,7 +101,7 @@ def cells(rows: Sequence[Row], metric: str, level: float = 0.95) -> tuple[list[s
     axes = dict.fromkeys(name for row in rows for name in row.entry)
     header = ["label", *fields, *axes, f"mean {metric.replace('_', ' ')}", f"{100.0 * level:g} % t-interval"]
     header += ["median", "10 %", "25 %", "75 %", "90 %", "trials", "failed", "ns/round"]
-    lines = []
+    lines: list[list[str]] = []
     for row in rows:
         point = [plain(row.point[name]) if name in row.point else "" for name in fields]
         entry = [str(row.entry.get(name, "")) for name in axes]

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from jaxbandits.base.text import count_of
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
 _FIRST = "regret"  # the metric that is meant where none is named
+
+# Field to a value or to several, or positions; None: all points.
+PointSelection: TypeAlias = Mapping[str, Any] | Sequence[int] | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +79,10 @@ class Trials:
                 raise InputError(f"values of {metric!r} must be {need} or more axes, got {values.dtype} {values.shape}")
             names, more = self.axis_names(metric), values.shape[3:]
             if len(names) != len(more) or len({*names, *RESERVED}) < len(names) + len(RESERVED):
-                raise InputError(f"{metric!r} has axes named {names}: {len(more)} different names are needed, none of "
-                                 f"them {', '.join(RESERVED)}")  # fmt: skip
+                raise InputError(
+                    f"{metric!r} has axes named {names}: {len(more)} different names are needed, none of "
+                    f"them {', '.join(RESERVED)}"
+                )
             for name, size in zip(names, more, strict=True):
                 if sizes.setdefault(name, size) != size:
                     raise InputError(f"axis {name!r} of {metric!r} has {size} entries, but {sizes[name]} elsewhere")
@@ -130,7 +135,7 @@ class Trials:
         """Return `[H, S, ...]` at the last record point."""
         return self.get(metric)[:, :, -1]
 
-    def at(self, points: Mapping[str, Any] | Sequence[int] | None) -> "Trials":
+    def at(self, points: PointSelection) -> "Trials":
         """Select some of the points, as `indices` takes them."""
         rows = self.indices(points)
         return dataclasses.replace(
@@ -209,7 +214,7 @@ class Trials:
             raise InputError(f"{which}; name the fields of one: {', '.join(self.points[0])}")
         return found[0]
 
-    def indices(self, points: Mapping[str, Any] | Sequence[int] | None) -> list[int]:
+    def indices(self, points: PointSelection) -> list[int]:
         """Return the positions of some points.
 
         Args:

@@ -13,7 +13,7 @@ _LENGTH = 32  # hexadecimal digits: 128 bits
 _PACKAGE = Path(__file__).parents[1]
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """Return a digest of a JSON value, independent of the order of its keys."""
     return _sha(json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
 

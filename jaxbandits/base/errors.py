@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
 
 
 class InputError(ValueError):
@@ -19,7 +18,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     return InputError(f"unknown {kind} {format_value(name)}; {hint}")
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """Return a value as error messages print it: its repr on one line, shortened."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

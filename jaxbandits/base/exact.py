@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 
-def exact_key(value: Any) -> Hashable:
+def exact_key(value: object) -> Hashable:
     """Return a key that is equal for values of equal type and bits only.
 
     Lists, tuples, frozen sets, slices, dataclasses, partial functions and NumPy scalars are compared by their entries;
@@ -40,7 +40,7 @@ def exact_key(value: Any) -> Hashable:
     return kind, value
 
 
-def exact_structure(tree: Any) -> Hashable:
+def exact_structure(tree: object) -> Hashable:
     """Return a key of the structure of a pytree, equal only where static data have equal types and bits."""
     return _structure_key(jax.tree.structure(tree))
 

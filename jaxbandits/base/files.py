@@ -38,7 +38,7 @@ class UnwritableError(InputError):
     """Error: a file or directory cannot be written (permission, full disk)."""
 
 
-def path_of(value: Any, what: str = "a file is named by text or a path") -> Path:
+def path_of(value: object, what: str = "a file is named by text or a path") -> Path:
     """Return a path that a user gave.
 
     Args:
@@ -275,7 +275,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
         return {name: file.read(name) for name in file.outlines}
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write a JSON value with its checksum, atomically.
 
     Raises:
@@ -309,7 +309,7 @@ class _HashingFile:
         return self._file.write(data)
 
 
-def first_difference(saved: Any, new: Any, path: str = "") -> str:
+def first_difference(saved: object, new: object, path: str = "") -> str:
     """Return a text that names the first field in which two JSON values differ, and both values."""
     if isinstance(saved, dict) and isinstance(new, dict):
         for key in [*new, *(k for k in saved if k not in new)]:
@@ -340,7 +340,7 @@ def _digest_of(file: IO[bytes]) -> str:
     return found.hexdigest()
 
 
-def _json_checksum(value: Any) -> str:
+def _json_checksum(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 

@@ -47,7 +47,7 @@ def is_own_class(cls: type) -> bool:
     return _is_own(cls) and all(is_own_function(function) for function in functions if function is not None)
 
 
-def is_own_function(function: Any) -> bool:
+def is_own_function(function: object) -> bool:
     """Return whether a Python function is written in this package or JAX, or generated for this package."""
     code = getattr(function, "__code__", None)
     if code is None:
@@ -99,6 +99,6 @@ def _function_of(member: Any) -> Any:
     return member if callable(member) and not isinstance(member, type) else None
 
 
-def _is_own(obj: Any) -> bool:
+def _is_own(obj: object) -> bool:
     module = getattr(obj, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] == __name__.partition(".")[0]

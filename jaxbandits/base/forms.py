@@ -4,7 +4,9 @@ A form is a type (a bool is not a number), `[form]` for a list, `{"name": form}`
 (`"name?"`: that may be missing), `{str: form}` for an object with any names, `(form, None)` for one that may be null.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
+
+JsonObject: TypeAlias = dict[str, Any]
 
 
 def misfit(value: Any, form: Any, where: str = "") -> str | None:
@@ -47,7 +49,7 @@ _WORDS = {
 }
 
 
-def _is(kind: type, value: Any) -> bool:
+def _is(kind: type, value: object) -> bool:
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)

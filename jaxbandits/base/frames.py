@@ -54,7 +54,7 @@ class Columns:
         self._get = lambda name: table.get_column(name).to_native()
         self._is_text = lambda name: table.get_column(name).dtype == nw.String
 
-    def column(self, role: str, name: Any) -> Any:
+    def column(self, role: str, name: object) -> Any:
         """Return a column as it is.
 
         Raises:
@@ -64,7 +64,7 @@ class Columns:
             raise InputError(f"{role}: {unknown_name('column of the frame', name, map(str, self.names))}")
         return self._get(name)
 
-    def numbers(self, role: str, name: Any) -> np.ndarray:
+    def numbers(self, role: str, name: object) -> np.ndarray:
         """Return a column of numbers, `[n]` float64.
 
         Raises:
@@ -72,7 +72,9 @@ class Columns:
         """
         return ranges.floats(f"{role} (column {name!r})", self.column(role, name), "(n,)")
 
-    def labels(self, role: str, name: Any, names: Sequence[Any] | None = None, names_argument: str = "names") -> Labels:
+    def labels(
+        self, role: str, name: object, names: Sequence[Any] | None = None, names_argument: str = "names"
+    ) -> Labels:
         """Return a column of names or whole numbers as `Labels`.
 
         Raises:
@@ -92,7 +94,7 @@ class Columns:
         numbers = series.replace_strict(distinct, labels.numbers.tolist(), return_dtype=nw.Int32)
         return labels._replace(numbers=numbers.to_numpy().astype(np.int32))
 
-    def matrix(self, role: str, names: Any) -> np.ndarray:
+    def matrix(self, role: str, names: object) -> np.ndarray:
         """Return columns of numbers side by side, `[n, p]` float64.
 
         Raises:

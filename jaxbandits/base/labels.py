@@ -39,7 +39,9 @@ class Labels(NamedTuple):
     is_text: bool = False
 
 
-def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, names_argument: str = "names") -> Labels:
+def number_labels(
+    name: str, values: object, names: Sequence[Any] | None = None, names_argument: str = "names"
+) -> Labels:
     """Number the entries of a column.
 
     Args:
@@ -77,7 +79,7 @@ def number_labels(name: str, values: Any, names: Sequence[Any] | None = None, na
     return Labels(np.array([position[text] for text in rows], np.int32)[numbers], ordered, not by_number, is_text)
 
 
-def label_names(name: str, names: Any) -> tuple[str, ...]:
+def label_names(name: str, names: object) -> tuple[str, ...]:
     """Return a list of names as different texts.
 
     Raises:
@@ -115,7 +117,7 @@ def names_of_arms(names: Sequence[str]) -> tuple[str, ...]:
     return () if list(names) == [str(k) for k in range(len(names))] else tuple(names)
 
 
-def _categories(values: Any) -> Any:
+def _categories(values: object) -> Any:
     """Return the categories of a categorical of pandas or an Enum of polars, in their order; None for others."""
     dtype: Any = getattr(values, "dtype", None)
     return dtype.categories if type(dtype).__name__ in ("CategoricalDtype", "Enum") else None
@@ -126,7 +128,7 @@ def _is_ordered(values: Any) -> bool:
     return bool(getattr(values.dtype, "ordered", True))
 
 
-def _texts(name: str, values: Any) -> tuple[list[str], bool]:
+def _texts(name: str, values: object) -> tuple[list[str], bool]:
     """Return every entry as text, and whether they are text to begin with."""
     needs = f"{name} must be one name or whole number a row"
     try:

@@ -39,6 +39,9 @@ ArrayLike: TypeAlias = Any
 
 PyTree: TypeAlias = Any  # nested containers of arrays, which no type describes
 
+FieldValue: TypeAlias = Any  # of a field of any class: a number, an array, a size, a name, an object
+Fields: TypeAlias = dict[str, FieldValue]  # arguments of a constructor by name
+
 _KIND, _RANGE, _DOC = "kind", "range", "doc"
 Kind: TypeAlias = Literal["traced", "static", "shared", "object"]  # object: a nested pytree of traced fields
 
@@ -156,7 +159,7 @@ def is_shared(field: dataclasses.Field) -> bool:
     return field.metadata.get(_KIND) == "shared"
 
 
-def shared_leaves(tree: Any) -> tuple[bool, ...]:
+def shared_leaves(tree: object) -> tuple[bool, ...]:
     """Return for each leaf of a tree, in the order of `jax.tree.leaves`, whether it lies in a shared field."""
     return tuple(any(isinstance(key, _SharedKey) for key in path) for path, _ in jax.tree.leaves_with_path(tree))
 
@@ -243,7 +246,7 @@ def validate(obj: Any, label: str = "") -> None:
         check()
 
 
-def _check_static(name: str, value: Any, allowed: str | None) -> None:
+def _check_static(name: str, value: object, allowed: str | None) -> None:
     try:
         hash(value)
     except TypeError:
@@ -255,7 +258,7 @@ def _check_static(name: str, value: Any, allowed: str | None) -> None:
         check_range(name, np.asarray(entries), allowed)
 
 
-def _check_shared(name: str, value: Any, allowed: str | None) -> None:
+def _check_shared(name: str, value: object, allowed: str | None) -> None:
     leaves = jax.tree.leaves(value)
     if not leaves:
         raise InputError(f"{name} must be an array or a tree of arrays, got {format_value(value)}")
@@ -291,7 +294,7 @@ def _strong(leaf: Any) -> Any:
     return jax.dtypes.canonicalize_dtype(dtype)
 
 
-def replace(obj: T, path: str, value: Any) -> T:
+def replace(obj: T, path: str, value: object) -> T:
     """Replace a traced field, along a dotted path.
 
     Raises:
@@ -307,7 +310,7 @@ def replace(obj: T, path: str, value: Any) -> T:
     return set_field(obj, path, value)
 
 
-def set_field(obj: T, path: str, value: Any) -> T:
+def set_field(obj: T, path: str, value: object) -> T:
     """Replace any field, along a dotted path."""
     name, _, inner_path = path.partition(".")
     if inner_path:
@@ -315,7 +318,7 @@ def set_field(obj: T, path: str, value: Any) -> T:
     return dataclasses.replace(typing.cast(Any, obj), **{name: value})
 
 
-def field_kind(obj: Any, path: str) -> Kind:
+def field_kind(obj: object, path: str) -> Kind:
     """Return the kind of a field, along a dotted path.
 
     Raises:

@@ -38,7 +38,7 @@ def _as_float(value: int) -> np.ndarray:
         return np.asarray(np.inf if value > 0 else -np.inf)
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> bool:
     """Return whether a value is one number of an integer type: neither a bool nor a float without a fraction."""
     if isinstance(value, int):
         return not isinstance(value, bool)
@@ -54,7 +54,7 @@ def real(name: str, value: Any, allowed: str) -> float:
     return float(value)
 
 
-def numbers(name: str, value: Any, allowed: str) -> Any:
+def numbers(name: str, value: object, allowed: str) -> Any:
     """Return a number of an interval, or an array of them."""
     check_numbers(name, value, allowed)
     return np.asarray(value) if isinstance(value, (list, tuple)) else value
@@ -144,21 +144,21 @@ def _numbers_of_objects(name: str, needs: str, array: np.ndarray) -> np.ndarray:
         raise InputError(f"{name} must be finite, got a whole number beyond all floats") from None
 
 
-def is_missing(entry: Any) -> bool:
+def is_missing(entry: object) -> bool:
     """Return whether an entry of a column stands for nothing: None, NaN, pandas' NA and NaT, a masked constant."""
     if entry is None or entry is np.ma.masked or type(entry).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(entry, numbers_abc.Real) and bool(entry != entry)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """Return a flag as a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{name} must be True or False, got {format_value(value)}")
     return bool(value)
 
 
-def check_flag(name: str, value: Any) -> None:
+def check_flag(name: str, value: object) -> None:
     """Check that a value is a bool, or an array of bools."""
     check_concrete(name, value)
     dtype = getattr(value, "dtype", None)  # an array of flags when they are swept
@@ -166,7 +166,7 @@ def check_flag(name: str, value: Any) -> None:
         raise InputError(f"{name} must be True or False, got {format_value(value)}")
 
 
-def is_traced(x: Any) -> bool:
+def is_traced(x: object) -> bool:
     """Return whether x is a value under `jit`, `vmap` or `grad`, whose entries cannot be read."""
     if not isinstance(x, jax.Array):
         return False
@@ -177,13 +177,13 @@ def is_traced(x: Any) -> bool:
     return False
 
 
-def check_concrete(name: str, value: Any) -> None:
+def check_concrete(name: str, value: object) -> None:
     """Check that a value is not traced by `jit`, `vmap` or `grad`."""
     if any(is_traced(leaf) for leaf in jax.tree.leaves(value)):
         raise InputError(f"{name} is a value under a JAX transformation; runs take concrete numbers")
 
 
-def check_numbers(name: str, value: Any, allowed: str) -> None:
+def check_numbers(name: str, value: object, allowed: str) -> None:
     """Check that numbers lie in an interval, also in the default float precision: in float32, 1e308 is infinite."""
     check_concrete(name, value)
     if not is_real(value):
@@ -209,7 +209,7 @@ def check_range(name: str, array: np.ndarray, allowed: str) -> None:
         raise InputError(f"{name} must lie in {allowed}, got {array[bad][0]}")
 
 
-def is_real(value: Any) -> bool:
+def is_real(value: object) -> bool:
     """Return whether a value is a real number or an array of them; bools, strings, durations and masks are rejected."""
     if isinstance(value, (str, bytes)) or np.ma.is_masked(value):
         return False

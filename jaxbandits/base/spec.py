@@ -37,8 +37,21 @@ from jaxbandits.base.ranges import is_traced
 
 _INLINE = 64  # entries up to which an array is written into the specification; a longer one as a digest
 _DEEPEST = 40  # levels of nesting
-_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-           "float16", "bfloat16", "float32", "float64")  # fmt: skip
+_DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+)
 _TAGS = {"type", "float", "tuple", "dict", "number", "array", "function", "code"}
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -46,7 +59,7 @@ Names = Mapping[str, Any]  # name -> class or function
 NameOf = Callable[[Any], str | None]
 
 
-def to_spec(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
+def to_spec(obj: object, name_of: NameOf, data: MutableMapping[str, np.ndarray] | None = None) -> Any:
     """Write an object as a JSON value.
 
     Args:
@@ -60,7 +73,7 @@ def to_spec(obj: Any, name_of: NameOf, data: MutableMapping[str, np.ndarray] | N
     return _write(obj, name_of, {} if data is None else data, type(obj).__name__, 0)
 
 
-def from_spec(value: Any, names: Names, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
+def from_spec(value: object, names: Names, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
     """Make the object that a JSON value specifies; missing fields take their defaults.
 
     Args:
@@ -151,7 +164,7 @@ def _plain(array: np.ndarray, where: str) -> list[Any]:
     return array.ravel().tolist()
 
 
-def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, depth: int) -> Any:
+def _read(value: object, names: Names, data: Mapping[str, np.ndarray], where: str, depth: int) -> Any:
     if depth > _DEEPEST:
         raise InputError(f"{where}: nested too deeply (more than {_DEEPEST} levels)")
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -179,10 +192,10 @@ def _read(value: Any, names: Names, data: Mapping[str, np.ndarray], where: str, 
     _only(value, {tag}, where)
     if tag == "function":
         return _find_name(value[tag], names, where, "function")
-    return _read_tagged(tag, value[tag], inner, where)
+    return _read_tag(tag, value[tag], inner, where)
 
 
-def _read_tagged(tag: str, content: Any, inner: Any, where: str) -> Any:
+def _read_tag(tag: str, content: object, inner: Any, where: str) -> Any:
     """Read a value of a type that JSON lacks: {tag: content}."""
     if tag == "float":
         if not isinstance(content, str) or content not in _NOT_FINITE:
@@ -216,7 +229,7 @@ def _read_object(value: dict[str, Any], names: Names, inner: Any, where: str) ->
         raise InputError(f"{where}: {_first_line(error)}") from None
 
 
-def _find_name(name: Any, names: Names, where: str, kind: str) -> Any:
+def _find_name(name: object, names: Names, where: str, kind: str) -> Any:
     if isinstance(name, str) and name in names:
         return names[name]
     if isinstance(name, str) and ":" in name:
@@ -272,7 +285,7 @@ def _only(value: dict[str, Any], allowed: set[str], where: str) -> None:
         raise InputError(f"{where}: {unknown_name('entry', key, allowed)}")
 
 
-def _validate(obj: Any, where: str) -> None:
+def _validate(obj: object, where: str) -> None:
     """Check the ranges of every dataclass in an object, at any depth."""
     if isinstance(obj, dict):
         for key, item in obj.items():

@@ -10,12 +10,18 @@ WIDTH = 100  # columns of a terminal that every table fits, unless its numbers a
 
 def fold(text: str, width: int = WIDTH) -> str:
     """Break lines of text that are longer than `width` at spaces, and indent what follows by four more columns."""
-    found = []
+    found: list[str] = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         if len(line) > width:
-            line = textwrap.fill(line.strip(), width, initial_indent=indent, subsequent_indent=indent + "    ",
-                                 break_long_words=False, break_on_hyphens=False)  # fmt: skip
+            line = textwrap.fill(
+                line.strip(),
+                width,
+                initial_indent=indent,
+                subsequent_indent=indent + "    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
         found.append(line)
     return "\n".join(found)
 
@@ -39,8 +45,16 @@ def refill(text: str, width: int = WIDTH) -> str:
             indent = " " * (len(paragraph[0]) - len(paragraph[0].lstrip()))
             hang = indent + "  " * paragraph[0].lstrip().startswith(("* ", "- "))
             joined = " ".join(line.strip() for line in paragraph)
-            found.append(textwrap.fill(joined, width, initial_indent=indent, subsequent_indent=hang,
-                                       break_long_words=False, break_on_hyphens=False))  # fmt: skip
+            found.append(
+                textwrap.fill(
+                    joined,
+                    width,
+                    initial_indent=indent,
+                    subsequent_indent=hang,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            )
         else:
             found.extend(paragraph)
         paragraph.clear()

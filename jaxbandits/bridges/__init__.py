@@ -19,7 +19,20 @@ from jaxbandits.bridges.logs import log_from_obp, log_to_obp, read_vw, write_vw
 from jaxbandits.bridges.tracking import log_to
 
 __all__ = [
-    "BayesianBanditsLearner", "CobaLearner", "ContextualBanditsLearner", "JoblibExecutor", "MABWiserLearner",
-    "ObpLearner", "RayExecutor", "RiverLearner", "SklearnLearner", "TorchLearner", "log_from_obp",
-    "log_to", "log_to_obp", "read_vw", "to_gymnasium", "write_vw",
-]  # fmt: skip
+    "BayesianBanditsLearner",
+    "CobaLearner",
+    "ContextualBanditsLearner",
+    "JoblibExecutor",
+    "MABWiserLearner",
+    "ObpLearner",
+    "RayExecutor",
+    "RiverLearner",
+    "SklearnLearner",
+    "TorchLearner",
+    "log_from_obp",
+    "log_to",
+    "log_to_obp",
+    "read_vw",
+    "to_gymnasium",
+    "write_vw",
+]

@@ -38,11 +38,7 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
     level = intervals.checked_level(level)
     for metric in metrics or ():
         result.labels_with_metric(metric)
-    rows: dict[int, dict[str, float]] = {}
-    for name, rounds, values in _curves(result, metrics, level):
-        for t, value in zip(rounds.tolist(), values.tolist(), strict=True):
-            if np.isfinite(value):
-                rows.setdefault(t, {})[name] = value
+    rows = _rows(result, metrics, level)
     if callable(getattr(run, "log_metrics", None)):  # MLflow; before `log`, which others have besides
         run.log_params(_facts(result))
         for t in sorted(rows):
@@ -62,6 +58,16 @@ def log_to(result: Result, run: Any, *, metrics: Sequence[str] | None = None, le
             "log_to needs a run of Weights & Biases, the module mlflow or a SummaryWriter: an object with log, "
             f"log_metrics or add_scalar; got {format_value(run)}"
         )
+
+
+def _rows(result: Result, metrics: Sequence[str] | None, level: float) -> dict[int, dict[str, float]]:
+    """Return the finite values of all curves: round to name to value."""
+    rows: dict[int, dict[str, float]] = {}
+    for name, rounds, values in _curves(result, metrics, level):
+        for t, value in zip(rounds.tolist(), values.tolist(), strict=True):
+            if np.isfinite(value):
+                rows.setdefault(t, {})[name] = value
+    return rows
 
 
 def _curves(

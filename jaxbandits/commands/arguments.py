@@ -43,9 +43,12 @@ def with_plugins() -> argparse.ArgumentParser:
     """Return the parser of `--plugin`, a parent of commands that take it."""
     own = argparse.ArgumentParser(add_help=False)
     own.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE",
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="FILE",
         help="a Python file that registers algorithms, environments or experiments (may be repeated)",
-    )  # fmt: skip
+    )
     return own
 
 

@@ -72,7 +72,7 @@ def _references(cls: type) -> str:
     return ""
 
 
-def full_names(name: str, known: Any) -> list[str]:
+def full_names(name: str, known: Mapping[str, object]) -> list[str]:
     """Return the full names for a short one: `HvtUCB` and `hvt_ucb` mean `linear/hvt_ucb`.
 
     Args:

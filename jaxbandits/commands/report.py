@@ -87,7 +87,7 @@ def write_all(directory: Path) -> None:
     write(directory, directory / "ledger.html" if renders else None, pages=directory / "pages")
 
 
-def _write_pages(parts: Any, directory: Path, experiments: Mapping[str, "Experiment"]) -> list[Path]:
+def _write_pages(parts: "Sequence[Chapter]", directory: Path, experiments: Mapping[str, "Experiment"]) -> list[Path]:
     """Write the overview and the pages of the papers, and copy the figures of the runs into their directory."""
     from jaxbandits.base.files import write_atomically
     from jaxbandits.reproduction.engine.claim import slug

@@ -159,10 +159,19 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
     preset = experiment.preset(arguments.preset)
     without = left_out(experiment, preset, arguments.horizon, arguments.include, arguments.exclude)
     asked = finished.request(
-        experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
-        seed=arguments.seed, data=data, first_seed=arguments.first_seed, timing=not arguments.no_timing,
-        host_code=_host_code(experiment, arguments), identity=arguments.identity, compile=arguments.compile,
-    )  # fmt: skip
+        experiment,
+        seeds=arguments.seeds,
+        horizon=arguments.horizon,
+        preset=preset,
+        without=without,
+        seed=arguments.seed,
+        data=data,
+        first_seed=arguments.first_seed,
+        timing=not arguments.no_timing,
+        host_code=_host_code(experiment, arguments),
+        identity=arguments.identity,
+        compile=arguments.compile,
+    )
     before = ""
     with files_lib.lock_directory(out):
         if arguments.overwrite:
@@ -176,11 +185,21 @@ def _reproduce_one(experiment: "Experiment", data: Path | None, out: Path, argum
             return report
         try:
             report = run(
-                experiment, seeds=arguments.seeds, horizon=arguments.horizon, preset=preset, without=without,
-                timing=not arguments.no_timing, checkpoint=checkpoint, seed=arguments.seed,
-                first_seed=arguments.first_seed, workers=arguments.workers, save_every=arguments.save_every,
-                progress=not arguments.quiet, identity=arguments.identity, compile=arguments.compile,
-            )  # fmt: skip
+                experiment,
+                seeds=arguments.seeds,
+                horizon=arguments.horizon,
+                preset=preset,
+                without=without,
+                timing=not arguments.no_timing,
+                checkpoint=checkpoint,
+                seed=arguments.seed,
+                first_seed=arguments.first_seed,
+                workers=arguments.workers,
+                save_every=arguments.save_every,
+                progress=not arguments.quiet,
+                identity=arguments.identity,
+                compile=arguments.compile,
+            )
         except KeyboardInterrupt:
             same = "the same command" + (" without --overwrite" if arguments.overwrite else "")
             print(f"jaxbandits: stopped; {same} resumes from {checkpoint}", file=sys.stderr)

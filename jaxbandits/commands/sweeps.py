@@ -21,9 +21,13 @@ def add(commands: "Subparsers") -> None:
         "file", type=Path, help="a TOML file with algorithms, environments, horizon and seeds (see docs/sweeps.md)"
     )
     sweep.add_argument(
-        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
         help="replace a value of the file, such as horizon=500 or env.dim=5,10 (may be repeated)",
-    )  # fmt: skip
+    )
     sweep.add_argument("--out", type=path, help="directory of the sweep (default: the file's `out`, or results/FILE)")
     sweep.add_argument("--dry-run", action="store_true", help="check the file and print the expected cost")
     sweep.add_argument(
@@ -136,10 +140,18 @@ def _submit(arguments: argparse.Namespace) -> int:
     more += [word for file in arguments.plugin for word in ("--plugin", str(Path(file).resolve()))]
     more += ["--save-every", str(arguments.save_every), *["--retry-failed"] * arguments.retry_failed]
     jobs = submit(
-        arguments.main, arguments.file, out, cluster=arguments.cluster, jobs=min(arguments.jobs, len(plan.parts)),
-        arguments=more, minutes=arguments.minutes, cpus=arguments.cpus, gpus=arguments.gpus,
-        memory_gb=arguments.memory_gb, partition=arguments.partition,
-    )  # fmt: skip
+        arguments.main,
+        arguments.file,
+        out,
+        cluster=arguments.cluster,
+        jobs=min(arguments.jobs, len(plan.parts)),
+        arguments=more,
+        minutes=arguments.minutes,
+        cpus=arguments.cpus,
+        gpus=arguments.gpus,
+        memory_gb=arguments.memory_gb,
+        partition=arguments.partition,
+    )
     print(
         f"{count_of(len(jobs), 'job')} for {count_of(len(plan.parts), 'part')}: {', '.join(job.job_id for job in jobs)}"
     )

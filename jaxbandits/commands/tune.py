@@ -21,9 +21,12 @@ def add(commands: "Subparsers") -> None:
     )
     tune.add_argument("family", help="coco, dro, glm, linear or oco")
     tune.add_argument(
-        "--include", action="append", default=[], metavar="NAME",
+        "--include",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="tune this learner, or all whose names begin with NAME/ (may be repeated; the others are unchanged)",
-    )  # fmt: skip
+    )
     tune.add_argument("--data", type=Path, help="tune the learners on your copy of a data set")
     tune.add_argument("--seeds", type=whole, help="override the number of seeds (the table is then printed, not saved)")
     tune.add_argument(
@@ -65,9 +68,15 @@ def _tune(arguments: argparse.Namespace) -> int:
         for i, (name, learner) in enumerate(learners.items(), start=1):
             try:
                 chosen[name] = choice = table.tune(
-                    name, learner, arguments.horizon, arguments.seeds, checkpoint=checkpoints[name],
-                    workers=arguments.workers, save_every=arguments.save_every, progress=not arguments.quiet,
-                )  # fmt: skip
+                    name,
+                    learner,
+                    arguments.horizon,
+                    arguments.seeds,
+                    checkpoint=checkpoints[name],
+                    workers=arguments.workers,
+                    save_every=arguments.save_every,
+                    progress=not arguments.quiet,
+                )
             except KeyboardInterrupt:
                 print(f"jaxbandits: stopped; the same command resumes from {checkpoints[name]}", file=sys.stderr)
                 raise

@@ -132,7 +132,9 @@ def evaluate(  # noqa: PLR0913
     return found
 
 
-def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actions: Sequence[Any] | None) -> Log:
+def _log_of_arrays(
+    action: ArrayLike, reward: object, propensity: ArrayLike | None, policy: object, actions: Sequence[Any] | None
+) -> Log:
     """Build a log whose actions are the columns of the policy."""
     names: Any = actions
     if names is None and not callable(policy):
@@ -156,7 +158,7 @@ def _log_of_arrays(action: Any, reward: Any, propensity: Any, policy: Any, actio
 
 def _columns_of(policy: object) -> int | None:
     try:
-        shape = np.shape(policy)
+        shape = np.asarray(policy).shape
     except Exception:  # ragged: `_per_action` raises the error
         return None
     return shape[1] if len(shape) > 1 else shape[0] if shape else None
@@ -186,7 +188,7 @@ def _probabilities(log: Log, policy: object) -> tuple[Log, np.ndarray]:
     return log, found
 
 
-def _call(name: str, value: Any, log: Log) -> tuple[Any, np.ndarray | None]:
+def _call(name: str, value: object, log: Log) -> tuple[object, np.ndarray | None]:
     """Evaluate a function of the contexts (other values are returned unchanged), and return the rows of its events."""
     if not callable(value) or _is_frame(value):
         return value, log.order
@@ -234,10 +236,11 @@ def _per_action(name: str, value: object, order: np.ndarray | None, log: Log) ->
     return found if order is None else found[order]
 
 
-def _check_index(name: str, value: Any, n_events: int) -> None:
+def _check_index(name: str, value: object, n_events: int) -> None:
     """Refuse a pandas object whose index is not 0, 1, 2, ..., since rows are matched to events by position."""
-    for part in value.values() if isinstance(value, Mapping) else [value]:
-        if hasattr(part, "iloc") and len(part) == n_events > 1 and not _has_default_index(part):
+    parts: Iterable[Any] = value.values() if isinstance(value, Mapping) else [value]
+    for part in parts:
+        if hasattr(part, "iloc") and len(part) == n_events > 1 and not _has_default_index(part.index):
             raise InputError(
                 f"{name} has a row for each event, but its index is not 0, 1, 2, ...: put the rows in the order of "
                 "the log, and give reset_index(drop=True)"
@@ -259,7 +262,9 @@ def _has_default_index(index: Sequence[Any]) -> bool:
     return np.array_equal(np.asarray(index), np.arange(len(index)))
 
 
-def _bounds(log: Log, policy: np.ndarray, interval: str, reward_range: Any, max_weight: Any) -> Bounds:
+def _bounds(
+    log: Log, policy: np.ndarray, interval: str, reward_range: tuple[float, float] | None, max_weight: float | None
+) -> Bounds:
     """Return the given bounds, or those of the log."""
     if reward_range is None:
         low, high = float(log.reward.min()), float(log.reward.max())

@@ -130,7 +130,6 @@ def estimate_values(
       interval: "bootstrap", "bernstein" or "student".
       largest: M.
       bounds: bounds of weights and rewards.
-      actions: names of the actions in the table.
 
     Raises:
       InputError: for an unknown interval.

@@ -23,6 +23,8 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.domains import points
 from jaxbandits.domains.nuclear import WarmStart
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
+from jaxbandits.engine.meters import Round
 
 
 @functools.cache
@@ -33,7 +35,7 @@ def diagnostic(name: str) -> Callable[[Any], jax.Array]:
       InputError: when the round is played, by a learner that does not say this; the names that it has are listed.
     """
 
-    def measure(played: Any) -> jax.Array:
+    def measure(played: Round) -> jax.Array:
         diagnostics = getattr(played.algorithm, "diagnostics", None)
         said = diagnostics(played.next_state) if diagnostics is not None else {}
         if name not in said:
@@ -57,7 +59,7 @@ class FollowedQuadratic(NamedTuple):
     kappa: jax.Array  # []
     middle: Point  # [d]  the minimiser without constraints
 
-    def excess(self, domain: Any, x: Point) -> jax.Array:
+    def excess(self, domain: ConvexSet, x: Point) -> jax.Array:
         """Return F(x) - min_K F."""
         return self.kappa * (_distance_sq(x, self.middle) - _distance_sq(domain.project(self.middle), self.middle))
 
@@ -111,7 +113,7 @@ def oracle_shortfall(exact: Callable[[Any], Any]) -> Callable[[Any], jax.Array]:
       exact: function from the learner's domain to one with an exact oracle.
     """
 
-    def measure(played: Any) -> jax.Array:
+    def measure(played: Round) -> jax.Array:
         x = played.state.run.last.x
         slope = followed_quadratic(played).slope(x)
         found = points.inner(slope, x) - played.next_state.run.last.gap

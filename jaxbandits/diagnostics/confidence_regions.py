@@ -19,7 +19,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.estimation import level_set
 from jaxbandits.estimation.level_set import OptimisticDecision
-from jaxbandits.types import FixedArmObs, Reward
+from jaxbandits.types import FixedArmObs, Reward, State
 
 
 class Region(NamedTuple):
@@ -117,7 +117,7 @@ def _replay(learner: Any, arms: jax.Array, index: jax.Array, rs: jax.Array) -> A
     """Return the state after playing `arms[index]` for rewards `rs`, both `[T]`."""
     key, obs, nowhere = jax.random.key(0), FixedArmObs(arms), level_set.nowhere(*arms.shape)
 
-    def play(state: Any, row: Any) -> tuple[Any, None]:
+    def play(state: State, row: Any) -> tuple[Any, None]:
         t, k, r = row
         decision = OptimisticDecision(k, arms[k], nowhere)
         return learner.update(key, t, state, obs, decision, Reward(r)), None
@@ -126,6 +126,6 @@ def _replay(learner: Any, arms: jax.Array, index: jax.Array, rs: jax.Array) -> A
 
 
 @jax.jit
-def _error_ratios(learner: Any, t: jax.Array, state: Any, points: jax.Array) -> jax.Array:
+def _error_ratios(learner: Any, t: jax.Array, state: State, points: jax.Array) -> jax.Array:
     """Return the error ratio `[N]` at every point `[N, 2]`."""
     return jax.vmap(lambda theta: learner.error_ratio(t, state, theta))(points)

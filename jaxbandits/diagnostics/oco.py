@@ -20,6 +20,7 @@ from jaxbandits.algorithms.oco.msmwc_master import Middle
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.diagnostics import oons_rounds as rounds
+from jaxbandits.engine.meters import Round
 from jaxbandits.numerics.linalg import Vector
 
 
@@ -36,7 +37,7 @@ def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Call
       relative: to the size of the terms of the inequality (`rounds.inequality_slack`); for "max", not for "sum".
     """
 
-    def measure(played: Any) -> jax.Array:
+    def measure(played: Round) -> jax.Array:
         dtype = jnp.result_type(float)
 
         def slack(u: Vector, r: rounds.OONSRound) -> jax.Array:
@@ -76,7 +77,7 @@ def worst_stability(played: Any) -> jax.Array:
 def meta_regret(i: int) -> Callable[[Any], jax.Array]:
     """Return `<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
 
-    def measure(played: Any) -> jax.Array:
+    def measure(played: Round) -> jax.Array:
         return meta_loss(played) - _meta_losses(played)[i]
 
     return measure
@@ -89,7 +90,7 @@ def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
     For "last". It is at least the sum of `meta_regret(i)`.
     """
 
-    def measure(played: Any) -> jax.Array:
+    def measure(played: Round) -> jax.Array:
         return _allowances(played)[i]
 
     return measure

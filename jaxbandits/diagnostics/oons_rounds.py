@@ -19,7 +19,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
-from jaxbandits.types import PointDecision
+from jaxbandits.types import Feedback, PointDecision, State
 
 
 class OONSRound(NamedTuple):
@@ -127,7 +127,7 @@ def preconditions(r: OONSRound) -> Preconditions:
 # Rounds of the three algorithms ---------------------------------------------------------------------------------------
 
 
-def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
+def oons_round(learner: OONS, state: State, play: Vector, grad: Vector) -> OONSRound:
     """Return a round of OONS from the state before it, its play and its feedback."""
     after = learner.advance(jnp.int32(0), state, play, grad)  # t is not used
     eta = learner.step_size(state)
@@ -135,7 +135,7 @@ def oons_round(learner: OONS, state: Any, play: Vector, grad: Vector) -> OONSRou
     return _round(constants, learner.metric(state, eta), state, after.center, play, grad)
 
 
-def cla_oons_round(learner: CLAOONS, state: Any, play: Vector, grad: Vector) -> OONSRound:
+def cla_oons_round(learner: CLAOONS, state: State, play: Vector, grad: Vector) -> OONSRound:
     """Return the same for CLA-OONS: clipped gradient, and x'_{t+1} before a restart."""
     after = learner.step_on_ball(state, play, grad)
     clipped = state.hint + (grad - state.hint) * (state.scale / after.scale)
@@ -154,7 +154,7 @@ class _Constants(NamedTuple):
 
 
 def _round(
-    constants: _Constants, metric: Symmetric, state: Any, next_center: Vector, play: Vector, grad: Vector
+    constants: _Constants, metric: Symmetric, state: State, next_center: Vector, play: Vector, grad: Vector
 ) -> OONSRound:
     eta, error = constants.eta, grad - state.hint
     nabla = grad + (constants.c_corr * eta * (play @ error)) * error
@@ -162,7 +162,7 @@ def _round(
     return OONSRound(play, state.center, next_center, state.hint, grad, nabla, metric, *values)
 
 
-def inside(algorithm: Any, state: Any, decision: PointDecision, feedback: Any) -> OONSRound:
+def inside(algorithm: Any, state: State, decision: PointDecision, feedback: Feedback) -> OONSRound:
     """Return `[L]`, the OONS rounds inside a round of OONS or CLA-OONS (L = 1) or CA-OONS (L = N base learners)."""
     if isinstance(algorithm, AnytimeCAOONS):
         algorithm = algorithm.learner

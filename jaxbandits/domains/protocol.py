@@ -5,7 +5,7 @@ does not support. A learner's `check` calls `check(domain, name, *members)`, so 
 is an error of one line before anything runs; `offers(domain)` lists what there is.
 """
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -61,15 +61,16 @@ class Domain(Protocol):
         ...
 
 
+ConvexSet: TypeAlias = Any  # a set with those members of `Domain` that its user needs
 MEMBERS = ("diameter", "zero", "center", "inner_radius", "outer_radius", "project", "lmo", "contains")
 
 
-def offers(domain: Any) -> tuple[str, ...]:
+def offers(domain: ConvexSet) -> tuple[str, ...]:
     """Return the names of the protocol's methods that a set has."""
     return tuple(member for member in MEMBERS if hasattr(domain, member))
 
 
-def check(domain: Any, name: str, *members: str) -> None:
+def check(domain: ConvexSet, name: str, *members: str) -> None:
     """Say what a domain lacks.
 
     Raises:
@@ -82,6 +83,6 @@ def check(domain: Any, name: str, *members: str) -> None:
             raise InputError(f"{name} must have {member!r}; {type(domain).__name__} has not (it has: {has})")
 
 
-def contains(domain: Any, x: Point) -> jax.Array:
+def contains(domain: ConvexSet, x: Point) -> jax.Array:
     """Return whether `x` lies in the set up to rounding; True where the set cannot tell."""
     return domain.contains(x) if hasattr(domain, "contains") else jnp.ones((), bool)

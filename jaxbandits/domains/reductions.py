@@ -8,16 +8,15 @@ The learner proposes `y`, the projection `x = P_X(y)` is played, and the learner
 Then `||g'|| <= ||g||` and `<g, x - u> <= <g', y - u>` for every u in X: regret bounds of the learner carry over whole.
 """
 
-from typing import Any
-
 import jax.numpy as jnp
 
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.whole_space import WholeSpace
 
 
-def surrogate_gradient(domain: Any, grad: Point, y: Point, x: Point) -> Point:
+def surrogate_gradient(domain: ConvexSet, grad: Point, y: Point, x: Point) -> Point:
     """Return the gradient without its part along `y - x`, where that part pulls `y` further out.
 
     Args:

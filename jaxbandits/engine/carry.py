@@ -1,10 +1,12 @@
 """State of a trial that passes from round to round."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.meters import Totals
+from jaxbandits.types import Decision, Feedback, Obs, State
 
 
 class Streams(NamedTuple):
@@ -22,16 +24,16 @@ class Streams(NamedTuple):
 class Interaction(NamedTuple):
     """The part of a round that the learner may see: the arguments of its update."""
 
-    obs: Any
-    decision: Any
-    feedback: Any
+    obs: Obs
+    decision: Decision
+    feedback: Feedback
 
 
 class Carry(NamedTuple):
     """Complete state of a trial; the carry of the round loop."""
 
     streams: Streams
-    env_state: Any
-    alg_state: Any
+    env_state: State
+    alg_state: State
     totals: Totals  # of the rounds since the last record point
-    delay_buffer: Any = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty
+    delay_buffer: PyTree = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty

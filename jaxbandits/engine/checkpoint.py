@@ -13,7 +13,7 @@ import json
 import os
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -22,6 +22,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.files import first_difference, lock_directory, open_npz, read_json, write_json, write_npz
 from jaxbandits.base.foreign import lack_of_identity
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.meters import Metric
 from jaxbandits.engine.plan import Batch, Plan
@@ -36,7 +37,7 @@ class BatchCheckpoint(NamedTuple):
 
     rounds: int  # already played
     block_values: dict[Metric, np.ndarray]  # [record points reached, ..., W]
-    carry: Any | None  # the trials on the host, with `key_data` of keys; None once the batch is finished
+    carry: PyTree | None  # the trials on the host, with `key_data` of keys; None once the batch is finished
     seconds: float  # of computation
 
 
@@ -52,7 +53,7 @@ def discard(directory: Path) -> None:
 class Store:
     """Checkpoint directory of one run; a context manager that holds its lock."""
 
-    def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: dict[str, Any]):
+    def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: JsonObject):
         """Choose a directory.
 
         Args:
@@ -148,7 +149,7 @@ class Store:
         return BatchCheckpoint(int(arrays["rounds"]), block_values, carry, float(arrays["seconds"]))
 
 
-def _read_spec(path: Path) -> dict[str, Any]:
+def _read_spec(path: Path) -> JsonObject:
     saved = read_json(path)
     if not isinstance(saved, dict) or saved.get("format") != _FORMAT or not isinstance(saved.get("spec"), dict):
         raise InputError(f"{path} is not a checkpoint of this version of jaxbandits; choose another directory")

@@ -11,6 +11,7 @@ import numpy as np
 from jaxbandits.analysis.info import TimingInfo
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.engine.driver import Timing
 from jaxbandits.engine.meters import Metric
 from jaxbandits.engine.options import WIDTH_UNIT
@@ -25,7 +26,7 @@ Hindsight = dict[tuple[Any, ...], dict[str, np.ndarray]]  # metrics by instance,
 
 @own_settings()
 def collect_trials(
-    job: Job, block_values: dict[Metric, np.ndarray], timing: Timing, hindsight: Hindsight, spec: dict[str, Any]
+    job: Job, block_values: dict[Metric, np.ndarray], timing: Timing, hindsight: Hindsight, spec: JsonObject
 ) -> Trials:
     """Make the trials of a job.
 

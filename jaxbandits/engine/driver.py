@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import shared_leaves
+from jaxbandits.base.pytree import PyTree, shared_leaves
 from jaxbandits.engine.checkpoint import BatchCheckpoint, Store
 from jaxbandits.engine.loop import TracedTrial
 from jaxbandits.engine.memory import check_job, check_plan
@@ -34,6 +34,7 @@ from jaxbandits.engine.trial_keys import base_key
 from jaxbandits.programs.compilation import Device, is_key
 from jaxbandits.tracing import target
 from jaxbandits.tracing.settings import own_settings, settings_for_threads
+from jaxbandits.types import Algorithm, Environment
 
 _RECORD_CAPACITIES = (16, 128, 1024)  # few sizes, so that runs with other record points share programs
 _MAX_RECORD_BYTES = 2**26  # of the block values that one call returns
@@ -296,7 +297,7 @@ class _Run:
         self._time(batch, seconds)
         return block_values
 
-    def _arguments(self, batch: Batch, device: Device) -> tuple[Any, Any, Any]:
+    def _arguments(self, batch: Batch, device: Device) -> tuple[PyTree, PyTree, PyTree]:
         """Return algorithm, environment and seed indices of a batch.
 
         Hyperparameters are transferred to the device only if they differ from those of the batch before, shared data
@@ -336,7 +337,7 @@ class _Run:
             self.ns_per_round[batch.job].append(seconds / (job.horizon * job.width) * 1e9)
 
     def _save(
-        self, batch: Batch, t: int, block_values: dict[Metric, np.ndarray], carry: Any | None, seconds: float
+        self, batch: Batch, t: int, block_values: dict[Metric, np.ndarray], carry: PyTree | None, seconds: float
     ) -> None:
         if self.store:
             n = int(np.searchsorted(self.plan.jobs[batch.job].record_points, t, side="right"))
@@ -398,9 +399,9 @@ def _named_errors(job: Job) -> Iterator[None]:
 def play_call(
     program: Program,
     job: Job,
-    algorithm: Any,
-    environment: Any,
-    carry: Any,
+    algorithm: Algorithm,
+    environment: Environment,
+    carry: PyTree,
     t: int,
     rounds: int,
     block_values: dict[Metric, np.ndarray],

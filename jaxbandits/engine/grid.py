@@ -25,6 +25,7 @@ import numpy as np
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.exact import exact_key
 from jaxbandits.base.ranges import check_concrete, floats
+from jaxbandits.types import Algorithm
 
 Point: TypeAlias = dict[str, Any]  # field to value
 Points: TypeAlias = (  # their product, or a list of points
@@ -172,7 +173,7 @@ def _points(points: Points) -> list[Point]:
     return checked
 
 
-def _columns(fields: Any) -> dict[str, list[Any]]:
+def _columns(fields: object) -> dict[str, list[Any]]:
     if not isinstance(fields, Mapping):
         raise InputError(f"a grid must map fields to lists of values, got {format_value(fields)}")
     _check_unique([_field(field) for field in fields])
@@ -189,7 +190,7 @@ def _columns(fields: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def _field(name: Any) -> str:
+def _field(name: object) -> str:
     if not isinstance(name, str):
         raise InputError(f"a grid names fields by text, got {format_value(name)}")
     return name.removeprefix("algorithm.")

@@ -24,7 +24,7 @@ import numpy as np
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_structure
 from jaxbandits.base.memory import require
-from jaxbandits.base.pytree import map_traced
+from jaxbandits.base.pytree import PyTree, map_traced
 from jaxbandits.engine import loop
 from jaxbandits.engine.loop import Streams
 from jaxbandits.engine.meters import STRETCH, Meter, Metric, Round, Totals
@@ -40,7 +40,18 @@ from jaxbandits.programs.compilation import FAST_CODE, FAST_COMPILE, CompileUnit
 from jaxbandits.programs.gpu_graphs import target_of
 from jaxbandits.tracing import target
 from jaxbandits.tracing.vmap_last import TracedFunction
-from jaxbandits.types import AdviceObs, ArmDecision, ContextObs, CountsRounds, FixedArmObs, Reward, narrow
+from jaxbandits.types import (
+    AdviceObs,
+    ArmDecision,
+    ContextObs,
+    CountsRounds,
+    Environment,
+    FixedArmObs,
+    Obs,
+    Reward,
+    State,
+    narrow,
+)
 
 T = TypeVar("T", "TracedStart", "TracedRound")
 
@@ -48,15 +59,15 @@ T = TypeVar("T", "TracedStart", "TracedRound")
 class View(NamedTuple):
     """Observation of a round for the learner, and its time; leaves `[W, ...]`."""
 
-    obs: Any
+    obs: Obs
     time: Any = None  # [W] int32, its `t` where the environment `CountsRounds`; None: that of the loop
 
 
 class HostCarry(NamedTuple):
     """Trials between an observation and the decision, on the device, leaves `[..., W]`."""
 
-    env_state: Any
-    obs: Any
+    env_state: State
+    obs: Obs
     totals: Any  # `Totals` of the rounds since the last record point
 
 
@@ -95,14 +106,14 @@ class TracedRound:
         return self.step, self.snapshot
 
 
-def trace_start(environment: Any) -> TracedStart:
+def trace_start(environment: Environment) -> TracedStart:
     """Trace the start of a trial and its observations.
 
     Raises:
       InputError: for an environment that shows no arms.
     """
 
-    def observe(t: jax.Array, environment: Any, streams: Streams, state: Any) -> tuple[Any, View]:
+    def observe(t: jax.Array, environment: Environment, streams: Streams, state: State) -> tuple[Any, View]:
         with own_code():
             key = rng.fold_in(streams.observe, t)
         with own_code(environment):
@@ -119,7 +130,9 @@ def trace_start(environment: Any) -> TracedStart:
     return TracedStart(init=init, observe=TracedFunction.trace(observe, t, environment, _streams(key), init.out))
 
 
-def trace_round(meters: tuple[Meter, ...], environment: Any, start: TracedStart, has_probability: bool) -> TracedRound:
+def trace_round(
+    meters: tuple[Meter, ...], environment: Environment, start: TracedStart, has_probability: bool
+) -> TracedRound:
     """Trace a round after the decision, and the snapshot of a record point.
 
     Args:
@@ -133,7 +146,13 @@ def trace_round(meters: tuple[Meter, ...], environment: Any, start: TracedStart,
     """
 
     def step(
-        t: jax.Array, environment: Any, streams: Streams, state: Any, obs: Any, index: Any, probability: Any = None
+        t: jax.Array,
+        environment: Environment,
+        streams: Streams,
+        state: State,
+        obs: Obs,
+        index: Any,
+        probability: Any = None,
     ) -> tuple[Any, dict[Metric, Any], Receipt]:
         decision = ArmDecision(index, obs.arms[index], probability)
         with own_code():
@@ -144,12 +163,20 @@ def trace_round(meters: tuple[Meter, ...], environment: Any, start: TracedStart,
         if isinstance(environment, CountsRounds):
             is_counted = environment.is_counted(t, state, obs, decision)
         played = Round(
-            t=t, algorithm=None, environment=environment, env_state=state, state=None, next_state=None, obs=obs,
-            decision=decision, feedback=feedback, outcome=outcome,
-        )  # fmt: skip
+            t=t,
+            algorithm=None,
+            environment=environment,
+            env_state=state,
+            state=None,
+            next_state=None,
+            obs=obs,
+            decision=decision,
+            feedback=feedback,
+            outcome=outcome,
+        )
         return next_state, measure(meters, played), Receipt(narrow(feedback, Reward).reward, is_counted)
 
-    def snapshot(environment: Any, state: Any) -> dict[Metric, Any]:
+    def snapshot(environment: Environment, state: State) -> dict[Metric, Any]:
         return take_snapshot(environment, None, state, ())
 
     key, t = _key_and_round()
@@ -182,21 +209,21 @@ def _choice_shapes(has_probability: bool) -> tuple[Any, ...]:
     return (index, probability) if has_probability else (index,)
 
 
-def _without_fixed_arms(obs: Any) -> Any:
+def _without_fixed_arms(obs: Obs) -> Any:
     """Drop the arms of an observation that never change within a trial: the learner has those of round 0."""
     return obs._replace(arms=()) if _has_fixed_arms(obs) else obs
 
 
-def _has_fixed_arms(obs: Any) -> bool:
+def _has_fixed_arms(obs: Obs) -> bool:
     """Return whether the arms of an observation, of one trial, never change within the trial."""
     return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)
 
 
-def _init(start: TracedStart, width: int, keys: Any, env: Any) -> Any:
+def _init(start: TracedStart, width: int, keys: Any, env: Any) -> PyTree:
     return loop.vmap_trials(start.init, width, (), keys, env)
 
 
-def _observe_first(start: TracedStart, width: int, env: Any, streams: Any, state: Any, t: Any) -> tuple[Any, View]:
+def _observe_first(start: TracedStart, width: int, env: Any, streams: Any, state: State, t: Any) -> tuple[Any, View]:
     obs, view = loop.vmap_trials(start.observe, width, (t,), env, streams, state)
     return obs, _trials_first(view._replace(obs=obs))  # with all arms
 
@@ -220,13 +247,13 @@ def _record(traced: TracedRound, width: int, env: Any, carry: HostCarry) -> tupl
     return Totals.init(carry.totals.recent), values
 
 
-def _trials_first(tree: Any) -> Any:
+def _trials_first(tree: PyTree) -> Any:
     return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), tree)
 
 
 def host_job(
     label: str,
-    environment: Any,
+    environment: Environment,
     horizon: int,
     record_points: np.ndarray,
     n_seeds: int,
@@ -372,15 +399,15 @@ class HostRounds:
         padded[len(values) :] = values[-1]
         return padded
 
-    def _to_host(self, tree: Any) -> Any:
+    def _to_host(self, tree: PyTree) -> Any:
         return jax.tree.map(lambda x: np.asarray(x)[: self._job.n_trials], tree)
 
-    def _one(self, tree: Any) -> Any:
+    def _one(self, tree: PyTree) -> Any:
         """Return shapes on the device."""
         sharding = jax.sharding.SingleDeviceSharding(self._device)
         return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), tree)
 
-    def _batch(self, tree: Any) -> Any:
+    def _batch(self, tree: PyTree) -> Any:
         """Return the shapes of a batch of trials on the device, from those of one trial."""
         width = self._job.width
         return self._one(jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape, width), x.dtype), tree))
@@ -437,9 +464,9 @@ class HostRounds:
         name: str,
         function: Callable[..., Any],
         static_args: tuple[Any, ...],
-        args: tuple[Any, ...],
+        args: tuple[PyTree, ...],
         traces: tuple[TracedFunction, ...],
-        out: Any,
+        out: PyTree,
         cpu_options: Any = FAST_COMPILE,
         metrics: tuple[Metric, ...] = (),
     ) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxbandits.base.digests import digest, package_digest
 from jaxbandits.base.foreign import has_foreign_code
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.versions import versions
 from jaxbandits.engine.driver import prepare_job
 from jaxbandits.engine.jobs import LabelJobs, static_values
@@ -45,7 +46,7 @@ def job_spec(
     return spec | host_identity(host_code, identity)
 
 
-def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identity: str | None) -> dict[str, Any]:
+def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identity: str | None) -> JsonObject:
     """Return everything that determines what the programs of a run compute; a resume compares it field by field.
 
     Args:
@@ -89,7 +90,7 @@ def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, A
     return {"host code": sorted(set(host_code))} if host_code else {}
 
 
-def guard(spec: Any, width: int, devices: Any) -> dict[str, Any]:
+def guard(spec: Any, width: int, devices: Any) -> JsonObject:
     """Return everything around a specification that determines the numbers of a run; a resume needs all of it equal.
 
     Args:

@@ -2,8 +2,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -152,7 +152,7 @@ _METHODS = {
 }
 
 
-def _check_roles(label: str, algorithm: Any, environment: Any) -> None:
+def _check_roles(label: str, algorithm: Algorithm, environment: Environment) -> None:
     """Check that the first is an algorithm and the second an environment."""
     if hasattr(algorithm, "step") and not hasattr(algorithm, "select"):
         raise InputError(f"algorithm {label!r} is an environment: the algorithm comes first, the environment second")
@@ -189,7 +189,7 @@ def _check_horizon(environment: Any, horizon: int) -> None:
         raise InputError(f"horizon must be at most {longest}, the rounds in the environment's table, got {horizon}")
 
 
-def _check_domain(obj: Any) -> None:
+def _check_domain(obj: object) -> None:
     """Require a domain that has a dimension of its own, such as a box, to have that of the learner or environment."""
     domain = getattr(obj, "domain", None)
     dims = [getattr(x, "dim", None) for x in (obj, domain)]
@@ -253,7 +253,7 @@ def static_values(job: Job) -> dict[str, Any]:
     return {field: job.points[0][field] for field, kind in kinds.items() if kind == "static"}
 
 
-def _swept_kind(algorithm: Any, environment: Any, field: str) -> str:
+def _swept_kind(algorithm: Algorithm, environment: Environment, field: str) -> str:
     """Return the kind of a swept field: static or traced.
 
     Raises:
@@ -275,7 +275,7 @@ def _swept_kind(algorithm: Any, environment: Any, field: str) -> str:
     return kind
 
 
-def _has_field(obj: Any, field: str) -> bool:
+def _has_field(obj: object, field: str) -> bool:
     try:
         field_kind(obj, field)
     except InputError:

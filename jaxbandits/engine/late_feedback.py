@@ -19,7 +19,7 @@ from jaxbandits.numerics import rng
 from jaxbandits.programs.cached_traces import own_code
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import materialize
-from jaxbandits.types import AdviceObs, Batches, ContextObs, Delays, FixedArmObs
+from jaxbandits.types import AdviceObs, Algorithm, Batches, ContextObs, Delays, Environment, FixedArmObs, Obs, State
 
 _Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else ()
 
@@ -31,7 +31,7 @@ class AtOnce(NamedTuple):
         return ()
 
     def update(
-        self, algorithm: Any, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
+        self, algorithm: Algorithm, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
     ) -> tuple[Any, _Buffer]:
         key = _fold_in(carry.streams.update, t)
         return algorithm.update(key, learner_time, carry.alg_state, *interaction), carry.delay_buffer
@@ -46,7 +46,7 @@ class Late(NamedTuple):
         return _zeros(self.delay, first_interaction)
 
     def update(
-        self, algorithm: Any, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
+        self, algorithm: Algorithm, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
     ) -> tuple[Any, _Buffer]:
         key, state = _fold_in(carry.streams.update, t), carry.alg_state
         index = lax.rem(t, jnp.asarray(self.delay, t.dtype))
@@ -75,13 +75,13 @@ class InBatches(NamedTuple):
         return _zeros(self.rounds, first_interaction)
 
     def update(
-        self, algorithm: Any, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
+        self, algorithm: Algorithm, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
     ) -> tuple[Any, _Buffer]:
         rounds, state = jnp.asarray(self.rounds, t.dtype), carry.alg_state
         buffer = _write(carry.delay_buffer, interaction, lax.rem(t, rounds))
         first = t - (self.rounds - 1)  # of the batch that would end `delay` rounds ago
 
-        def apply_row(i: jax.Array, state: Any) -> Any:
+        def apply_row(i: jax.Array, state: State) -> Any:
             past = first + i.astype(t.dtype)
             row = _with_fixed_arms(_row(buffer, lax.rem(past, rounds)), interaction)
             return algorithm.update(rng.fold_in(carry.streams.update, past), past, state, *row)
@@ -94,7 +94,7 @@ class InBatches(NamedTuple):
         return state, buffer
 
 
-def update_schedule(algorithm: Any, environment: Any) -> AtOnce | Late | InBatches:
+def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | Late | InBatches:
     """Return when the learner is updated, by the environment's `feedback_delay` and `feedback_batch`.
 
     Raises:
@@ -149,5 +149,5 @@ def _without_fixed_arms(interaction: Interaction) -> Interaction:
     return interaction._replace(obs=interaction.obs._replace(arms=()))
 
 
-def _has_fixed_arms(obs: Any) -> bool:
+def _has_fixed_arms(obs: Obs) -> bool:
     return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)

@@ -27,7 +27,7 @@ from jax import lax
 
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import shared_leaves
+from jaxbandits.base.pytree import PyTree, shared_leaves
 from jaxbandits.engine.carry import Carry, Interaction, Streams
 from jaxbandits.engine.late_feedback import update_schedule
 from jaxbandits.engine.meters import NO_TOTALS, STRETCH, Meter, Metric, Round, Totals
@@ -38,11 +38,16 @@ from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.vmap_last import TracedFunction
 from jaxbandits.types import (
     AdviceObs,
+    Algorithm,
     ContextObs,
     CountsRounds,
+    Environment,
+    Feedback,
     IndexObs,
     InitFromObs,
     ItemObs,
+    Outcome,
+    State,
     Stops,
     check_decision,
     narrow,
@@ -52,10 +57,10 @@ from jaxbandits.types import (
 class TrialKeys(NamedTuple):
     """Keys of a trial, or their `key_data` on the host: two for its first states, four streams for its rounds."""
 
-    env_init: Any
+    env_init: PyTree
     observe: Any
     step: Any
-    alg_init: Any
+    alg_init: PyTree
     select: Any
     update: Any
 
@@ -72,7 +77,11 @@ def trial_keys(base_key: jax.Array, seed_index: jax.Array) -> TrialKeys:
 
 
 def init_algorithm(
-    key: jax.Array, algorithm: Any, environment: Any = None, observe: Any = None, env_state: Any = None
+    key: jax.Array,
+    algorithm: Algorithm,
+    environment: Any = None,
+    observe: Any = None,
+    env_state: State = None,
 ) -> Any:
     """Make the first state of a learner.
 
@@ -90,7 +99,7 @@ def init_algorithm(
     return state
 
 
-def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, state: Any) -> Any:
+def _observe(algorithm: Algorithm, environment: Environment, key: jax.Array, t: jax.Array, state: State) -> Any:
     """Return the observation of a round.
 
     Raises:
@@ -116,14 +125,14 @@ def _observe(algorithm: Any, environment: Any, key: jax.Array, t: jax.Array, sta
     return obs
 
 
-def init_environment(key: jax.Array, environment: Any) -> Any:
+def init_environment(key: jax.Array, environment: Environment) -> Any:
     """Draw the instance of a trial from its key `TrialKeys.env_init`."""
     with own_code(environment):
         return environment.init(key)
 
 
 def init_carry(
-    keys: TrialKeys, env_state: Any, alg_state: Any, totals: Totals = NO_TOTALS, delay_buffer: Any = ()
+    keys: TrialKeys, env_state: State, alg_state: State, totals: Totals = NO_TOTALS, delay_buffer: PyTree = ()
 ) -> Carry:
     """Put the first states of environment and learner together, for one trial or a batch.
 
@@ -137,7 +146,7 @@ def init_carry(
     return Carry(keys.streams, env_state, alg_state, totals, delay_buffer)
 
 
-def init_trial(base_key: jax.Array, algorithm: Any, environment: Any, seed_index: jax.Array) -> Carry:
+def init_trial(base_key: jax.Array, algorithm: Algorithm, environment: Environment, seed_index: jax.Array) -> Carry:
     """Start a trial, without totals of metrics.
 
     Args:
@@ -153,7 +162,7 @@ def init_trial(base_key: jax.Array, algorithm: Any, environment: Any, seed_index
     return carry._replace(delay_buffer=_init_delay_buffer(algorithm, environment, carry))
 
 
-def play_round(algorithm: Any, environment: Any, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
+def play_round(algorithm: Algorithm, environment: Environment, t: jax.Array, carry: Carry) -> tuple[Carry, Round]:
     """Play one round of one trial.
 
     Args:
@@ -195,7 +204,7 @@ _States = tuple[Any, Any]  # of the environment, and of the learner
 
 
 def _keep_learner(
-    algorithm: Any, environment: Any, t: jax.Array, interaction: Interaction, old: _States, new: _States
+    algorithm: Algorithm, environment: Environment, t: jax.Array, interaction: Interaction, old: _States, new: _States
 ) -> _States:
     """Keep the state of the learner in a round that its environment does not count."""
     if not isinstance(environment, CountsRounds):
@@ -205,15 +214,15 @@ def _keep_learner(
 
 
 def _keep_both(
-    algorithm: Any, environment: Any, t: jax.Array, interaction: Interaction, old: _States, new: _States
+    algorithm: Algorithm, environment: Environment, t: jax.Array, interaction: Interaction, old: _States, new: _States
 ) -> _States:
     """Keep both states once the learner has stopped."""
     return trees.where(algorithm.stopped(old[1]), old, new) if isinstance(algorithm, Stops) else new
 
 
 def _interact(
-    algorithm: Any, environment: Any, t: jax.Array, learner_time: jax.Array, carry: Carry
-) -> tuple[tuple[Any, Any, Any], Interaction]:
+    algorithm: Any, environment: Environment, t: jax.Array, learner_time: jax.Array, carry: Carry
+) -> tuple[tuple[State, Feedback, Outcome], Interaction]:
     """Observe, select and step; return the results of `environment.step`, and the interaction that the learner sees."""
     with own_code():
         observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
@@ -226,7 +235,7 @@ def _interact(
     return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
 
 
-def _init_delay_buffer(algorithm: Any, environment: Any, carry: Carry) -> Any:
+def _init_delay_buffer(algorithm: Algorithm, environment: Environment, carry: Carry) -> PyTree:
     """Return zeros `[rounds, ...]` of the interactions whose feedback is late; () if none is."""
 
     def first_interaction(carry: Carry) -> Interaction:
@@ -237,7 +246,7 @@ def _init_delay_buffer(algorithm: Any, environment: Any, carry: Carry) -> Any:
 
 
 def vmap_trials(
-    function: TracedFunction, width: int, shared: Sequence[Any], *batched: Any, n_invariant: int = 0
+    function: TracedFunction, width: int, shared: Sequence[Any], *batched: PyTree, n_invariant: int = 0
 ) -> Any:
     """Call a function of one trial on a batch; the trial axis is the last one, and absent if the width is 1.
 
@@ -285,7 +294,7 @@ class TracedTrial:
         return any(function.jaxpr.effects for function in self.functions)
 
 
-def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, key: Any, t: Any) -> TracedTrial:
+def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Environment, key: Any, t: Any) -> TracedTrial:
     """Trace the functions of one trial for the shapes of these arguments: a key and a round besides the players.
 
     Raises:
@@ -293,7 +302,9 @@ def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, key
     """
     interaction: list[Any] = []
 
-    def measured_round(t: jax.Array, algorithm: Any, environment: Any, carry: Carry) -> tuple[Carry, dict[Metric, Any]]:
+    def measured_round(
+        t: jax.Array, algorithm: Any, environment: Environment, carry: Carry
+    ) -> tuple[Carry, dict[Metric, Any]]:
         carry, played = play_round(algorithm, environment, t, carry)
         exchanged = jax.tree.leaves((played.obs, played.decision, narrow(played.feedback, algorithm.feedback)))
         arrays = [x for x in exchanged if isinstance(x, (jax.Array, np.ndarray))]
@@ -327,8 +338,8 @@ def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Any, key
 def play_rounds(
     trial: TracedTrial,
     width: int,
-    algorithm: Any,
-    environment: Any,
+    algorithm: Algorithm,
+    environment: Environment,
     carry: Carry,
     t: jax.Array,
     end: jax.Array,
@@ -366,7 +377,7 @@ def play_rounds(
     def is_over(carry: Carry) -> jax.Array:
         return jnp.all(snapshot(carry)[STOPPED] > 0.0)
 
-    def play_stretch(loop_carry: Any) -> Any:
+    def play_stretch(loop_carry: PyTree) -> PyTree:
         """Play up to the next record point, multiple of `STRETCH` or end, whichever comes first."""
         i, t, carry, block_values = loop_carry
         record_point = record_points[jnp.minimum(i, n_points - 1)]
@@ -391,7 +402,13 @@ def play_rounds(
 
 
 def play_block(
-    trial: TracedTrial, width: int, rounds: int, algorithm: Any, environment: Any, carry: Carry, t: jax.Array
+    trial: TracedTrial,
+    width: int,
+    rounds: int,
+    algorithm: Algorithm,
+    environment: Environment,
+    carry: Carry,
+    t: jax.Array,
 ) -> tuple[Carry, jax.Array]:
     """Play a fixed number of rounds (static) of a batch, for devices that need loops of known length.
 
@@ -404,7 +421,7 @@ def play_block(
 
 
 def record_block(
-    trial: TracedTrial, width: int, algorithm: Any, environment: Any, carry: Carry
+    trial: TracedTrial, width: int, algorithm: Algorithm, environment: Environment, carry: Carry
 ) -> tuple[Carry, dict[Metric, jax.Array]]:
     """Report a batch at a record point, between calls of `play_block`; return the trials, and the block values."""
     states = (carry.env_state, carry.alg_state)
@@ -413,7 +430,7 @@ def record_block(
 
 
 def _round_body(
-    trial: TracedTrial, width: int, algorithm: Any, environment: Any, streams: Streams
+    trial: TracedTrial, width: int, algorithm: Algorithm, environment: Environment, streams: Streams
 ) -> Callable[[jax.Array, Carry], Carry]:
     """Return the body of a loop over rounds: it plays round t of a batch and adds its metrics to the totals.
 

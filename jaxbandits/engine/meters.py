@@ -17,6 +17,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.numerics.compensated import CompensatedSum
+from jaxbandits.types import Decision, Feedback, Obs, Outcome, State
 
 STRETCH = 256  # rounds of a plain sum
 
@@ -27,13 +28,13 @@ class Round(NamedTuple):
     t: jax.Array  # [] rounds finished before this one
     algorithm: Any  # hyperparameters
     environment: Any
-    env_state: Any  # before the round
-    state: Any  # before the round
-    next_state: Any  # after the update
-    obs: Any
-    decision: Any
-    feedback: Any  # everything the environment offered
-    outcome: Any
+    env_state: State  # before the round
+    state: State  # before the round
+    next_state: State  # after the update
+    obs: Obs
+    decision: Decision
+    feedback: Feedback  # everything the environment offered
+    outcome: Outcome
 
 
 Reduction: TypeAlias = Literal["sum", "max", "last", "snapshot"]  # of the rounds between two record points
@@ -118,7 +119,7 @@ class Meter:
         return Metric(self.reduce, self.name)
 
 
-def check_meters(meters: Any) -> tuple[Meter, ...]:
+def check_meters(meters: object) -> tuple[Meter, ...]:
     """Return a list of meters as a tuple, checked.
 
     Raises:

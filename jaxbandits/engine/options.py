@@ -3,7 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from jaxbandits.base import files, ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
@@ -120,5 +120,5 @@ def make_options(**settings: Unpack[Settings]) -> Options:
     return Options(**settings)
 
 
-def _are_devices(devices: Any) -> bool:
+def _are_devices(devices: object) -> bool:
     return isinstance(devices, (list, tuple)) and bool(devices) and all(hasattr(d, "device_kind") for d in devices)

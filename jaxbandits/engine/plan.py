@@ -15,10 +15,11 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.memory import require
-from jaxbandits.base.pytree import as_numpy, field_kind, map_traced, replace, validate
+from jaxbandits.base.pytree import PyTree, as_numpy, field_kind, map_traced, replace, validate
 from jaxbandits.base.ranges import is_whole
 from jaxbandits.engine.grid import Arrays
 from jaxbandits.engine.meters import Meter
+from jaxbandits.types import Environment
 
 RecordPoints: TypeAlias = int | str | tuple[str, int] | Sequence[int] | np.ndarray  # of `resolve_record_points`
 
@@ -31,7 +32,7 @@ class Job:
 
     label: str
     algorithm: Any  # the points replace the values of its swept fields
-    environment: Any
+    environment: Environment
     points: tuple[dict[str, Any], ...]  # [H] values of swept fields; one empty point when nothing is swept
     horizon: int
     record_points: np.ndarray  # [M] rounds at which values are reported, increasing, the last is the horizon
@@ -119,7 +120,7 @@ def _repeat(leaf: Any, n: int) -> np.ndarray:
     return np.broadcast_to(np.asarray(leaf), (n, *leaf.shape))
 
 
-def _with_column(obj: Any, stacked: Any, field: str, column: np.ndarray) -> Any:
+def _with_column(obj: object, stacked: PyTree, field: str, column: np.ndarray) -> Any:
     """Return `stacked` with values `[H]` of a field; a static field has its one value already."""
     return stacked if field_kind(obj, field) == "static" else replace(stacked, field, column)
 

@@ -24,7 +24,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_structure
 from jaxbandits.base.foreign import has_foreign_code, is_own_file
-from jaxbandits.base.pytree import map_traced
+from jaxbandits.base.pytree import ArrayLike, PyTree, map_traced
 from jaxbandits.engine import loop
 from jaxbandits.engine.loop import Carry, TracedTrial
 from jaxbandits.engine.meters import Meter, Metric, Totals
@@ -47,7 +47,7 @@ from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import source_files
 from jaxbandits.tracing.settings import settings_for_threads
 from jaxbandits.tracing.vmap_last import TracedFunction
-from jaxbandits.types import InitFromObs
+from jaxbandits.types import Algorithm, Environment, InitFromObs, RebuildsInstance
 
 T = TypeVar("T")
 
@@ -68,7 +68,9 @@ class Program(abc.ABC):
     compile_s: float
     device: Device
 
-    def start(self, algorithm: Any, environment: Any, base_key: np.ndarray, seed_index: Any) -> Carry:
+    def start(
+        self, algorithm: Algorithm, environment: Environment, base_key: np.ndarray, seed_index: ArrayLike
+    ) -> Carry:
         """Start a batch of trials.
 
         Args:
@@ -89,7 +91,7 @@ class Program(abc.ABC):
 
     @abc.abstractmethod
     def play(
-        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+        self, algorithm: Algorithm, environment: Environment, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
         """Play rounds `t` to `end` of a batch.
 
@@ -114,7 +116,7 @@ class LoopProgram(Program):
     play_rounds: Any  # jax.stages.Compiled of `loop.play_rounds`
 
     def play(
-        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+        self, algorithm: Algorithm, environment: Environment, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
         """Play as in `Program.play`, exactly to `end`."""
         missing = self.record_capacity - len(record_points)
@@ -139,7 +141,7 @@ class BlockProgram(Program):
     record_block: Any
 
     def play(
-        self, algorithm: Any, environment: Any, carry: Carry, t: int, end: int, record_points: np.ndarray
+        self, algorithm: Algorithm, environment: Environment, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
         """Play as in `Program.play`, to the end of the block that `end` lies in; only the last call is waited for."""
         recorded: list[dict[Metric, Any]] = []
@@ -168,7 +170,7 @@ class TraceCache:
         self._programs = LRUCache(MAX_COMPILED)
 
     def get(
-        self, meters: tuple[Meter, ...], algorithm: Any, environment: Any, device: Device | None = None
+        self, meters: tuple[Meter, ...], algorithm: Algorithm, environment: Environment, device: Device | None = None
     ) -> TracedTrial:
         """Return the traced trial of a job.
 
@@ -200,8 +202,8 @@ class TraceCache:
     def prepare(
         self,
         trial: TracedTrial,
-        algorithm: Any,
-        environment: Any,
+        algorithm: Algorithm,
+        environment: Environment,
         width: int,
         record_capacity: int,
         device: Device,
@@ -213,7 +215,7 @@ class TraceCache:
         return self._programs.get(key, lambda: prepare_program(*args))
 
 
-def _types(tree: Any) -> tuple[tuple[Any, str], ...]:
+def _types(tree: PyTree) -> tuple[tuple[Any, str], ...]:
     return tuple((x.shape, str(x.dtype)) for x in jax.tree.leaves(tree))
 
 
@@ -342,8 +344,8 @@ class PreparedProgram:
 
 def prepare_program(
     trial: TracedTrial,
-    algorithm: Any,
-    environment: Any,
+    algorithm: Algorithm,
+    environment: Environment,
     width: int,
     record_capacity: int,
     device: Device,
@@ -363,10 +365,10 @@ def prepare_program(
     begin = time.perf_counter()
     sharding = jax.sharding.SingleDeviceSharding(device)
 
-    def of_one(x: Any) -> Any:
+    def of_one(x: Any) -> PyTree:
         return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
 
-    def of_batch(x: Any) -> Any:
+    def of_batch(x: Any) -> PyTree:
         return of_one(x) if width == 1 else jax.ShapeDtypeStruct((*x.shape, width), x.dtype, sharding=sharding)
 
     alg, env = (jax.tree.map(of_one, map_traced(of_batch, obj)) for obj in (algorithm, environment))
@@ -419,14 +421,14 @@ def _init_units(trial: TracedTrial, width: int, alg: Any, env: Any, key: Any, ca
     }
 
 
-def _init(init: TracedFunction, width: int, *batched: Any) -> Any:
+def _init(init: TracedFunction, width: int, *batched: PyTree) -> PyTree:
     return loop.vmap_trials(init, width, (), *batched)
 
 
 def loop_unit(
     trial: TracedTrial,
     width: int,
-    args: tuple[Any, ...],
+    args: tuple[PyTree, ...],
     rounds: tuple[Any, ...],
     cpu_options: Mapping[str, Any] = FAST_CODE,
 ) -> CompileUnit:
@@ -453,8 +455,8 @@ def loop_unit(
     )
 
 
-def _block_units(trial: TracedTrial, width: int, args: tuple[Any, ...], t: Any) -> dict[str, CompileUnit]:
-    def unit(name: str, function: Any, static_args: tuple[Any, ...], args: tuple[Any, ...]) -> CompileUnit:
+def _block_units(trial: TracedTrial, width: int, args: tuple[PyTree, ...], t: Any) -> dict[str, CompileUnit]:
+    def unit(name: str, function: Any, static_args: tuple[Any, ...], args: tuple[PyTree, ...]) -> CompileUnit:
         return CompileUnit(
             name=name,
             function=function,
@@ -529,8 +531,10 @@ def rebuild_instances(
     }
 
 
-def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str, Any]) -> tuple[TracedFunction, bool]:
-    def rebuild_instance(environment: Any, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
+def _trace_rebuild_instance(
+    device: Device, environment: RebuildsInstance, recorded: dict[str, Any]
+) -> tuple[TracedFunction, bool]:
+    def rebuild_instance(environment: RebuildsInstance, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
         return environment.rebuild_instance(recorded)
 
     def trace() -> TracedFunction:
@@ -542,10 +546,10 @@ def _trace_rebuild_instance(device: Device, environment: Any, recorded: dict[str
     return trace_anew(key, trace, lambda function: [function], environment)
 
 
-def _rebuild_instance(trace: TracedFunction, width: int, *args: Any) -> dict[str, jax.Array]:
+def _rebuild_instance(trace: TracedFunction, width: int, *args: PyTree) -> dict[str, jax.Array]:
     return loop.vmap_trials(trace, width, (), *args)
 
 
-def to_host(tree: Any) -> Any:
+def to_host(tree: PyTree) -> PyTree:
     """Wait for arrays and copy them to the host."""
     return jax.tree.map(np.asarray, tree)

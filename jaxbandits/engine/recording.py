@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxbandits.analysis import trials
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine.meters import Meter, Metric, Round
-from jaxbandits.types import Admits, Evaluates, Recommends, Stops
+from jaxbandits.types import Admits, Algorithm, Environment, Evaluates, Recommends, State, Stops
 
 INADMISSIBLE = Metric("sum", "inadmissible")  # number of rounds with an inadmissible decision
 HEALTHY = Metric("snapshot", "healthy")  # False if a state holds a NaN
@@ -44,7 +44,9 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]
     return values
 
 
-def take_snapshot(environment: Any, algorithm: Any, env_state: Any, alg_state: Any) -> dict[Metric, jax.Array]:
+def take_snapshot(
+    environment: Environment, algorithm: Algorithm | None, env_state: State, alg_state: State
+) -> dict[Metric, jax.Array]:
     """Return the metrics of a record point: `at_record` of the environment, absence of NaN, `stopped`.
 
     Raises:
@@ -92,7 +94,7 @@ def _call(meter: Meter, played: Round) -> Any:
         raise InputError(f"meter {meter.name!r} cannot be measured: {type(error).__name__}: {message}") from error
 
 
-def _number(source: str, value: Any) -> jax.Array:
+def _number(source: str, value: object) -> jax.Array:
     try:
         array = jnp.asarray(value)
         if jnp.issubdtype(array.dtype, jnp.complexfloating) or not array.size:

@@ -4,11 +4,10 @@ Threefry-2x32 and JAX's derivation of keys from keys, `jax.random.fold_in` and `
 layouts (`jax_threefry_partitionable`). 64 trials take about a millisecond, 65,536 some 24.
 """
 
-from typing import Any
-
 import jax
 import numpy as np
 
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.engine.loop import TrialKeys
 from jaxbandits.tracing.threefry import threefry
 
@@ -18,7 +17,7 @@ def base_key(seed: int) -> np.ndarray:
     return np.array([0, seed], np.uint32)
 
 
-def trial_keys(base_key: np.ndarray, seed_index: Any) -> TrialKeys:
+def trial_keys(base_key: np.ndarray, seed_index: ArrayLike) -> TrialKeys:
     """Return the `key_data` `[..., 2]` of the keys of trials.
 
     Args:
@@ -30,7 +29,7 @@ def trial_keys(base_key: np.ndarray, seed_index: Any) -> TrialKeys:
         return TrialKeys(*_split(env_key, 3), *_split(alg_key, 3))
 
 
-def _fold_in(key: np.ndarray, data: Any) -> np.ndarray:
+def _fold_in(key: np.ndarray, data: ArrayLike) -> np.ndarray:
     return _blocks(key, np.uint32(0), np.asarray(data).astype(np.uint32))
 
 
@@ -44,6 +43,6 @@ def _split(key: np.ndarray, n: int) -> list[np.ndarray]:
     return [words[..., 2 * i : 2 * i + 2] for i in range(n)]
 
 
-def _blocks(key: np.ndarray, high: Any, low: Any) -> np.ndarray:
+def _blocks(key: np.ndarray, high: ArrayLike, low: ArrayLike) -> np.ndarray:
     """Return the blocks `[..., 2]` of keys `[..., 2]` at the counters (high, low)."""
     return np.stack(np.broadcast_arrays(*threefry(key[..., 0], key[..., 1], low, high=high)), axis=-1)

@@ -8,11 +8,11 @@ of one trial and on the device, never on the number of trials: bits must not cha
 """
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.loop import TracedTrial
 from jaxbandits.engine.options import WIDTH_UNIT
 from jaxbandits.programs.compilation import Device
@@ -47,7 +47,7 @@ def bytes_of_round(trial: TracedTrial) -> int:
     return 2 * bytes_of((carry.env_state, carry.alg_state)) + bytes_of((trial.interaction, carry.delay_buffer))
 
 
-def bytes_of(shapes: Any) -> int:
+def bytes_of(shapes: PyTree) -> int:
     """Return the bytes of a tree of shapes; a random key counts as two words."""
     leaves = jax.tree.leaves(shapes)
     return sum(x.size * (8 if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x.dtype.itemsize) for x in leaves)

@@ -27,6 +27,7 @@ from jaxbandits.estimation.arms import check_count
 from jaxbandits.estimation.links import Link
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.tracing.barrier import barrier
+from jaxbandits.types import Decision
 
 
 class Pulls(NamedTuple):
@@ -70,7 +71,7 @@ def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> D
 
 
 def record(
-    data: Data, t: jax.Array, arms: jax.Array, decision: Any, reward: jax.Array, member: ArrayLike = 1.0
+    data: Data, t: jax.Array, arms: jax.Array, decision: Decision, reward: jax.Array, member: ArrayLike = 1.0
 ) -> Data:
     """Return the data with round t = 0, 1, ... added, `decision.index` and `decision.x` played.
 

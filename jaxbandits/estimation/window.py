@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.estimation import history
 from jaxbandits.tracing import batching
 
@@ -82,7 +83,7 @@ def append(window: Window, t: jax.Array, row: Any, term: Term) -> Window:
 
         return batching.fori_loop(0, part, step, (_at(window.ends, slot // part), window.inner))[1]
 
-    def end_block() -> tuple[Any, Any, Any]:
+    def end_block() -> tuple[PyTree, PyTree, PyTree]:
         def step(j: jax.Array, carry: Any) -> Any:
             i, (total, ends) = n_parts - 1 - j, carry
             ends = history.append(ends, i, total)

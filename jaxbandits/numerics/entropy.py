@@ -89,5 +89,5 @@ def _excess(
     return value, value * total / slope, jnp.sum(p * size) / slope
 
 
-def _weights(nu: Any, value: Any, active: Any, log_q: Any, loss: Any, rate: Any) -> jax.Array:
+def _weights(nu: Any, value: object, active: Any, log_q: Any, loss: Any, rate: Any) -> jax.Array:
     return jnp.where(active, log_q - rate * (loss + nu) - value, -jnp.inf)

@@ -84,11 +84,11 @@ def _elementwise(f: Callable[..., jax.Array], *arrays: jax.Array) -> jax.Array:
     return _reshape(barrier(f(*flat)), *arrays[0].shape)
 
 
-def _row(x: jax.Array, j: Any) -> jax.Array:
+def _row(x: jax.Array, j: ArrayLike) -> jax.Array:
     return lax.dynamic_index_in_dim(x, j, 0, keepdims=False)
 
 
-def _set_row(x: jax.Array, j: Any, row: jax.Array) -> jax.Array:
+def _set_row(x: jax.Array, j: ArrayLike, row: jax.Array) -> jax.Array:
     return lax.dynamic_update_index_in_dim(x, row, j, 0)
 
 
@@ -105,7 +105,7 @@ def _accumulate(n: int, terms: Callable[[Any, int], list[jax.Array]]) -> jax.Arr
     if first == n:
         return total
 
-    def step(k: Any, total: jax.Array) -> jax.Array:
+    def step(k: ArrayLike, total: jax.Array) -> jax.Array:
         return barrier(sum_terms([total, *terms(first + k * size, size)]))
 
     return lax.fori_loop(0, n // size - (first == size), step, total)
@@ -116,7 +116,7 @@ def _products(rows: jax.Array, block: jax.Array) -> jax.Array:
     if block.ndim == rows.ndim == 2:
         return barrier(jnp.matmul(block, rows.T, precision=lax.Precision.HIGHEST).T)
 
-    def terms(first: Any, count: int) -> list[jax.Array]:
+    def terms(first: ArrayLike, count: int) -> list[jax.Array]:
         x, u = (lax.dynamic_slice_in_dim(a, first, count, 1) for a in (rows, block))
         return [x[:, None, i] * u[None, :, i] for i in range(count)]
 
@@ -128,7 +128,7 @@ def _combination(weights: jax.Array, rows: jax.Array) -> jax.Array:
     if weights.ndim == 1 and rows.ndim == 2:
         return barrier(jnp.matmul(weights, rows, precision=lax.Precision.HIGHEST))
 
-    def terms(first: Any, count: int) -> list[jax.Array]:
+    def terms(first: ArrayLike, count: int) -> list[jax.Array]:
         w, x = (lax.dynamic_slice_in_dim(a, first, count, 0) for a in (weights, rows))
         return [w[i] * x[i] for i in range(count)]
 
@@ -147,9 +147,12 @@ def _upper_product(columns: tuple[jax.Array, ...], v: Vector) -> Vector:
         m, h = block.shape[:2]
         parts.append(_combination(v[h - m : h], block))
     starts = [0, *(block.shape[1] for block in columns)]
-    return join([
-        sum_terms(part[start:stop] for part in parts[k:]) for k, (start, stop) in enumerate(itertools.pairwise(starts))
-    ])  # fmt: skip
+    return join(
+        [
+            sum_terms(part[start:stop] for part in parts[k:])
+            for k, (start, stop) in enumerate(itertools.pairwise(starts))
+        ]
+    )
 
 
 @trials_last
@@ -160,7 +163,7 @@ def image(columns: tuple[jax.Array, ...], pivots: Vector, x: Vector) -> tuple:
     v = _elementwise(lax.div, f, pivots)
     squares = _elementwise(lax.mul, f, v)
 
-    def step(j: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def step(j: ArrayLike, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         before, total = carry
         return _set_row(before, j, total), barrier(total + _row(squares, j))
 
@@ -168,7 +171,7 @@ def image(columns: tuple[jax.Array, ...], pivots: Vector, x: Vector) -> tuple:
     return _upper_product(columns, v), width_sq, f, before, v
 
 
-def add(sums: ColumnBlocks, f: Any, before: Any, v: Any, weight: ArrayLike) -> ColumnBlocks:
+def add(sums: ColumnBlocks, f: ArrayLike, before: ArrayLike, v: ArrayLike, weight: ArrayLike) -> ColumnBlocks:
     """Return the blocks of `V + weight x x'`, given the image of x."""
     columns, pivots = _add(*sums, f, before, v, weight)
     return ColumnBlocks(columns=tuple(CompensatedSum(*block) for block in columns), pivots=CompensatedSum(*pivots))
@@ -219,7 +222,7 @@ def _add_to_block(
     slots = (merged * math.prod(trials),) if trials else ()
     steps, v = (_reshape(barrier(jnp.concatenate([x[:, None]] * merged, axis=1)), m, *slots) for x in (steps, v))
 
-    def step(j: Any, carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def step(j: ArrayLike, carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         total, error, partial = carry
         column = barrier(_row(total, j))
         x = barrier(partial * _row(steps, j) - _row(error, j))
@@ -254,7 +257,7 @@ def _squares_over(f: jax.Array, inverses: Vector) -> jax.Array:
     if squares.ndim == 2 and inverses.ndim == 1:
         return barrier(jnp.matmul(squares, inverses, precision=lax.Precision.HIGHEST))
 
-    def terms(first: Any, count: int) -> list[jax.Array]:
+    def terms(first: ArrayLike, count: int) -> list[jax.Array]:
         s, w = (lax.dynamic_slice_in_dim(a, first, count, axis) for a, axis in ((squares, 1), (inverses, 0)))
         return [s[:, i] * w[i] for i in range(count)]
 
@@ -282,7 +285,7 @@ def solve(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
     for block in columns:  # U^{-T}: of a column, z holds zeros from its diagonal on
         m, h = block.shape[:2]
 
-        def step(k: Any, z: Vector, block: jax.Array = block, h: int = h, first: int = h - m) -> Vector:
+        def step(k: ArrayLike, z: Vector, block: jax.Array = block, h: int = h, first: int = h - m) -> Vector:
             entry = _row(scaled, first + k) - jnp.sum(_row(block, k) * z[:h], axis=0)
             return _set_row(z, first + k, barrier(entry))
 
@@ -297,7 +300,7 @@ def _coordinates(columns: tuple[jax.Array, ...], y: Vector) -> Vector:
     for block in reversed(columns):
         m, h = block.shape[:2]
 
-        def step(k: Any, carry: tuple[Vector, Vector], block: jax.Array = block, m: int = m, h: int = h) -> tuple:
+        def step(k: ArrayLike, carry: tuple[Vector, Vector], block: jax.Array = block, m: int = m, h: int = h) -> tuple:
             remainder, z = carry
             j = m - 1 - k
             entry = barrier(_row(remainder, h - m + j))
@@ -319,10 +322,10 @@ def _transposed_factor(columns: tuple[jax.Array, ...]) -> jax.Array:
     """Return U' `[d, d]`."""
     dim = columns[-1].shape[1]
     return barrier(
-        jnp.concatenate([
-            jnp.pad(block, [(0, 0), (0, dim - block.shape[1]), *((0, 0),) * (block.ndim - 2)]) for block in columns
-        ])
-    )  # fmt: skip
+        jnp.concatenate(
+            [jnp.pad(block, [(0, 0), (0, dim - block.shape[1]), *((0, 0),) * (block.ndim - 2)]) for block in columns]
+        )
+    )
 
 
 def _weighted_gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
@@ -330,7 +333,7 @@ def _weighted_gram(rows: jax.Array, weights: jax.Array) -> Symmetric:
     if rows.ndim == 2 and weights.ndim == 1:
         return barrier(jnp.matmul(rows.T * weights, rows, precision=lax.Precision.HIGHEST))
 
-    def terms(first: Any, count: int) -> list[jax.Array]:
+    def terms(first: ArrayLike, count: int) -> list[jax.Array]:
         w, x = (lax.dynamic_slice_in_dim(a, first, count, 0) for a in (weights, rows))
         return [(w[i] * x[i])[:, None] * x[i][None] for i in range(count)]
 
@@ -345,7 +348,7 @@ def shifted_system(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) ->
     dim = len(pivots)
     eye = _expand(_with_axes(jnp.eye(dim, dtype=upper.dtype), len(trials)), 2, trials)
 
-    def step(j: Any, g: jax.Array) -> jax.Array:  # g_j = e_j - sum_{i < j} U_ij g_i; row j of g is e_j until then
+    def step(j: ArrayLike, g: jax.Array) -> jax.Array:  # g_j = e_j - sum_{i < j} U_ij g_i; row j of g is e_j until then
         column = barrier(_row(upper, j) - _row(eye, j))
         return _set_row(g, j, barrier(_row(g, j) - _combination(column, g)))
 

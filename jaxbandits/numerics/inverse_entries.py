@@ -72,7 +72,7 @@ def _product(x: jax.Array, y: jax.Array) -> jax.Array:
     return sum_terms(a * b for a, b in zip(x, y, strict=True))
 
 
-def add(sums: CompensatedSum, f: Any, before: Any, partial: Any, weight: ArrayLike) -> CompensatedSum:
+def add(sums: CompensatedSum, f: ArrayLike, before: ArrayLike, partial: ArrayLike, weight: ArrayLike) -> CompensatedSum:
     """Return the sums of `V + weight x x'`, given the image of x."""
     return sums.add(_increment(f, before, partial, weight))
 

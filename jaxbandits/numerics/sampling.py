@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike, PyTree
 
 RESOLUTION = 2.0**-40  # of probabilities, by `categorical`
 
@@ -53,7 +53,7 @@ def _invert_float32(q: jax.Array, place: jax.Array, fraction: jax.Array) -> jax.
     return _count(lambda end, rest: (place - end).astype(q.dtype) >= rest - offset, ends, rests)
 
 
-def _cumulate(x: Any) -> Any:
+def _cumulate(x: ArrayLike) -> Any:
     """Return the cumulative sums of an array `[m]`, written out as a list if it is short."""
     return jnp.cumsum(x) if len(x) > _UNROLLED else list(itertools.accumulate(x))
 
@@ -105,7 +105,7 @@ def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
     """
     m, p, slots = len(q), k * q, jnp.arange(k)
 
-    def round_pair(b: Any, carry: Any) -> Any:
+    def round_pair(b: ArrayLike, carry: PyTree) -> Any:
         index, p_index, count, chosen = carry
         p_index, p_b = _flip_coin(p_index, p[b], u[b - 1])
         is_open = _is_undecided(p_index)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxbandits.analysis import intervals, pairs
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.result_table import point_label
-from jaxbandits.analysis.trials import Trials, checked_name
+from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.plots import curves
 
@@ -23,7 +23,7 @@ def sensitivity(
     result: LabelledTrials,
     metric: str | None,
     field: str,
-    points: Mapping[str, Any] | Sequence[int] | None,
+    points: PointSelection,
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
@@ -75,11 +75,12 @@ def contrast(
     labels: tuple[str, str],
     metric: str | None,
     fields: tuple[str, str | None],
-    points: Mapping[str, Any] | Sequence[int] | None,
+    points: PointSelection,
     ax: "Axes | None",
     level: float,
 ) -> "Axes":
     """Draw paired differences of two labels over one or two fields (see `Result.contrast`)."""
+    (first, second), (x, y) = labels, fields
     a, b = result.one(first), result.one(second)
     metric = a.metric(metric)
     b.metric(metric)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxbandits.analysis import intervals
 from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.table import number, plain, printable
-from jaxbandits.analysis.trials import Trials, checked_name
+from jaxbandits.analysis.trials import PointSelection, Trials, checked_name
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
@@ -19,8 +19,24 @@ if TYPE_CHECKING:
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency, followed by further colours of Tol.
 SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # of one axes
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442",
-           "#882255", "#999933", "#332288", "#888888", "#661100", "#44AA99", "#DD3D2D", "#6EA6CD")  # fmt: skip
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#F0E442",
+    "#882255",
+    "#999933",
+    "#332288",
+    "#888888",
+    "#661100",
+    "#44AA99",
+    "#DD3D2D",
+    "#6EA6CD",
+)
 STYLES = ("-", "--", "-.", ":", (0, (3, 1, 1, 1, 1, 1)), (0, (5, 1)), (0, (1, 1)), (0, (3, 5, 1, 5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 BANDS = {"mean": "mean, 95 % t-interval", "quantile": "median, 10 to 90 %"}
@@ -38,7 +54,7 @@ def draw(  # noqa: PLR0913
     *,
     x: str = "round",
     algorithms: Sequence[str] | None = None,
-    points: Mapping[str, Any] | Sequence[int] | None = None,
+    points: PointSelection = None,
     ax: "Axes | None" = None,
     band: str = "mean",
     xscale: str | None = None,
@@ -145,7 +161,7 @@ def _curves(
     metric: str,
     of: Mapping[str, Trials],
     chosen: Sequence[str],
-    points: Mapping[str, Any] | Sequence[int] | None,
+    points: PointSelection,
     at: Mapping[str, int],
     places: Mapping[str, int],
 ) -> list[_Curve]:
@@ -180,13 +196,14 @@ def heatmap(
     trials: Trials,
     metric: str | None,
     fields: tuple[str | None, str | None],
-    points: Mapping[str, Any] | Sequence[int] | None,
+    points: PointSelection,
     ax: "Axes | None",
     scale: str,
     minimise: bool,
     at: Mapping[str, int],
 ) -> "Axes":
     """Draw means over two swept fields (see `Result.heatmap`)."""
+    first, second = fields
     checked_name("scale", scale, ("auto", "linear", "log"))
     ranges.flag("minimise", minimise)
     metric = trials.metric(metric)
@@ -254,7 +271,7 @@ def _mark(ax: "Axes", best: np.integer, shape: tuple[int, ...]) -> None:
     ax.set_title("framed: the best mean", fontsize="small")
 
 
-def tick(value: Any) -> str:
+def tick(value: object) -> str:
     """Format the value of a field for a tick label."""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
@@ -310,7 +327,7 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def axes(ax: Any) -> "Axes":
+def axes(ax: "Axes | None") -> "Axes":
     """Return the axes to draw on; new ones for None."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes

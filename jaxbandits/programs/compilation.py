@@ -28,6 +28,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.exact import exact_structure
 from jaxbandits.base.foreign import is_own_module
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.base.versions import versions
 from jaxbandits.programs import compilation_cache, gpu_graphs
 from jaxbandits.programs.gpu_graphs import target_of
@@ -120,13 +121,13 @@ class CompileUnit(NamedTuple):
     name: str  # of the function
     function: Callable[..., Any]
     static_args: tuple[Any, ...]  # its first arguments
-    args: tuple[Any, ...]  # shapes of the others
+    args: tuple[PyTree, ...]  # shapes of the others
     cpu_options: Mapping[str, Any]  # for XLA on a CPU; on accelerators those of `gpu_graphs`
     traces: tuple[TracedFunction, ...]  # that it is made of
     width: int  # trials of a batch
     is_foreign: bool  # the traces hold code of others, which JAX must trace anew whenever it does
     metrics: tuple[tuple[str, str], ...] = ()  # (reduction, name), in its results
-    out: Any = None  # of the structure of its results; None: it is not kept on disk
+    out: PyTree = None  # of the structure of its results; None: it is not kept on disk
 
 
 class LoadedExecutable:
@@ -136,7 +137,7 @@ class LoadedExecutable:
         self._executable, self._compile_again = executable, compile_again
         self._succeeded, self._lock = False, threading.Lock()
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: PyTree) -> Any:
         """Call the function."""
         if self._succeeded:
             return self._executable(*args)
@@ -247,7 +248,7 @@ def _place(device: Device) -> tuple[Any, ...]:
 def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
     """Return a `jax.stages.Traced` of a unit for a target; it takes and returns the `key_data` of random keys."""
 
-    def plain(*args: Any) -> Any:
+    def plain(*args: PyTree) -> Any:
         # A new function for every unit: what JAX's caches hold by function is freed with it.
         args = jax.tree.map(lambda x, like: _wrap_key_data(x) if is_key(like) else x, args, unit.args)
         return jax.tree.map(key_data, unit.function(*unit.static_args, *args))

@@ -27,6 +27,7 @@ from jax.lax import linalg as lax_linalg
 
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.private_files import read_private
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.tracing.jax_compat import executables
 
 LARGEST = 2**30  # bytes of all files; beyond, the least recently used are deleted
@@ -41,7 +42,7 @@ class Executables:
     def __init__(self, directory: Path):
         self.directory = directory
 
-    def load(self, key: str, args: Any, out: Any, device: Any) -> Any | None:
+    def load(self, key: str, args: PyTree, out: PyTree, device: Any) -> Any | None:
         """Return the program (`jax.stages.Compiled`) that was saved under a key; None if there is none.
 
         Args:

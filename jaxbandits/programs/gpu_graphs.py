@@ -131,7 +131,7 @@ def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
     return lax.fori_loop(0, rounds, play_round, x)
 
 
-def main(device: Any, options: dict[str, Any]) -> bool:
+def main(device: object, options: dict[str, Any]) -> bool:
     """Compile the program of the test for a device, call it several times, and return whether the numbers are right."""
     x = np.linspace(0.1, 40.0, 64, dtype=np.float32)
     arguments = jax.device_put((np.int32(0), x), device)

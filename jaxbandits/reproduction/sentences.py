@@ -95,4 +95,4 @@ __all__ = [
     "time_slope",
     "wins",
     "with_axis_share",
-]  # fmt: skip
+]

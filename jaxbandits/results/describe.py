@@ -61,8 +61,10 @@ def analysis(result: "Result", metric: str | None, threshold: float | None, leve
         return _analysis(result, metric, threshold, level)
     parts = []
     for setting in settings:
-        at = {label: [h for h, point in enumerate(t.points) if tuple(_of_environment(point).items()) == setting]
-              for label, t in of.items()}  # fmt: skip
+        at = {
+            label: [h for h, point in enumerate(t.points) if tuple(_of_environment(point).items()) == setting]
+            for label, t in of.items()
+        }
         title = ", ".join(f"{name} = {table.plain(value)}" for name, value in setting) or "no field swept"
         here = result.only({label: rows for label, rows in at.items() if rows})
         parts.append(f"== {title}\n\n{_analysis(here, metric, threshold, level)}")
@@ -81,15 +83,18 @@ def _analysis(result: "Result", metric: str, threshold: float | None, level: flo
         swept = {label: trials for label, trials in of.items() if len(trials.points) > 1}
         kept: dict[str, int] = dict.fromkeys(of, 0)
         if swept:
-            parts.append(_try("best points, chosen on the first half of the seeds and judged on the other half",
-                                lambda: _best(result, metric, swept, level, kept)))  # fmt: skip
+            parts.append(
+                _try(
+                    "best points, chosen on the first half of the seeds and judged on the other half",
+                    lambda: _best(result, metric, swept, level, kept),
+                )
+            )
         contestants = result.only({label: [h] for label, h in kept.items()}) if swept else result
         about = "pairs" + (" of these" if swept else "")
         parts.append(_try(about, lambda: str(contestants.pairs(metric, level=level))))
         parts.append(_try("growth", lambda: str(contestants.growth(metric, level=level))))
         if threshold is not None:
-            parts.append(_try("time to threshold",
-                                lambda: str(contestants.time_to(metric, threshold, level=level))))  # fmt: skip
+            parts.append(_try("time to threshold", lambda: str(contestants.time_to(metric, threshold, level=level))))
     return "\n\n".join(parts)
 
 

@@ -58,10 +58,13 @@ def dataset(trials: Trials, info: Mapping[str, Any]) -> "Dataset":
 
     data = {name: ((*dims, "seed"), unfold(getattr(trials, name))) for name in _BESIDE}
     data |= {
-        metric: ((*dims, "seed", "round", *trials.axis_names(metric)), unfold(values),
-                 {"units": trials.units.get(metric, "")})
+        metric: (
+            (*dims, "seed", "round", *trials.axis_names(metric)),
+            unfold(values),
+            {"units": trials.units.get(metric, "")},
+        )
         for metric, values in trials.values.items()
-    }  # fmt: skip
+    }
     described = {"spec": json.dumps(trials.spec, default=repr), "info": json.dumps(info, default=repr)}
     made = xarray.Dataset(data, {**coords, "seed": trials.seeds, "round": trials.record_points}, described)
     for name in () if grid else columns:
@@ -69,13 +72,13 @@ def dataset(trials: Trials, info: Mapping[str, Any]) -> "Dataset":
     return made
 
 
-def polars(of: Mapping[str, Trials]) -> Any:
+def polars(of: Mapping[str, Trials]) -> "PolarsFrame":
     """Return a tidy `polars.DataFrame`; fields and metrics that a label lacks are null."""
     library = optional("polars")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], how="diagonal_relaxed")
 
 
-def pandas(of: Mapping[str, Trials]) -> Any:
+def pandas(of: Mapping[str, Trials]) -> "PandasFrame":
     """Return a tidy `pandas.DataFrame`; fields and metrics that a label lacks are missing."""
     library = optional("pandas")
     return library.concat([library.DataFrame(columns(*item)) for item in of.items()], ignore_index=True)
@@ -129,7 +132,7 @@ def write_parquet(of: Iterable[tuple[str, Trials]], path: str | os.PathLike[str]
     return path
 
 
-def write_netcdf(datasets: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+def write_netcdf(datasets: "Mapping[str, Dataset]", path: str | os.PathLike[str]) -> Path:
     """Write datasets as one NetCDF file with a group for each label; the attribute `label` has its full name.
 
     In names of groups and variables "/" becomes "-", since it means nesting in NetCDF; duplicates get a number. The

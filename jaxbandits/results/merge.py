@@ -109,8 +109,16 @@ def _join(label: str, parts: Sequence[Trials]) -> Trials:
     healthy, inadmissible = joined.pop("healthy"), joined.pop("inadmissible")
     timing = _timing([part.timing for part in parts])
     spec = first.spec | ({"programs": programs} if programs else {})
-    return dataclasses.replace(first, spec=spec, values=joined, points=tuple(points), seeds=seeds, healthy=healthy,
-                               inadmissible=inadmissible, timing=timing)  # fmt: skip
+    return dataclasses.replace(
+        first,
+        spec=spec,
+        values=joined,
+        points=tuple(points),
+        seeds=seeds,
+        healthy=healthy,
+        inadmissible=inadmissible,
+        timing=timing,
+    )
 
 
 def _key(point: Mapping[str, Any]) -> Hashable:

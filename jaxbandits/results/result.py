@@ -19,7 +19,7 @@ from jaxbandits.analysis.pairs import Pair
 from jaxbandits.analysis.result_table import ResultTable, TextTable
 from jaxbandits.analysis.select import Best, By
 from jaxbandits.analysis.summary import Row
-from jaxbandits.analysis.trials import Trials, sizes
+from jaxbandits.analysis.trials import PointSelection, Trials, sizes
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
 from jaxbandits.results import export, notebook, store
@@ -168,8 +168,7 @@ class Result(LabelledTrials):
         metric = a.metric(metric)
         b.metric(metric)
         if len(a.points) != len(b.points) or a.get(metric).shape[3:] != b.get(metric).shape[3:]:
-            raise InputError(f"{first} and {second} cannot be paired: "
-                             f"{_shape(a, metric)} and {_shape(b, metric)}")  # fmt: skip
+            raise InputError(f"{first} and {second} cannot be paired: {_shape(a, metric)} and {_shape(b, metric)}")
         common, at_a, at_b = np.intersect1d(a.seeds, b.seeds, assume_unique=True, return_indices=True)
         if not len(common):
             raise InputError(f"{first} and {second} have no seed in common")
@@ -184,7 +183,7 @@ class Result(LabelledTrials):
         self,
         metric: str | None = None,
         *,
-        points: Mapping[str, Any] | Sequence[int] | None = None,
+        points: PointSelection = None,
         level: float = 0.95,
         margin: float | None = None,
     ) -> ResultTable[Pair]:
@@ -264,7 +263,7 @@ class Result(LabelledTrials):
         *,
         x: str = "round",
         algorithms: Sequence[str] | None = None,
-        points: Mapping[str, Any] | Sequence[int] | None = None,
+        points: PointSelection = None,
         ax: "Axes | None" = None,
         band: str = "mean",
         xscale: str | None = None,
@@ -304,7 +303,7 @@ class Result(LabelledTrials):
         second: str | None = None,
         *,
         label: str | None = None,
-        points: Mapping[str, Any] | Sequence[int] | None = None,
+        points: PointSelection = None,
         ax: "Axes | None" = None,
         scale: str = "auto",
         minimise: bool = True,
@@ -339,7 +338,7 @@ class Result(LabelledTrials):
         metric: str | None,
         field: str,
         *,
-        points: Mapping[str, Any] | Sequence[int] | None = None,
+        points: PointSelection = None,
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":
@@ -367,7 +366,7 @@ class Result(LabelledTrials):
         *,
         x: str,
         y: str | None = None,
-        points: Mapping[str, Any] | Sequence[int] | None = None,
+        points: PointSelection = None,
         ax: "Axes | None" = None,
         level: float = 0.95,
     ) -> "Axes":

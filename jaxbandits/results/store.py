@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from jaxbandits.analysis.labelled import LabelledTrials
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.forms import JsonObject
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ def save(result: LabelledTrials, path: str | os.PathLike[str]) -> Path:
     path = files.path_of(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
     files.make_directory(path.parent)
-    header: dict[str, Any] = {"format": _FORMAT, "info": result.info, "trials": []}
+    header: JsonObject = {"format": _FORMAT, "info": result.info, "trials": []}
     arrays: dict[str, np.ndarray] = {}
     for i, (label, trials) in enumerate(result.trials.items()):
         described = {
@@ -66,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Trials], RunInfo]:
     raise InputError(f"{path} has format {str(found)[:40]!r}, this version reads {_FORMAT!r}")
 
 
-def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
+def _outline(header: JsonObject, file: files.NpzFile) -> dict[str, Trials]:
     """Return trials by label with placeholder values that take no memory, to validate the rest before values are read.
 
     Raises:
@@ -93,7 +94,7 @@ def _outline(header: dict[str, Any], file: files.NpzFile) -> dict[str, Trials]:
     return found
 
 
-def _check_shapes(header: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
+def _check_shapes(header: JsonObject, shapes: dict[str, tuple[int, ...]]) -> None:
     """Raise `ValueError` if the arrays do not match the header, before anything is read."""
     expected = {"header": shapes["header"]}
     for i, item in enumerate(header["trials"]):
@@ -114,7 +115,7 @@ def _fill(i: int, outline: Trials, file: files.NpzFile) -> Trials:
     return dataclasses.replace(outline, values=values, **{name: file.read(f"{i}:{name}") for name in _PER_TRIAL})
 
 
-def _timing(costs: dict[str, Any]) -> TimingInfo:
+def _timing(costs: JsonObject) -> TimingInfo:
     numbers = [costs.get(name, 0) for name in ("compile_s", "run_s", "rounds")]
     for number in (*numbers, *_of_type(list, costs.get("ns_per_round", []))):
         _of_type((int, float), number)

@@ -13,7 +13,25 @@ from jaxbandits.simulation.stopping import StoppingRule
 from jaxbandits.simulation.timing import RoundTimes, time_rounds
 
 __all__ = [
-    "Grid", "HostLearner", "Meter", "Options", "Race", "Result", "Round", "RoundTimes", "SteppedTrial", "StoppingRule",
-    "Trials", "compare", "each", "play", "product", "race", "simulate", "step_through", "sweep", "time_rounds",
+    "Grid",
+    "HostLearner",
+    "Meter",
+    "Options",
+    "Race",
+    "Result",
+    "Round",
+    "RoundTimes",
+    "SteppedTrial",
+    "StoppingRule",
+    "Trials",
+    "compare",
+    "each",
+    "play",
+    "product",
+    "race",
+    "simulate",
+    "step_through",
+    "sweep",
+    "time_rounds",
     "zip_fields",
-]  # fmt: skip
+]

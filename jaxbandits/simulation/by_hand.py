@@ -8,16 +8,18 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import as_arrays
+from jaxbandits.base.pytree import ArrayLike, PyTree, as_arrays
 from jaxbandits.engine import loop
 from jaxbandits.engine.driver import carry_after
 from jaxbandits.engine.jobs import make_jobs
 from jaxbandits.engine.options import make_options
 from jaxbandits.engine.plan import Job
-from jaxbandits.types import BoundsHorizon, narrow
+from jaxbandits.types import Algorithm, BoundsHorizon, Decision, Environment, Feedback, Obs, Outcome, State, narrow
 
 
-def step_through(algorithm: Any, environment: Any, *, trial: int = 0, seed: int = 0, skip: int = 0) -> "SteppedTrial":
+def step_through(
+    algorithm: Algorithm, environment: Environment, *, trial: int = 0, seed: int = 0, skip: int = 0
+) -> "SteppedTrial":
     """Return one trial of `simulate(algorithm, environment, ...)`, to be stepped in Python.
 
     Nothing is compiled as a whole: methods of learner and environment run as they are written, on arrays with values,
@@ -70,7 +72,7 @@ class SteppedTrial:
         self.t, self.round = skip, None
         self.carry: Any = carry_after(job, seed, skip, jax.local_devices()[0]) if skip else self._start(seed)
 
-    def _start(self, seed: int) -> Any:
+    def _start(self, seed: int) -> loop.Carry:
         key = jax.random.key(seed, impl="threefry2x32")
         return loop.init_trial(key, self._algorithm, self._environment, jnp.int32(self._job.first_seed))
 
@@ -81,7 +83,8 @@ class SteppedTrial:
           InputError: beyond the data of the environment.
         """
         ranges.integer("rounds", rounds)
-        longest = self._environment.max_horizon if isinstance(self._environment, BoundsHorizon) else None
+        environment: Any = self._environment
+        longest = environment.max_horizon if isinstance(environment, BoundsHorizon) else None
         for _ in range(rounds):
             if longest is not None and self.t >= longest:
                 raise InputError(f"the environment has {longest} rounds, and all of them are played")
@@ -90,32 +93,32 @@ class SteppedTrial:
         return self
 
     @property
-    def obs(self) -> Any:
+    def obs(self) -> Obs:
         """Observation of the last round."""
         return None if self.round is None else plain(self.round.obs)
 
     @property
-    def decision(self) -> Any:
+    def decision(self) -> Decision:
         """Decision of the last round."""
         return None if self.round is None else plain(self.round.decision)
 
     @property
-    def feedback(self) -> Any:
+    def feedback(self) -> Feedback:
         """Feedback of the last round, narrowed to the fields that the learner receives (late under a delay)."""
         return None if self.round is None else plain(narrow(self.round.feedback, self._algorithm.feedback))
 
     @property
-    def outcome(self) -> Any:
+    def outcome(self) -> Outcome:
         """Outcome of the last round, which only meters receive."""
         return None if self.round is None else plain(self.round.outcome)
 
     @property
-    def state(self) -> Any:
+    def state(self) -> State:
         """State of the learner after the last round."""
         return plain(self.carry.alg_state)
 
     @property
-    def env_state(self) -> Any:
+    def env_state(self) -> State:
         """State of the environment after the last round: the instance."""
         return plain(self.carry.env_state)
 
@@ -127,10 +130,10 @@ class SteppedTrial:
         return "\n".join([*lines, *(f"  {name:<9} {' '.join(repr(getattr(self, name)).split())}" for name in names)])
 
 
-def plain(tree: Any) -> Any:
+def plain(tree: PyTree) -> PyTree:
     """Return a tree with NumPy arrays for arrays, and numbers for arrays `[]`; random keys as their words."""
 
-    def convert(leaf: Any) -> Any:
+    def convert(leaf: ArrayLike) -> object:
         is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
         array = np.asarray(jax.random.key_data(leaf) if is_key else leaf)
         return array.item() if array.ndim == 0 else array

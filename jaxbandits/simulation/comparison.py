@@ -11,7 +11,7 @@ from jaxbandits.engine import driver
 from jaxbandits.engine.checkpoint import Store
 from jaxbandits.engine.collect import Hindsight, collect_trials, join_points
 from jaxbandits.engine.identity import job_spec, plan_spec
-from jaxbandits.engine.jobs import make_jobs
+from jaxbandits.engine.jobs import Algorithms, PerLabel, make_jobs
 from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import Options
 from jaxbandits.engine.plan import Plan, RecordPoints
@@ -22,11 +22,11 @@ from jaxbandits.types import Environment
 
 
 def run_comparison(
-    algorithms: Any,
-    environment: Any,
-    horizon: Any,
-    seeds: Any,
-    record_points: Any,
+    algorithms: Algorithms,
+    environment: PerLabel[Environment],
+    horizon: PerLabel[int],
+    seeds: PerLabel[int],
+    record_points: PerLabel[RecordPoints],
     options: Options,
     *,
     warns: bool = True,

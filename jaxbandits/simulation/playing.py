@@ -9,10 +9,11 @@ import collections
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jaxbandits.analysis.info import RunInfo
 from jaxbandits.analysis.trials import Trials
@@ -27,13 +28,18 @@ from jaxbandits.engine.identity import describe, guard, host_identity, result_ho
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.meters import Meter, Metric
 from jaxbandits.engine.options import COUNT, MAX_SEED, make_options
-from jaxbandits.engine.plan import Job, resolve_record_points
+from jaxbandits.engine.plan import Job, RecordPoints, resolve_record_points
 from jaxbandits.engine.progress import ProgressBar
+from jaxbandits.programs.compilation import Device
 from jaxbandits.results.result import Result
 from jaxbandits.tracing.settings import own_settings
-from jaxbandits.types import Batches, Delays
+from jaxbandits.types import Batches, Delays, Environment, Obs
 
 _BAR_SECONDS = 0.2  # between updates of the progress bar
+
+
+Rounds: TypeAlias = int | np.ndarray  # of all trials, or `[W]`
+Choice: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]  # `[W]` arms; and the probabilities `[W]` of these
 
 
 class HostLearner(Protocol):
@@ -44,7 +50,7 @@ class HostLearner(Protocol):
     `obs.mask` is `[W, K]`, or None where all arms may be played.
     """
 
-    def select(self, t: Any, obs: Any) -> Any:
+    def select(self, t: Rounds, obs: Obs) -> Choice:
         """Choose an arm in every trial.
 
         Args:
@@ -56,7 +62,7 @@ class HostLearner(Protocol):
         """
         ...
 
-    def update(self, t: Any, obs: Any, index: Any, reward: Any) -> None:
+    def update(self, t: Rounds, obs: Obs, index: np.ndarray, reward: np.ndarray) -> None:
         """Learn from the rewards of a round.
 
         Args:
@@ -69,13 +75,13 @@ class HostLearner(Protocol):
         ...
 
 
-def play(
-    learner: Any,
-    environment: Any,
+def play(  # noqa: PLR0913
+    learner: object,
+    environment: Environment,
     horizon: int,
     seeds: int,
     *,
-    record_points: Any = 100,
+    record_points: RecordPoints = 100,
     meters: Sequence[Meter] = (),
     seed: int = 0,
     first_seed: int = 0,
@@ -122,7 +128,7 @@ def play(
     """
     settings = {"meters": meters, "seed": seed, "first_seed": first_seed, "identity": identity, "progress": progress}
     options = make_options(**settings)
-    learners = dict(learner) if isinstance(learner, Mapping) else {type(learner).__name__: learner}
+    learners: dict[Any, Any] = dict(learner) if isinstance(learner, Mapping) else {type(learner).__name__: learner}
     if not learners:
         raise InputError("play needs at least one learner")
     for label, one in learners.items():
@@ -189,7 +195,7 @@ class Each:
             if hasattr(learner, "start"):
                 learner.start(n_arms=n_arms, dim=dim)
 
-    def select(self, t: Any, obs: Any) -> Any:
+    def select(self, t: Rounds, obs: Obs) -> Choice:
         """Choose an arm in every trial, one after the other."""
         times = t if isinstance(t, np.ndarray) else [t] * len(self.learners)
         chosen = [
@@ -200,7 +206,9 @@ class Each:
             return [index for index, _ in chosen], np.array([probability for _, probability in chosen], float)
         return chosen
 
-    def update(self, t: Any, obs: Any, index: np.ndarray, reward: np.ndarray, is_counted: Any = None) -> None:
+    def update(
+        self, t: Rounds, obs: Obs, index: np.ndarray, reward: np.ndarray, is_counted: np.ndarray | None = None
+    ) -> None:
         """Pass every trial its reward."""
         n = len(self.learners)
         times = t if isinstance(t, np.ndarray) else [t] * n
@@ -211,7 +219,7 @@ class Each:
                 learner.update(own_t, one, i, r)
 
 
-def split_trials(obs: Any) -> Iterator[Any]:
+def split_trials(obs: Obs) -> Iterator[Obs]:
     """Yield the observation of each trial, from leaves `[W, ...]`."""
     kind, n = type(obs), len(obs.arms)
     rows = [iter(field) if isinstance(field, np.ndarray) else iter([field] * n) for field in obs]
@@ -222,13 +230,13 @@ def split_trials(obs: Any) -> Iterator[Any]:
 class _Round(NamedTuple):
     """Arguments of an update that is due later."""
 
-    t: Any
-    obs: Any
+    t: Rounds
+    obs: Obs
     index: np.ndarray
     played: Receipt
 
 
-def _check_learner(label: Any, learner: Any) -> None:
+def _check_learner(label: object, learner: object) -> None:
     if not isinstance(label, str) or not label:
         raise InputError(f"a label must be text, got {format_value(label)}")
     if isinstance(learner, type):
@@ -241,20 +249,26 @@ def _check_learner(label: Any, learner: Any) -> None:
 
 
 @own_settings()
-def _prepare(job: Job, seed: int, device: Any) -> HostRounds:
+def _prepare(job: Job, seed: int, device: Device) -> HostRounds:
     return HostRounds(job, seed, device)
 
 
 def _play_job(
-    learner: Any, job: Job, seed: int, identity: str | None, progress: bool, device: Any, hindsight: Hindsight
+    learner: HostLearner,
+    job: Job,
+    seed: int,
+    identity: str | None,
+    progress: bool,
+    device: Device,
+    hindsight: Hindsight,
 ) -> Trials:
     begin = time.perf_counter()
     with ProgressBar(job.n_trials * job.horizon, "rounds", "", progress, scale=True) as bar:
         bar.begin_stage("compiling the environment, or reading it from the cache")
         rounds = _prepare(job, seed, device)
         bar.describe(job.label)
-        if hasattr(learner, "start"):
-            learner.start(n_trials=job.n_trials, n_arms=rounds.n_arms, dim=rounds.dim, seeds=job.seeds)
+        if (start := getattr(learner, "start", None)) is not None:
+            start(n_trials=job.n_trials, n_arms=rounds.n_arms, dim=rounds.dim, seeds=job.seeds)
         block_values = _play_rounds(learner, job, rounds, bar)
     seconds = time.perf_counter() - begin
     run_s = seconds - rounds.compile_s
@@ -262,7 +276,7 @@ def _play_job(
     return collect_trials(job, block_values, timing, hindsight, _spec(job, learner, seed, identity, rounds, device))
 
 
-def _play_rounds(learner: Any, job: Job, rounds: HostRounds, bar: ProgressBar) -> dict[Metric, np.ndarray]:
+def _play_rounds(learner: HostLearner, job: Job, rounds: HostRounds, bar: ProgressBar) -> dict[Metric, np.ndarray]:
     """Play all rounds; return block values `[trials, M, ...]`."""
     environment = job.environment
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
@@ -307,14 +321,14 @@ def _due(t: int, delay: int, batch: int) -> int:
     return batch if first >= 0 and first % batch == 0 else 0
 
 
-def _update(learner: Any, past: _Round, t: int) -> None:
+def _update(learner: HostLearner, past: _Round, t: int) -> None:
     more = () if past.played.is_counted is None else (past.played.is_counted,)
     with _named_errors(learner, "update", t):
         learner.update(past.t, past.obs, past.index, past.played.reward, *more)
 
 
 @contextlib.contextmanager
-def _named_errors(learner: Any, method: str, t: int) -> Iterator[None]:
+def _named_errors(learner: HostLearner, method: str, t: int) -> Iterator[None]:
     """Add the round to an error in the code of a learner."""
     try:
         yield
@@ -323,7 +337,7 @@ def _named_errors(learner: Any, method: str, t: int) -> Iterator[None]:
         raise
 
 
-def _check_choice(chosen: Any, t: int, job: Job, n_arms: int) -> tuple[np.ndarray, np.ndarray | None]:
+def _check_choice(chosen: Choice, t: int, job: Job, n_arms: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the arms `[W]` and their probabilities, if the learner gave any.
 
     Raises:
@@ -358,15 +372,17 @@ def _check_choice(chosen: Any, t: int, job: Job, n_arms: int) -> tuple[np.ndarra
     return index, probability
 
 
-def _is_arm(value: Any, n_arms: int) -> bool:
+def _is_arm(value: int, n_arms: int) -> bool:
     return ranges.is_whole(value) and 0 <= value < n_arms
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _spec(job: Job, learner: Any, seed: int, identity: str | None, rounds: HostRounds, device: Any) -> dict[str, Any]:
+def _spec(
+    job: Job, learner: HostLearner, seed: int, identity: str | None, rounds: HostRounds, device: Device
+) -> dict[str, Any]:
     """Return the specification of a label; no digest covers the learner."""
     described = {"learner": job.label, **describe(job), "base_seed": seed}
     spec = {**described, "digest": digest(guard(described, job.width, [device]))}

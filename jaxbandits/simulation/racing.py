@@ -57,9 +57,11 @@ from jaxbandits.analysis.table import number, plain
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import ArrayValue, Grid, Point, list_points
+from jaxbandits.engine.jobs import PerLabel
 from jaxbandits.engine.options import COUNT, Settings, make_options
 from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.tracing.settings import own_settings
+from jaxbandits.types import Environment
 
 _FEWEST_TRIALS = 32  # of a call
 FEWEST = 16  # smallest number of seeds at the first look
@@ -334,11 +336,11 @@ def _distance_from_one(point: Mapping[str, Any]) -> float:
     return math.hypot(*(math.log(value) if value > 0.0 else math.inf for value in values))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return not isinstance(value, (bool, str, ArrayValue))
 
 
-def _label_grids(grid: Any, environment: Any) -> dict[str, Grid]:
+def _label_grids(grid: Grid | Mapping[str, Grid], environment: PerLabel[Environment]) -> dict[str, Grid]:
     """Return label to grid, checked: at least two points, the same ones for every label."""
     if isinstance(grid, Grid):
         labels = list(environment) if isinstance(environment, Mapping) else [type(grid.algorithm).__name__]

@@ -70,7 +70,7 @@ class StoppingRule:
         object.__setattr__(self, "margin", ranges.real("margin", self.margin, "[0, inf)"))
 
 
-def check_rule(until: Any) -> StoppingRule:
+def check_rule(until: object) -> StoppingRule:
     """Return the rule for the argument `until` of `compare`.
 
     Raises:

@@ -8,9 +8,9 @@ import os
 import sys
 import threading
 import time
-from typing import Any
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.checkpoint import BatchCheckpoint, Store
 from jaxbandits.engine.plan import Batch, Plan
@@ -19,7 +19,7 @@ from jaxbandits.engine.plan import Batch, Plan
 class PartStore(Store):
     """A `Store` that delays writing finished batches; an interrupted run writes them before it ends."""
 
-    def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: dict[str, Any], save_every: float):
+    def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: JsonObject, save_every: float):
         """Refer to a directory.
 
         Args:
@@ -33,7 +33,7 @@ class PartStore(Store):
         self._delayed: list[tuple[Batch, BatchCheckpoint]] = []
         self._lock = threading.Lock()
 
-    def load(self, batch: Batch, carry_shape: Any) -> BatchCheckpoint | None:
+    def load(self, batch: Batch, carry_shape: PyTree) -> BatchCheckpoint | None:
         """Return the checkpoint of a batch; None if it is missing or damaged, so that the batch is computed again."""
         try:
             return super().load(batch, carry_shape)

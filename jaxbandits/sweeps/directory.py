@@ -14,7 +14,7 @@ import enum
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,19 @@ import numpy as np
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.foreign import lack_of_identity
-from jaxbandits.base.forms import misfit
+from jaxbandits.base.forms import JsonObject, misfit
 
 _FORMAT = "jaxbandits sweep 2"
 _PART = {
-    "name": str, "label": str, "positions": [int], "first_seed": int, "seeds": int, "trials": int, "rounds": int,
+    "name": str,
+    "label": str,
+    "positions": [int],
+    "first_seed": int,
+    "seeds": int,
+    "trials": int,
+    "rounds": int,
     "width": int,
-}  # fmt: skip
+}
 _MANIFEST = {
     "labels": {str: {"points": [dict], "seeds": int}},
     "parts": [_PART],
@@ -38,9 +44,15 @@ _MANIFEST = {
     "file": dict,
 }
 _RECORD = {
-    "part": str, "sha256": str, "bytes": int, "trials": int, "failed_trials": int, "inadmissible_trials": int,
-    "wall_s": float, "timing": {"compile_s": float, "run_s": float, "rounds": int},
-}  # fmt: skip
+    "part": str,
+    "sha256": str,
+    "bytes": int,
+    "trials": int,
+    "failed_trials": int,
+    "inadmissible_trials": int,
+    "wall_s": float,
+    "timing": {"compile_s": float, "run_s": float, "rounds": int},
+}
 _FOLDERS = ("parts", "failed", "working")
 _NUMBER_BYTES = 512  # largest size of an archive member that holds one number
 _PATIENCE = 0.5  # seconds, longer than any process takes to test the lock of a part
@@ -72,7 +84,7 @@ class Directory:
         """Path of the manifest."""
         return self.path / "manifest.json"
 
-    def read_manifest(self) -> dict[str, Any]:
+    def read_manifest(self) -> JsonObject:
         """Read the manifest of the sweep.
 
         Raises:
@@ -87,7 +99,7 @@ class Directory:
             raise InputError(f"{self.manifest} is not the manifest of a sweep ({wrong}); choose another directory")
         return found
 
-    def begin(self, manifest: dict[str, Any], check_same: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
+    def begin(self, manifest: JsonObject, check_same: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
         """Write the manifest; if anything was computed already, compare it with the saved one instead.
 
         Args:
@@ -108,7 +120,7 @@ class Directory:
         for name in _FOLDERS:
             files.make_directory(self.path / name)
 
-    def check_identified(self, manifest: Mapping[str, Any]) -> None:
+    def check_identified(self, manifest: JsonObject) -> None:
         """Raise `InputError` if the results of a sweep depend on code that no digest identifies."""
         if why := lack_of_identity(manifest["spec"]):
             raise InputError(f"{self.path} can be neither resumed nor shared between processes nor merged: {why}")
@@ -150,7 +162,7 @@ class Directory:
             return PartState.DONE if self.is_intact(name, record) else PartState.DAMAGED
         return PartState.MISSING if self.read_failure(name) is None else PartState.FAILED
 
-    def read_record(self, name: str) -> dict[str, Any] | None:
+    def read_record(self, name: str) -> JsonObject | None:
         """Read the record of a part; None if it is not done, or its results are missing or do not match."""
         try:
             record = files.read_json(self._record_path(name))
@@ -159,14 +171,14 @@ class Directory:
         except (InputError, OSError):
             return None
 
-    def is_intact(self, name: str, record: dict[str, Any]) -> bool:
+    def is_intact(self, name: str, record: JsonObject) -> bool:
         """Return whether the results of a part have the recorded checksum."""
         try:
             return checksum(self.result_path(name)) == record.get("sha256")
         except OSError:
             return False
 
-    def write_record(self, name: str, details: dict[str, Any]) -> None:
+    def write_record(self, name: str, details: JsonObject) -> None:
         """Record that a part is done, after its results were written.
 
         Args:

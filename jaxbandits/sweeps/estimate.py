@@ -31,16 +31,16 @@ class SweepCost(NamedTuple):
 
     def format(self) -> str:
         """Format the cost in a few lines."""
-        parts = f"{count_of(self.parts, 'part')} of up to {format_bytes(self.part_bytes)}"
-        return "\n".join([
+        lines = [
             f"{count_of(self.trials, 'trial')}, {count_of(self.rounds, 'round')}",
-            f"{count_of(self.programs, 'program')}, {parts}; "
-            f"results {format_bytes(self.file_bytes)} before compression",
+            f"{count_of(self.programs, 'program')}, {count_of(self.parts, 'part')} of up to "
+            f"{format_bytes(self.part_bytes)}; results {format_bytes(self.file_bytes)} before compression",
             f"memory about {format_bytes(self.memory_bytes)} beside JAX",
             f"expected time {format_seconds(self.compile_s + self.run_s)}: "
             f"{format_seconds(self.compile_s)} to compile (measured), {format_seconds(self.run_s)} to run "
             "(as in a short calibration; learners whose rounds become slower take longer)",
-        ])  # fmt: skip
+        ]
+        return "\n".join(lines)
 
 
 def estimate_cost(plan: SweepPlan, workers: int | None = None) -> SweepCost:

@@ -6,17 +6,34 @@ under the lock of each part, so an executor may run a shard again, or twice at o
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.engine.grid import Grid
 from jaxbandits.engine.progress import ProgressBar
 from jaxbandits.sweeps.sweep import Sweep
 
 MAX_JOBS = 64  # by default: each starts JAX and compiles its programs, or reads them from the cache
+
+
+class TaskFuture(Protocol):
+    """Task of an executor."""
+
+    def result(self) -> object:
+        """Wait for the task; return its result or raise its error."""
+        ...
+
+
+class TaskExecutor(Protocol):
+    """Executor of `concurrent.futures`, or of a cluster with the same method."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> TaskFuture:
+        """Start a task."""
+        ...
 
 
 class ShardTask(NamedTuple):
@@ -32,7 +49,7 @@ class ShardTask(NamedTuple):
     x64: bool
 
 
-def check_executor(executor: Any) -> None:
+def check_executor(executor: object) -> None:
     """Check that an executor can run JAX.
 
     Raises:
@@ -55,7 +72,7 @@ def without_jax_arrays(sweep: Sweep) -> Sweep:
     return dataclasses.replace(sweep, algorithms=_on_host(sweep.algorithms), environment=_on_host(sweep.environment))
 
 
-def _on_host(value: Any) -> Any:
+def _on_host(value: PyTree) -> PyTree:
     if isinstance(value, Grid):
         return dataclasses.replace(value, algorithm=_on_host(value.algorithm))
     if isinstance(value, Mapping):
@@ -66,7 +83,7 @@ def _on_host(value: Any) -> Any:
 
 
 def run_shards(
-    executor: Any, run_shard: Callable[[ShardTask], None], tasks: Sequence[ShardTask], progress: bool
+    executor: TaskExecutor, run_shard: Callable[[ShardTask], None], tasks: Sequence[ShardTask], progress: bool
 ) -> None:
     """Run shards, and wait for all of them.
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.engine.grid import ArrayValue, Point, product, zip_fields
 
 KINDS = {
@@ -41,7 +42,7 @@ class SweptField(NamedTuple):
     where: str  # place in the file, for error messages
 
 
-def split(table: dict[str, Any], where: str) -> tuple[dict[str, Any], list[SweptField]]:
+def split(table: JsonObject, where: str) -> tuple[dict[str, Any], list[SweptField]]:
     """Return a table with every swept field at its first value, and the swept fields.
 
     Raises:
@@ -59,7 +60,7 @@ def _split(value: object, where: str, path: str, found: list[SweptField]) -> obj
         swept = SweptField(path, _values(value, where, path), _group(value, where), where)
         found.append(swept)
         return plain_value(swept.values[0])
-    return {key: _split(item, f"{where}.{key}", f"{path}.{key}" if path else key, found) for key, item in value.items()}
+    return {key: _split(item, f"{where}.{key}", f"{path}.{key}", found) for key, item in value.items()}
 
 
 def groups(swept: list[SweptField]) -> list[list[SweptField]]:
@@ -98,7 +99,7 @@ def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[P
     return product(*zipped) if zipped else []
 
 
-def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
+def _values(table: JsonObject, where: str, path: str) -> list[Any]:
     kinds = sorted(KINDS.keys() & table.keys())
     if len(kinds) > 1:
         raise InputError(f"{where}: one of {' and '.join(kinds)}, not both")
@@ -108,16 +109,7 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
             raise InputError(f"{where}: {unknown_name(f'key beside {kind!r}', key, KINDS[kind])}")
     given = table[kind]
     if kind == "values":
-        if not isinstance(given, (list, dict)) or not given:
-            raise InputError(f"{where}.values: must be a list of at least one value, got {format_value(given)}")
-        if isinstance(given, dict):
-            return [ArrayValue(_array(value, f"{where}.values.{name}"), name) for name, value in given.items()]
-        for i, value in enumerate(given):
-            if not isinstance(value, (bool, int, float, str, list)):
-                raise InputError(f"{where}.values[{i}]: must be a number or a name, got {format_value(value)}")
-        return [
-            ArrayValue(_array(x, f"{where}.values[{i}]")) if isinstance(x, list) else x for i, x in enumerate(given)
-        ]
+        return _checked_values(given, where)
     low, high = _ends(given, f"{where}.{kind}", positive=kind == "logspace" or table.get("log") is True)
     if kind == "range" and "step" in table:
         return _steps(low, high, table, where)
@@ -135,27 +127,39 @@ def _values(table: dict[str, Any], where: str, path: str) -> list[Any]:
     return (low + draws * (high - low)).tolist()
 
 
-def plain_value(value: Any) -> Any:
+def _checked_values(given: object, where: str) -> list[Any]:
+    """Return the entries of `values`: numbers, names, and arrays; an object names arrays."""
+    if not isinstance(given, (list, dict)) or not given:
+        raise InputError(f"{where}.values: must be a list of at least one value, got {format_value(given)}")
+    if isinstance(given, dict):
+        return [ArrayValue(_array(value, f"{where}.values.{name}"), name) for name, value in given.items()]
+    for i, value in enumerate(given):
+        if not isinstance(value, (bool, int, float, str, list)):
+            raise InputError(f"{where}.values[{i}]: must be a number or a name, got {format_value(value)}")
+    return [ArrayValue(_array(x, f"{where}.values[{i}]")) if isinstance(x, list) else x for i, x in enumerate(given)]
+
+
+def plain_value(value: object) -> object:
     """Return a value of a swept field as a specification holds it: an array as lists."""
     return value.array.tolist() if isinstance(value, ArrayValue) else value
 
 
-def _array(value: Any, where: str) -> np.ndarray:
+def _array(value: object, where: str) -> np.ndarray:
     if not isinstance(value, list) or not value:
         raise InputError(f"{where}: must be an array of numbers, got {format_value(value)}")
     return ranges.floats(where, value)
 
 
-def _ends(given: Any, where: str, positive: bool) -> tuple[Any, Any]:
-    pair = isinstance(given, list) and len(given) == 2 and all(type(x) in (int, float) for x in given)
-    if not pair or not all(map(math.isfinite, given)) or not given[0] < given[1]:
+def _ends(given: object, where: str, positive: bool) -> tuple[float, float]:
+    pair = given if isinstance(given, list) and len(given) == 2 else ()
+    if not pair or not all(type(x) in (int, float) and math.isfinite(x) for x in pair) or not pair[0] < pair[1]:
         raise InputError(f"{where}: must be two numbers, the smaller one first, got {format_value(given)}")
     if positive and pair[0] <= 0:
         raise InputError(f"{where}: must be positive numbers, got {format_value(given)}")
     return pair[0], pair[1]
 
 
-def _steps(low: float, high: float, table: dict[str, Any], where: str) -> list[float]:
+def _steps(low: float, high: float, table: JsonObject, where: str) -> list[float]:
     step = table["step"]
     if "n" in table:
         raise InputError(f"{where}: one of n and step, not both")
@@ -167,7 +171,7 @@ def _steps(low: float, high: float, table: dict[str, Any], where: str) -> list[f
     return [low + i * step for i in range(n)]
 
 
-def _group(table: dict[str, Any], where: str) -> str | None:
+def _group(table: JsonObject, where: str) -> str | None:
     group = table.get("zip")
     if group is not None and (not isinstance(group, str) or not group):
         raise InputError(

@@ -30,6 +30,7 @@ from jaxbandits import catalogue
 from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.pytree import field_table
 from jaxbandits.engine.grid import ArrayValue, Grid
 from jaxbandits.environments import ENVIRONMENTS
@@ -40,10 +41,20 @@ from jaxbandits.sweeps.sweep import PRECISIONS, Sweep
 _TABLES = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}
 _SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: all tables
 _KEYS: dict[str, tuple[type, ...]] = {
-    "algorithms": (dict,), "environments": (dict,), "horizon": (int,), "seeds": (int,),
-    "record_points": (int, str, list, dict), "metrics": (list,), "precision": (str,), "out": (str,), "seed": (int,),
-    "first_seed": (int,), "width": (int,), "part_trials": (int,), "identity": (str,),
-}  # fmt: skip
+    "algorithms": (dict,),
+    "environments": (dict,),
+    "horizon": (int,),
+    "seeds": (int,),
+    "record_points": (int, str, list, dict),
+    "metrics": (list,),
+    "precision": (str,),
+    "out": (str,),
+    "seed": (int,),
+    "first_seed": (int,),
+    "width": (int,),
+    "part_trials": (int,),
+    "identity": (str,),
+}
 _REQUIRED = ("algorithms", "environments", "horizon", "seeds")
 _TYPE_NAMES = {dict: "a table", int: "a whole number", str: "text", list: "a list"}
 _MAX_CHECKED = 64  # number of values of a swept field that are checked here; all are checked when the sweep is planned
@@ -53,7 +64,7 @@ class Document(NamedTuple):
     """Content of a sweep file with overrides; names and types of entries have been checked, but values have not."""
 
     source: str
-    content: dict[str, Any]
+    content: JsonObject
 
     @property
     def precision(self) -> str | None:
@@ -92,7 +103,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     return Document(source, content)
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _load(path: Path) -> JsonObject:
     """Parse a TOML file.
 
     Raises:
@@ -109,7 +120,7 @@ def _load(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from None
 
 
-def _check_entries(content: dict[str, Any], source: str) -> None:
+def _check_entries(content: JsonObject, source: str) -> None:
     """Check names, types and presence of the entries at top level."""
     for key, value in content.items():
         if key not in _KEYS:
@@ -153,7 +164,7 @@ def make_sweep(document: Document) -> Sweep:
     return Sweep(algorithms=algorithms, environment=environments, source=source, file=file, **settings)
 
 
-def _object(role: str, name: str, table: dict[str, Any], source: str) -> tuple[Any, list[SweptField]]:
+def _object(role: str, name: str, table: JsonObject, source: str) -> tuple[Any, list[SweptField]]:
     """Return an algorithm or environment with swept fields at their first value, and its swept fields."""
     where, registry = f"{source}: {role}.{name}", _TABLES[role]
     if table.get("type") not in registry:
@@ -176,7 +187,7 @@ def _object(role: str, name: str, table: dict[str, Any], source: str) -> tuple[A
     return obj, swept
 
 
-def _with(spec: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+def _with(spec: JsonObject, path: str, value: object) -> dict[str, Any]:
     head, _, rest = path.partition(".")
     return {**spec, head: _with(spec[head], rest, value) if rest else value}
 
@@ -192,7 +203,7 @@ def _record_points(record_points: object, source: str) -> object:
     return ("log", record_points["log"])
 
 
-def _override(content: dict[str, Any], override: str) -> None:
+def _override(content: JsonObject, override: str) -> None:
     """Set one entry, or a field of every algorithm (`alg.`) or environment (`env.`)."""
     where = f"--set {override}"
     key, equals, text = override.partition("=")

@@ -14,6 +14,7 @@ from jaxbandits.analysis.info import RunInfo
 from jaxbandits.analysis.trials import Trials, checked_name
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.results import export
 from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
@@ -200,7 +201,7 @@ class SweepResult:
         """
         return self._join(None, Trials.at_horizon if final else lambda trials: trials).to_netcdf(path)
 
-    def _read(self, part: dict[str, Any]) -> Trials:
+    def _read(self, part: JsonObject) -> Trials:
         record = self._records[part["name"]] or {}
         if not self._directory.is_intact(part["name"], record):
             path = self._directory.result_path(part["name"])
@@ -213,7 +214,7 @@ class SweepResult:
         trials = result[part["label"]]
         return dataclasses.replace(trials, timing=record["timing"])
 
-    def _complete(self, label: str) -> list[dict[str, Any]]:
+    def _complete(self, label: str) -> list[JsonObject]:
         """Return the finished parts of the points that have all seeds."""
         seeds: dict[tuple[int, ...], int] = {}
         parts = [part for part in self._manifest["parts"] if part["label"] == label]

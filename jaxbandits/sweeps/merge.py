@@ -4,10 +4,10 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.sweeps.directory import Directory
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 
@@ -74,7 +74,7 @@ def _copy(path: Path, to: Path) -> None:
         shutil.copyfileobj(file, copy)
 
 
-def _check_same(first: dict[str, Any], second: dict[str, Any], names: str) -> None:
+def _check_same(first: JsonObject, second: JsonObject, names: str) -> None:
     if first["spec"] != second["spec"]:
         raise InputError(
             f"{names} hold different sweeps: {files.first_difference(first['spec'], second['spec'])[:300]}"

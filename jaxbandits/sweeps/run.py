@@ -19,6 +19,7 @@ from jaxbandits.analysis.trials import Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.files import LockedError, UnwritableError, first_difference
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.versions import versions
 from jaxbandits.engine import driver
 from jaxbandits.engine.checkpoint import discard
@@ -32,7 +33,14 @@ from jaxbandits.engine.progress import Display, is_interactive
 from jaxbandits.results.result import Result
 from jaxbandits.sweeps.checkpoints import PartStore
 from jaxbandits.sweeps.directory import Directory, PartState
-from jaxbandits.sweeps.executors import MAX_JOBS, ShardTask, check_executor, run_shards, without_jax_arrays
+from jaxbandits.sweeps.executors import (
+    MAX_JOBS,
+    ShardTask,
+    TaskExecutor,
+    check_executor,
+    run_shards,
+    without_jax_arrays,
+)
 from jaxbandits.sweeps.load import SweepResult, load_sweep
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import Part, Sweep, SweepPlan, plan_sweep
@@ -52,7 +60,7 @@ def run_sweep(  # noqa: PLR0913
     workers: int | None = None,
     save_every: float = 10.0,
     progress: bool = True,
-    executor: Any = None,
+    executor: TaskExecutor | None = None,
     jobs: int | None = None,
 ) -> SweepResult:
     """Compute the missing parts of a sweep.
@@ -114,7 +122,7 @@ def run_sweep(  # noqa: PLR0913
 
 
 def _run_with(
-    executor: Any,
+    executor: TaskExecutor,
     jobs: int | None,
     sweep: Sweep,
     directory: Directory,
@@ -194,7 +202,7 @@ def _check_memory(plan: SweepPlan, options: Options) -> None:
         check_job(part.job, trial, plan.devices[0], workers)
 
 
-def make_manifest(plan: SweepPlan) -> dict[str, Any]:
+def make_manifest(plan: SweepPlan) -> JsonObject:
     """Return the manifest of a sweep."""
     labels = {
         label.label: {
@@ -221,7 +229,7 @@ def make_manifest(plan: SweepPlan) -> dict[str, Any]:
     return {"file": plan.sweep.file, "spec": plan.spec, "info": info, "labels": labels, "parts": parts}
 
 
-def _check_same(directory: Directory, plan: SweepPlan, saved: dict[str, Any], new: dict[str, Any]) -> None:
+def _check_same(directory: Directory, plan: SweepPlan, saved: JsonObject, new: JsonObject) -> None:
     """Raise an error if two manifests differ; it names the key of the sweep file if the files differ."""
     if saved.get("spec") == new["spec"]:
         directory.check_identified(new)

@@ -1,12 +1,12 @@
 """Status of a sweep, which any process can read from its directory at any time."""
 
 import os
-from typing import Any
 
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.sweeps.directory import Directory, PartState
 
 
-def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_status(path: str | os.PathLike[str]) -> JsonObject:
     """Return the state of a sweep as a JSON value.
 
     Args:
@@ -67,7 +67,7 @@ def read_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     }
 
 
-def format_status(state: dict[str, Any]) -> str:
+def format_status(state: JsonObject) -> str:
     """Format the state of a sweep in a few lines."""
     parts, trials, rounds = state["parts"], state["trials"], state["rounds"]
     lines = [

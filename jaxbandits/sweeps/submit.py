@@ -37,7 +37,7 @@ class ShardJob:
         if code:
             raise RuntimeError(f"jaxbandits ended with exit code {code}")
 
-    def checkpoint(self) -> Any:
+    def checkpoint(self) -> "DelayedSubmission":
         """Return the submission that replaces an interrupted job, which is the same one."""
         return _submitit().helpers.DelayedSubmission(self)
 
@@ -97,9 +97,14 @@ def submit(  # noqa: PLR0913
         raise InputError("this machine has no SLURM (no srun): --cluster local runs the jobs as processes here")
     executor = submitit.AutoExecutor(folder, cluster=cluster, **{f"{cluster}_max_num_timeout": _MAX_TIMEOUTS})
     executor.update_parameters(
-        name=f"jaxbandits-{out.name}", timeout_min=minutes, cpus_per_task=cpus, gpus_per_node=gpus, mem_gb=memory_gb,
-        slurm_partition=partition, stderr_to_stdout=True,
-    )  # fmt: skip
+        name=f"jaxbandits-{out.name}",
+        timeout_min=minutes,
+        cpus_per_task=cpus,
+        gpus_per_node=gpus,
+        mem_gb=memory_gb,
+        slurm_partition=partition,
+        stderr_to_stdout=True,
+    )
     threads = () if cpus is None else ("--workers", str(cpus))
     common = ("sweep", str(copy), "--out", str(out.resolve()), "--quiet", *threads, *arguments)
     with executor.batch():

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, format_value, unknown_name
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.engine.collect import metric_names
 from jaxbandits.engine.driver import trace_job
 from jaxbandits.engine.identity import job_spec, plan_spec, result_host_code
@@ -90,13 +91,13 @@ class SweepPlan:
     label_jobs: list[LabelJobs]
     jobs: list[Job]  # one per program
     parts: list[Part]
-    spec: dict[str, Any]  # everything that determines its numbers
+    spec: JsonObject  # everything that determines its numbers
 
-    def spec_of(self, part: Part) -> dict[str, Any]:
+    def spec_of(self, part: Part) -> JsonObject:
         """Return the specification in the result of a part, which is that of its label, so that parts can be merged."""
         return self.label_spec(next(label for label in self.label_jobs if label.label == part.label))
 
-    def label_spec(self, label: LabelJobs) -> dict[str, Any]:
+    def label_spec(self, label: LabelJobs) -> JsonObject:
         """Return the specification in the results of a label."""
         return job_spec(label, self.sweep.seed, self.devices, self.traces, self.sweep.identity)
 
@@ -138,9 +139,13 @@ def _plan(sweep: Sweep, devices: Sequence[Any] | None) -> SweepPlan:
     if not isinstance(sweep.file, Mapping):
         raise InputError(f"file must be the content of a sweep file, got {format_value(sweep.file)}")
     options = Options(
-        meters=sweep.meters, seed=sweep.seed, first_seed=sweep.first_seed, width=sweep.width, devices=devices,
+        meters=sweep.meters,
+        seed=sweep.seed,
+        first_seed=sweep.first_seed,
+        width=sweep.width,
+        devices=devices,
         identity=sweep.identity,
-    )  # fmt: skip
+    )
     devices = list(devices) if devices is not None else jax.local_devices()
     traces = TraceCache()
     label_jobs = make_jobs(
@@ -199,7 +204,7 @@ def carry_bytes(job: Job) -> int:
     return bytes_of(trace_job(job).carry)
 
 
-def _divide(label: str, positions: Sequence[int], job: Job, spec: dict[str, Any], number: int) -> list[Part]:
+def _divide(label: str, positions: Sequence[int], job: Job, spec: JsonObject, number: int) -> list[Part]:
     """Divide a job into rectangles of points times seeds: whole points if their seeds fit into one part.
 
     Args:

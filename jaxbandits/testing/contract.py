@@ -24,7 +24,19 @@ from jaxbandits.simulation import Grid, Trials, compare
 from jaxbandits.testing import rehearsal, speed
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.settings import own_settings
-from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, PairDecision, Recommends, SetDecision
+from jaxbandits.types import (
+    AdviceObs,
+    ArmObs,
+    ContextObs,
+    Decision,
+    Feedback,
+    InitFromObs,
+    Obs,
+    PairDecision,
+    Recommends,
+    SetDecision,
+    State,
+)
 
 _ROUNDS = 40
 _LONG = 2_000  # rounds of the check that runs long
@@ -88,7 +100,7 @@ def _has_names_and_ranges(environment: Any) -> None:
     is_a_pytree_with_ranges(environment)
 
 
-def has_argument_names(obj: Any, methods: tuple[str, ...]) -> None:
+def has_argument_names(obj: object, methods: tuple[str, ...]) -> None:
     """Assert that methods take as many arguments as the protocol passes, by position."""
     assert not isinstance(obj, type), f"{obj.__name__} is a class: make an instance of it"
     for method in methods:
@@ -127,7 +139,7 @@ def fields_have_meanings(algorithm: Any, environment: Any) -> None:
     assert not missing, "\n".join(missing)
 
 
-def _fields_without_meaning(obj: Any) -> Iterator[str]:
+def _fields_without_meaning(obj: object) -> Iterator[str]:
     for row in field_table(obj):
         range_ = '"[1, inf)"' if row.kind == "static" else '"(0, inf)"'
         declared = {"static": "int = static", "shared": "Any = shared"}.get(row.kind, "Any = param")
@@ -242,7 +254,7 @@ def stays_finite_over_many_rounds(algorithm: Any, environment: Any) -> None:
 def _first_nan(algorithm: Any, environment: Any, seed: int, rounds: int) -> tuple[str, int]:
     """Return the path of the leaf of the state that is NaN first in a trial, and the round after which it is."""
 
-    def is_nan(state: Any) -> Any:
+    def is_nan(state: State) -> Any:
         numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
         return jnp.stack([jnp.isnan(leaf).any() for leaf in numbers])
 
@@ -362,10 +374,12 @@ class _ScaledFeedback:
     def feedback(self) -> type:
         return self.algorithm.feedback
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> Any:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> Decision:
         return self.algorithm.select(key, t, state, obs)
 
-    def update(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any, feedback: Any) -> Any:
+    def update(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision, feedback: Feedback
+    ) -> State:
         scaled = jax.tree.map(lambda x: (x * self.scale).astype(x.dtype), feedback)
         return self.algorithm.update(key, t, state, obs, decision, scaled)
 
@@ -377,7 +391,7 @@ def _start(algorithm: Any, environment: Any) -> Carry:
 
 
 @jax.jit
-def _round(learner: _ScaledFeedback, environment: Any, t: jax.Array, carry: Carry) -> Carry:
+def _round(learner: Any, environment: Any, t: jax.Array, carry: Carry) -> Carry:
     return play_round(learner, environment, t, carry)[0]
 
 

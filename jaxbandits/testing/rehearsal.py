@@ -15,7 +15,19 @@ from jaxbandits.base.errors import format_value
 from jaxbandits.base.pytree import as_arrays
 from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
-from jaxbandits.types import AdviceObs, ArmObs, ContextObs, InitFromObs, PairDecision, SetDecision, TeamDecision, narrow
+from jaxbandits.types import (
+    AdviceObs,
+    ArmObs,
+    ContextObs,
+    Decision,
+    InitFromObs,
+    Obs,
+    PairDecision,
+    SetDecision,
+    State,
+    TeamDecision,
+    narrow,
+)
 
 
 class Call(NamedTuple):
@@ -104,12 +116,12 @@ def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
     return calls
 
 
-def _stored_shapes(state: Any) -> Any:
+def _stored_shapes(state: State) -> Any:
     """Return the shapes of a state as a run keeps it between two programs: arrays, whose types are never weak."""
     return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), state)
 
 
-def _check_arm_decision(algorithm: Any, decision: Any, obs: Any) -> None:
+def _check_arm_decision(algorithm: Any, decision: Decision, obs: Obs) -> None:
     """Assert that a decision has the fields, shapes and types that arms ask for; its type may be the user's own."""
     name = f"{type(algorithm).__name__}.select"
     mend = "return ArmDecision(index, obs.arms[index])"
@@ -153,7 +165,7 @@ def _check_team_decision(algorithm: Any, decision: TeamDecision) -> None:
         chex.assert_rank(index, 1)
 
 
-def _check_state(name: str, before: Any, after: Any, first: str) -> None:
+def _check_state(name: str, before: object, after: object, first: str) -> None:
     """Assert that a method returns a state of the structure, shapes and types of the first one.
 
     Args:
@@ -224,7 +236,7 @@ def _dims(algorithm: Any, environment: Any, calls: dict[str, Call]) -> str:
     return f" ({type(algorithm).__name__} has dim={dim}, {type(environment).__name__} {seen}: make them equal)"
 
 
-def _explain(obj: Any, method: str, error: Exception) -> str:
+def _explain(obj: object, method: str, error: Exception) -> str:
     """Return the message for an error: class, method and line, what was found, how to mend it."""
     where = f"{type(obj).__name__}.{method}{_line(obj, method, error)}"
     errors = jax.errors
@@ -249,7 +261,7 @@ def _explain(obj: Any, method: str, error: Exception) -> str:
     return f"{where} raises {type(error).__name__}: {text[:200]}; does the environment suit the learner?"
 
 
-def _line(obj: Any, method: str, error: BaseException) -> str:
+def _line(obj: object, method: str, error: BaseException) -> str:
     """Return the number and text of the innermost line of the method's file in the traceback."""
     with contextlib.suppress(AttributeError):
         file = getattr(type(obj), method).__code__.co_filename

@@ -15,7 +15,7 @@ from jaxbandits.tracing.flat import FlatFunction, Step, flatten
 from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.tracing.vmap_last import VmapFallback, explain, location
-from jaxbandits.types import narrow
+from jaxbandits.types import Algorithm, Decision, Feedback, Obs, State, narrow
 
 _WIDTH = 64
 _SHOWN = 6
@@ -55,7 +55,7 @@ def _round(algorithm: Any, environment: Any) -> _Round:
     algorithm, environment = as_arrays((algorithm, environment))
     t, key = jnp.int32(0), jax.random.key(0, impl="threefry2x32")
 
-    def first(algorithm: Any, environment: Any) -> tuple[Any, Any, Any]:
+    def first(algorithm: Any, environment: Any) -> tuple[Obs, Decision, State]:
         carry = loop.init_trial(key, algorithm, environment, t)
         obs = environment.observe(key, t, carry.env_state)
         decision = algorithm.select(key, t, carry.alg_state, obs)
@@ -65,7 +65,7 @@ def _round(algorithm: Any, environment: Any) -> _Round:
     def many(x: Any) -> Any:
         return jax.ShapeDtypeStruct((*x.shape, _WIDTH), x.dtype)
 
-    def play_round(t: Any, algorithm: Any, key: Any, state: Any, obs: Any, feedback: Any) -> Any:
+    def play_round(t: Any, algorithm: Algorithm, key: Any, state: State, obs: Obs, feedback: Feedback) -> Any:
         for_select, for_update = (jax.random.fold_in(jax.random.fold_in(key, part), t) for part in (0, 1))
         decision = algorithm.select(for_select, t, state, obs)
         return algorithm.update(for_update, t, state, obs, decision, feedback)

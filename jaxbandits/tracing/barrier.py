@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.base.pytree import ArrayLike, PyTree
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import Primitive, ad, batching, mlir
 
@@ -33,7 +34,7 @@ def materialize(tree: T) -> T:
     return jax.tree.unflatten(structure, [x if is_key(x) else next(numbers) for x in leaves])
 
 
-def is_key(x: Any) -> bool:
+def is_key(x: ArrayLike) -> bool:
     """Return whether an array holds random keys, which pass no barrier.
 
     JAX's check of key reuse would count the barrier as a consumer of the key.
@@ -41,11 +42,11 @@ def is_key(x: Any) -> bool:
     return bool(jnp.issubdtype(jnp.result_type(x), jax.dtypes.prng_key))
 
 
-def _optimization_barrier(*arrays: Any) -> Any:
+def _optimization_barrier(*arrays: PyTree) -> Any:
     return lax.optimization_barrier(arrays)
 
 
-def _over_trials(arrays: Any, axes: Any) -> Any:
+def _over_trials(arrays: PyTree, axes: Any) -> PyTree:
     """Batch a barrier with the trial axis last: a barrier fixes the layout of its arrays in memory."""
     last = [x if axis is None else jnp.moveaxis(x, axis, -1) for x, axis in zip(arrays, axes, strict=True)]
     return barrier_p.bind(*last), [None if axis is None else x.ndim - 1 for x, axis in zip(last, axes, strict=True)]

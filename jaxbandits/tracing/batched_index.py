@@ -12,12 +12,13 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.tracing.barrier import barrier
+from jaxbandits.tracing.jax_compat import Params
 
 SELECTED_BYTES = 96  # of an axis, up to which selects are faster than a gather; measured: 5 to 100 arms, d of 2 to 10
 WRITTEN = 64  # entries of an axis up to which a write compares the index with all of them
 
 
-def is_short(length: int, dtype: Any) -> bool:
+def is_short(length: int, dtype: np.dtype) -> bool:
     """Return whether an axis is read by selects over all its entries."""
     return length * dtype.itemsize <= SELECTED_BYTES
 
@@ -70,7 +71,7 @@ def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array
     return jnp.broadcast_to(update, x.shape) if is_updated is True else jnp.where(is_updated, update, x)
 
 
-def gather_common(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
+def gather_common(x: jax.Array, index: jax.Array, params: Params) -> jax.Array:
     """Compute `lax.gather` of `x[..., W]` at an index `[..., k]` that all trials have in common."""
     dims = params["dimension_numbers"]
     dims = dims._replace(offset_dims=(*dims.offset_dims, index.ndim - 1 + len(dims.offset_dims)))
@@ -78,7 +79,7 @@ def gather_common(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax
     return lax.gather(x, index, dims, sizes, **{k: params[k] for k in ("unique_indices", "mode", "fill_value")})
 
 
-def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
+def gather(x: jax.Array, index: jax.Array, params: Params) -> jax.Array:
     """Compute `lax.gather` of `x[..., W]` at `index[..., k, W]`."""
     dims = params["dimension_numbers"]
     axis = short_gather_axis(x, params)
@@ -102,7 +103,7 @@ def gather(x: jax.Array, index: jax.Array, params: dict[str, Any]) -> jax.Array:
     )
 
 
-def short_gather_axis(x: jax.Array, params: dict[str, Any]) -> int | None:
+def short_gather_axis(x: jax.Array, params: Params) -> int | None:
     """Return the axis of `x[..., W]` along which a gather takes whole slices, if that axis is short; else None."""
     dims, sizes = params["dimension_numbers"], params["slice_sizes"]
     if len(dims.collapsed_slice_dims) != 1 or dims.start_index_map != dims.collapsed_slice_dims:
@@ -115,7 +116,7 @@ def short_gather_axis(x: jax.Array, params: dict[str, Any]) -> int | None:
     return axis if whole and is_supported and x.shape[axis] > 0 and is_short(x.shape[axis], x.dtype) else None
 
 
-def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: dict[str, Any]) -> jax.Array:
+def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: Params) -> jax.Array:
     """Take slices along a short axis at `index[..., W]`, with the dimension numbers of the gather."""
     n, offsets = x.shape[axis], dims.offset_dims
     rank = index.ndim - 1 + len(offsets)
@@ -157,7 +158,7 @@ _SCATTERS = {
 }
 
 
-def scatter(name: str, x: jax.Array, index: jax.Array, update: jax.Array, params: dict[str, Any]) -> jax.Array | None:
+def scatter(name: str, x: jax.Array, index: jax.Array, update: jax.Array, params: Params) -> jax.Array | None:
     """Compute the scatter of this name of `update[..., W]` into `x[..., W]` at `index[..., k, W]`; None: no rule."""
     if name == "scatter" and params["update_jaxpr"] is not None:  # `x.at[i].apply`
         return None

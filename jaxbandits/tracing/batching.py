@@ -19,8 +19,10 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import eval_jaxpr, open_jaxpr
+from jaxbandits.tracing.short_axes import Operand
 from jaxbandits.tracing.vmap_last import def_vmap_last, vmap_last
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,7 +43,7 @@ def trials_last(f: F) -> F:
         return map_trials(*args)
 
     @call.defjvp
-    def tangent(primals: Any, tangents: Any) -> Any:
+    def tangent(primals: PyTree, tangents: PyTree) -> PyTree:
         return jax.jvp(f, primals, tangents)  # `custom_vmap` has no reverse mode
 
     @custom_vmap
@@ -49,7 +51,7 @@ def trials_last(f: F) -> F:
         return f(*args)
 
     @def_vmap_last(map_trials)
-    def over_trials(size: int, in_batched: Any, *args: Any) -> Any:
+    def over_trials(size: int, in_batched: PyTree, *args: Any) -> PyTree:
         def with_trial_axis(x: jax.Array, batched: bool) -> jax.Array:
             return x if batched else lax.expand_dims(x, (jnp.ndim(x),))
 
@@ -60,16 +62,16 @@ def trials_last(f: F) -> F:
     return cast(F, call)
 
 
-def _broadcast_trials(tree: Any, batched: Any, size: int) -> Any:
+def _broadcast_trials(tree: PyTree, batched: Any, size: int) -> PyTree:
     """Append a trial axis of `size` equal trials to the leaves that are not batched."""
 
-    def broadcast(x: Any, batched: bool) -> jax.Array:
+    def broadcast(x: Operand, batched: bool) -> jax.Array:
         return x if batched else lax.broadcast_in_dim(x, (*jnp.shape(x), size), tuple(range(jnp.ndim(x))))
 
     return jax.tree.map(broadcast, tree, batched)
 
 
-def _true_tree(tree: Any) -> Any:
+def _true_tree(tree: PyTree) -> PyTree:
     """Return a tree of True: every leaf is batched."""
     return jax.tree.map(lambda _: True, tree)
 
@@ -122,19 +124,21 @@ def while_loop(
     pure_body, body_consts = _closure_convert(body_fun, init_val)
 
     @custom_vmap
-    def run(cond_consts: Any, body_consts: Any, init_val: Any) -> Any:
+    def run(cond_consts: PyTree, body_consts: PyTree, init_val: PyTree) -> Any:
         return lax.while_loop(
             lambda carry: pure_cond(cond_consts, carry), lambda carry: pure_body(body_consts, carry), init_val
         )
 
     @def_vmap_last(run)
-    def over_trials(size: int, in_batched: Any, cond_consts: Any, body_consts: Any, init_val: Any) -> Any:
+    def over_trials(
+        size: int, in_batched: PyTree, cond_consts: PyTree, body_consts: PyTree, init_val: PyTree
+    ) -> PyTree:
         cond_axes, body_axes = _axes(in_batched[0]), _axes(in_batched[1])
 
-        def is_active(carry: Any) -> jax.Array:
+        def is_active(carry: PyTree) -> jax.Array:
             return vmap_last(pure_cond, (cond_axes, -1))(cond_consts, carry)
 
-        def step(carry: Any) -> Any:
+        def step(carry: PyTree) -> PyTree:
             following = vmap_last(pure_body, (body_axes, -1))(body_consts, carry)
             active = is_active(carry)
             return jax.tree.map(lambda new, old: jnp.where(active, new, old), following, carry)
@@ -165,17 +169,17 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
     pure_body, consts = _closure_convert(body_fun, jnp.int32(0), init_val)
 
     @custom_vmap
-    def run(bounds: Any, consts: Any, init_val: Any) -> Any:
+    def run(bounds: Any, consts: PyTree, init_val: PyTree) -> Any:
         low, high = bounds or (lower, upper)
         return lax.fori_loop(low, high, lambda i, carry: pure_body(consts, i.astype(jnp.int32), carry), init_val)
 
     @def_vmap_last(run)
-    def over_trials(size: int, in_batched: Any, bounds: Any, consts: Any, init_val: Any) -> Any:
+    def over_trials(size: int, in_batched: PyTree, bounds: Any, consts: PyTree, init_val: PyTree) -> PyTree:
         if any(in_batched[0]):
             raise InputError("the bounds of fori_loop must be the same for all trials; use while_loop")
         axes = _axes(in_batched[1])
 
-        def step(i: jax.Array, carry: Any) -> Any:
+        def step(i: jax.Array, carry: PyTree) -> PyTree:
             return vmap_last(pure_body, (axes, None, -1))(consts, i, carry)
 
         low, high = bounds or (lower, upper)
@@ -196,12 +200,12 @@ def cond(pred: Any, true_fun: Callable[[], T], false_fun: Callable[[], T]) -> T:
     (pure_true, true_consts), (pure_false, false_consts) = _closure_convert(true_fun), _closure_convert(false_fun)
 
     @custom_vmap
-    def run(pred: Any, true_consts: Any, false_consts: Any) -> Any:
+    def run(pred: Any, true_consts: PyTree, false_consts: PyTree) -> Any:
         return lax.cond(pred, lambda: pure_true(true_consts), lambda: pure_false(false_consts))
 
     @def_vmap_last(run)
-    def over_trials(size: int, in_batched: Any, pred: Any, true_consts: Any, false_consts: Any) -> Any:
-        def batch(pure: Callable[..., Any], consts: Any, batched: Any) -> Callable[[], Any]:
+    def over_trials(size: int, in_batched: PyTree, pred: Any, true_consts: PyTree, false_consts: PyTree) -> PyTree:
+        def batch(pure: Callable[..., Any], consts: PyTree, batched: Any) -> Callable[[], Any]:
             return lambda: vmap_last(pure, (_axes(batched),), size)(consts)
 
         branches = batch(pure_true, true_consts, in_batched[1]), batch(pure_false, false_consts, in_batched[2])

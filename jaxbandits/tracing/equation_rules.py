@@ -16,9 +16,10 @@ from jax import lax
 
 from jaxbandits.tracing import batched_index, short_axes, short_sorts, small_solves
 from jaxbandits.tracing.barrier import barrier, is_key
+from jaxbandits.tracing.jax_compat import JaxprEqn
 from jaxbandits.tracing.row_axes import KERNEL_TERMS, RowPlan, is_entry
 from jaxbandits.tracing.shape_rules import WITHOUT_SCALARS, align_ranks, broadcast_batch
-from jaxbandits.tracing.short_axes import Rows
+from jaxbandits.tracing.short_axes import FlaggedOperand, Operand, Rows
 from jaxbandits.tracing.short_sorts import SortPlan
 from jaxbandits.tracing.threefry import threefry
 
@@ -42,14 +43,16 @@ LEADING_AXES = frozenset(
 )
 
 
-def bind_function(eqn: Any) -> Callable[..., Any]:
+def bind_function(eqn: JaxprEqn) -> Callable[..., Any]:
     """Return an equation as a function of its operands."""
     bound = eqn.primitive.get_bind_params(eqn.params)
     subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # a pair before jax 0.12
     return functools.partial(eqn.primitive.bind, *subfuns, **bound)
 
 
-def dot_general(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: RowPlan | None) -> list[Any] | None:
+def dot_general(
+    size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: RowPlan | None
+) -> list[FlaggedOperand] | None:
     """Evaluate a product with a short contraction as sums of elementwise products.
 
     Args:
@@ -84,16 +87,24 @@ def dot_general(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan:
     return None if result is None else [(result, True)]
 
 
-def _append_axis(x: Any, batched: bool) -> jax.Array:
+def _append_axis(x: Operand, batched: bool) -> jax.Array:
     """Return an array with a batch axis, of length 1 if it had none."""
     return x if batched else jnp.asarray(x)[..., None]
 
 
 _OPERATIONS = {
-    "reduce_sum": lax.add, "reduce_prod": lax.mul, "reduce_max": lax.max, "reduce_min": lax.min,
-    "reduce_and": lax.bitwise_and, "reduce_or": lax.bitwise_or, "reduce_xor": lax.bitwise_xor,
-    "cumsum": lax.add, "cumprod": lax.mul, "cummax": lax.max, "cummin": lax.min,
-}  # fmt: skip
+    "reduce_sum": lax.add,
+    "reduce_prod": lax.mul,
+    "reduce_max": lax.max,
+    "reduce_min": lax.min,
+    "reduce_and": lax.bitwise_and,
+    "reduce_or": lax.bitwise_or,
+    "reduce_xor": lax.bitwise_xor,
+    "cumsum": lax.add,
+    "cumprod": lax.mul,
+    "cummax": lax.max,
+    "cummin": lax.min,
+}
 
 
 def _reduce_axes(operation: Callable[..., Any], x: jax.Array, axes: Sequence[int]) -> jax.Array | None:
@@ -109,13 +120,13 @@ def _reduce_axes(operation: Callable[..., Any], x: jax.Array, axes: Sequence[int
     return x
 
 
-def _reduce(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _reduce(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     del size, batched
     x = _reduce_axes(_OPERATIONS[eqn.primitive.name], args[0], eqn.params["axes"])
     return None if x is None else [(x, True)]
 
 
-def _cumulate(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _cumulate(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     del size, batched
     (x,), axis = args, eqn.params["axis"]
     if not 1 <= x.shape[axis] <= short_axes.WRITTEN_OUT:
@@ -123,14 +134,16 @@ def _cumulate(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list
     return [(short_axes.cumulate(_OPERATIONS[eqn.primitive.name], x, axis, eqn.params["reverse"]), True)]
 
 
-def _search(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _search(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     del size, batched
     better = short_axes.is_larger if eqn.primitive.name == "argmax" else short_axes.is_smaller
     (axis,) = eqn.params["axes"]
     return [(short_axes.argextreme(better, args[0], axis, eqn.params["index_dtype"]), True)]
 
 
-def sort(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: SortPlan) -> list[Any] | None:
+def sort(
+    size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: SortPlan
+) -> list[FlaggedOperand] | None:
     """Sort along a short axis by one key, as planned; None for others."""
     operands = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
     if eqn.params["num_keys"] > 1:
@@ -139,25 +152,25 @@ def sort(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: SortPl
     return None if results is None else [(x, True) for x in results]
 
 
-def _top_k(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _top_k(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     del size, batched
     results = short_sorts.top_k(args[0], eqn.params.get("axis", args[0].ndim - 2), eqn.params["k"])
     return None if results is None else [(x, True) for x in results]
 
 
-def _stack(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _stack(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     arrays, axis = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)], eqn.params["axis"]
     if is_key(arrays[0]):
         return [(lax.concatenate([lax.expand_dims(x, (axis,)) for x in arrays], axis), True)]
     return [(short_axes.stack(arrays, axis), True)]
 
 
-def _unstack(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _unstack(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     del size, batched
     return [(x, True) for x in short_axes.entries(args[0], eqn.params["axis"])]
 
 
-def _batched_slice(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _batched_slice(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     x, *starts = args
     if not any(batched[1:]):
         return None
@@ -169,7 +182,7 @@ def _batched_slice(size: Any, eqn: Any, args: list[Any], batched: list[bool]) ->
     return None if x is None else [(jnp.broadcast_to(x, (*x.shape[:-1], size)), True)]
 
 
-def _batched_update(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _batched_update(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     del eqn
     x, update, *starts = args
     if not any(batched[2:]):
@@ -180,7 +193,7 @@ def _batched_update(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
     return None if x is None else [(x, True)]
 
 
-def _gather(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _gather(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     x, index = args
     if not batched[1]:
         return [(batched_index.gather_common(x, index, eqn.params), True)]
@@ -189,7 +202,7 @@ def _gather(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[A
     return [(batched_index.gather(x if batched[0] else x[..., None], index, eqn.params), True)]
 
 
-def is_small(name: str, x: Any, *axes: int) -> bool:
+def is_small(name: str, x: Operand, *axes: int) -> bool:
     """Return whether a matrix is real and small enough for `small_solves`, instead of a LAPACK call for each trial.
 
     Args:
@@ -216,7 +229,7 @@ def batch_shape(matrix: jax.Array) -> tuple[int, ...]:
     return (*matrix.shape[:-3], matrix.shape[-1])
 
 
-def _cholesky(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _cholesky(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     del size, eqn, batched
     (a,) = args
     if not is_small("cholesky", a, -2):
@@ -224,7 +237,9 @@ def _cholesky(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list
     return [(split_batch(small_solves.cholesky(merge_batch(a, 2)), 2, batch_shape(a)), True)]
 
 
-def _triangular_solve(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _triangular_solve(
+    size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
+) -> list[FlaggedOperand] | None:
     a, b = (broadcast_batch(size, x, flag) for x, flag in zip(args, batched, strict=True))
     if not is_small("triangular_solve", a, -2):
         return None
@@ -232,7 +247,7 @@ def _triangular_solve(size: Any, eqn: Any, args: list[Any], batched: list[bool])
     return [(split_batch(x, 2, batch_shape(a)), True)]
 
 
-def _lu(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _lu(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     del size, eqn, batched
     (a,) = args
     if not is_small("lu", a, -2, -3):
@@ -242,7 +257,7 @@ def _lu(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] 
     return [(split_batch(x, ndim, batch_shape(a)), True) for x, ndim in results]
 
 
-def _scatter(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _scatter(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     if not batched[1]:
         return None
     target, index, update = (broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True))
@@ -250,12 +265,12 @@ def _scatter(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[
     return None if x is None else [(x, True)]
 
 
-def _fold_in(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _fold_in(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     keys, numbers = (broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True))
     return [(bind_function(eqn)(keys, numbers), True)]
 
 
-def _random_bits(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _random_bits(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     """Draw the bits of `jax.random.bits` by Threefry in its partitionable form (JAX's default); else None.
 
     In that form the bits of an entry depend on its index alone.
@@ -270,7 +285,7 @@ def _random_bits(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> l
     return [((high ^ low).astype(eqn.outvars[0].aval.dtype), True)]
 
 
-def _random_split(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _random_split(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     """Split keys as `jax.random.split` does, by Threefry in its partitionable form; else None."""
     del size, batched
     blocks = _threefry_blocks(args[0], eqn.params["shape"])
@@ -288,7 +303,7 @@ def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array
     return barrier(threefry(k0, k1, counters))
 
 
-def apply_to_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def apply_to_rows(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     """Evaluate an equation with `Rows` among its operands row by row; None where it needs whole arrays."""
     name, params = eqn.primitive.name, eqn.params
     first = next(x for x in args if isinstance(x, Rows))
@@ -297,7 +312,7 @@ def apply_to_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> 
         shape = eqn.outvars[0].aval.shape
         rank = len(shape)
 
-        def row(x: Any, b: bool, k: int) -> Any:
+        def row(x: Operand, b: bool, k: int) -> Any:
             if isinstance(x, Rows):
                 return x.slices[k]
             if jnp.ndim(x) - b != rank:
@@ -309,10 +324,17 @@ def apply_to_rows(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> 
             return None
         bind = bind_function(eqn)
         slices = [
-            bind(*align_ranks(size, rank - 1, [row(x, b, k) for x, b in zip(args, batched, strict=True)], batched,
-                           name in WITHOUT_SCALARS))
+            bind(
+                *align_ranks(
+                    size,
+                    rank - 1,
+                    [row(x, b, k) for x, b in zip(args, batched, strict=True)],
+                    batched,
+                    name in WITHOUT_SCALARS,
+                )
+            )
             for k in range(count)
-        ]  # fmt: skip
+        ]
         return [(Rows(tuple(slices), axis), True)]
     if name == "slice" and is_entry(eqn, axis):
         (k,) = range(params["start_indices"][axis], params["limit_indices"][axis])

@@ -8,13 +8,14 @@ which steps read a value (`tracing.liveness`, `tracing.row_axes`).
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from jaxbandits.tracing.jax_compat import open_jaxpr
+from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.tracing.jax_compat import Jaxpr, JaxprEqn, open_jaxpr
 
 
 class Step(NamedTuple):
     """Equation of a flattened function, with the numbers of the values that it reads and computes."""
 
-    eqn: Any
+    eqn: JaxprEqn
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     calls: tuple[Any, ...]  # the call equations around it, outermost first
@@ -26,10 +27,10 @@ class FlatFunction(NamedTuple):
     steps: tuple[Step, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    constants: dict[int, Any]  # captured arrays and literals, by the number of the value
+    constants: dict[int, ArrayLike]  # captured arrays and literals, by the number of the value
 
 
-def flatten(jaxpr: Any, consts: Sequence[Any], inlined: Callable[[Any], Any | None]) -> FlatFunction:
+def flatten(jaxpr: Jaxpr, consts: Sequence[ArrayLike], inlined: Callable[[Any], Any | None]) -> FlatFunction:
     """Flatten a jaxpr.
 
     Args:
@@ -38,7 +39,7 @@ def flatten(jaxpr: Any, consts: Sequence[Any], inlined: Callable[[Any], Any | No
       inlined: function from an equation to the closed jaxpr whose equations replace it; None if the equation is a step.
     """
     steps: list[Step] = []
-    constants: dict[int, Any] = {}
+    constants: dict[int, ArrayLike] = {}
     count = 0
 
     def fresh() -> int:
@@ -51,7 +52,7 @@ def flatten(jaxpr: Any, consts: Sequence[Any], inlined: Callable[[Any], Any | No
         constants[name] = value
         return name
 
-    def expand(jaxpr: Any, consts: Sequence[Any], args: Sequence[int], calls: tuple[Any, ...]) -> list[int]:
+    def expand(jaxpr: Jaxpr, consts: Sequence[ArrayLike], args: Sequence[int], calls: tuple[Any, ...]) -> list[int]:
         names: dict[Any, int] = dict(zip(jaxpr.invars, args, strict=True))
         names |= zip(jaxpr.constvars, map(constant, consts), strict=True)
 

@@ -12,26 +12,28 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.tracing import small_solves
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.equation_rules import batch_shape, bind_function, is_small, merge_batch, split_batch
-from jaxbandits.tracing.jax_compat import open_jaxpr
+from jaxbandits.tracing.jax_compat import Jaxpr, JaxprEqn, open_jaxpr
 from jaxbandits.tracing.shape_rules import broadcast_batch
+from jaxbandits.tracing.short_axes import FlaggedOperand, Operand
 
-Run: TypeAlias = Callable[..., list[tuple[Any, bool]]]  # from (size, jaxpr, consts, args, batched) to results and flags
+Run: TypeAlias = Callable[..., list[FlaggedOperand]]  # from (size, jaxpr, consts, args, batched) to results and flags
 
 
-def broadcast_results(size: Any, results: list[tuple[Any, bool]]) -> list[Any]:
+def broadcast_results(size: int | None, results: list[FlaggedOperand]) -> list[Any]:
     """Return all results with the batch axis."""
     return [broadcast_batch(size, *result) for result in results]
 
 
-def _broadcast_flagged(size: Any, values: Iterable[tuple[Any, bool]], flags: list[bool]) -> list[Any]:
+def _broadcast_flagged(size: int | None, values: Iterable[FlaggedOperand], flags: list[bool]) -> list[Any]:
     """Return values, of which those whose flag is set get the batch axis if they had none."""
     return [broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(values, flags, strict=True)]
 
 
-def _scan(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _scan(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     """Run a scan; of its carry, those values get the batch axis that a step makes batched."""
     body, params = eqn.params["jaxpr"], eqn.params
     # The numbers of carried values and of scanned arrays follow from shapes: their parameters changed in jax 0.12.
@@ -42,14 +44,14 @@ def _scan(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
     consts, rows = args[:first], args[first + n :]  # rows `[T, ..., W]`
     init = list(zip(args[first : first + n], batched[first : first + n], strict=True))
 
-    def step(flags: list[bool], carry: Any, row: Any) -> list[tuple[Any, bool]]:
+    def step(flags: list[bool], carry: PyTree, row: PyTree) -> list[FlaggedOperand]:
         inputs_batched = [*batched[:first], *flags, *batched[first + n :]]
         return run(size, *open_jaxpr(body), [*consts, *carry, *row], inputs_batched)
 
     row = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in rows]
     flags = _carry_flags(lambda flags, *inputs: step(flags, inputs[:n], inputs[n:])[:n], size, init, row)
 
-    def body_fun(carry: Any, row: Any) -> tuple[Any, Any]:
+    def body_fun(carry: PyTree, row: PyTree) -> tuple[Any, Any]:
         out = step(flags, carry, row)
         return _broadcast_flagged(size, out[:n], flags), broadcast_results(size, out[n:])
 
@@ -59,7 +61,7 @@ def _scan(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
 
 
 def _carry_flags(
-    step: Callable[..., list[tuple[Any, bool]]], size: Any, init: list[tuple[Any, bool]], more: list[Any]
+    step: Callable[..., list[FlaggedOperand]], size: int | None, init: list[FlaggedOperand], more: list[Any]
 ) -> list[bool]:
     """Return which values of a loop's carry are batched: at the start, or once some number of steps have been made.
 
@@ -78,7 +80,7 @@ def _carry_flags(
     return flags
 
 
-def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     """Run a while loop until the condition is false for every trial; a trial for which it is false keeps its carry."""
     params = eqn.params
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
@@ -86,13 +88,13 @@ def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) 
     cond_consts, body_consts = args[:first], args[first:second]
     init = list(zip(args[second:], batched[second:], strict=True))
 
-    def step(flags: list[bool], carry: Any) -> list[tuple[Any, bool]]:
+    def step(flags: list[bool], carry: PyTree) -> list[FlaggedOperand]:
         return run(size, *open_jaxpr(body), [*body_consts, *carry], [*batched[first:second], *flags])
 
     flags = _carry_flags(lambda flags, *carry: step(flags, carry), size, init, [])
     carry = _broadcast_flagged(size, init, flags)
 
-    def is_active(carry: Any) -> tuple[Any, bool]:
+    def is_active(carry: PyTree) -> tuple[Any, bool]:
         return run(size, *open_jaxpr(condition), [*cond_consts, *carry], [*batched[:first], *flags])[0]
 
     active_batched = []
@@ -103,7 +105,7 @@ def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) 
         flags = [True] * len(init)
         carry = broadcast_results(size, init)
 
-    def body_fun(carry: Any) -> list[Any]:
+    def body_fun(carry: PyTree) -> list[Any]:
         following = _broadcast_flagged(size, step(flags, carry), flags)
         if not lead and not differs:
             return following
@@ -117,10 +119,10 @@ def _while(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) 
     return list(zip(last, flags, strict=True))
 
 
-def _cond(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _cond(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     """Take a branch if all trials take the same one; else evaluate all branches and select."""
 
-    def branch(closed: Any) -> Callable[..., list[Any]]:
+    def branch(closed: Jaxpr) -> Callable[..., list[Any]]:
         return lambda *operands: broadcast_results(size, run(size, *open_jaxpr(closed), operands, batched[1:]))
 
     branches = [branch(closed) for closed in eqn.params["branches"]]
@@ -132,7 +134,9 @@ def _cond(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
     return [(x, True) for x in results]
 
 
-def _custom_jvp(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any]:
+def _custom_jvp(
+    run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
+) -> list[FlaggedOperand]:
     """Evaluate the function by its equations; its derivative stays the one that its author defined."""
     closed = eqn.params["call_jaxpr"]
 
@@ -159,10 +163,10 @@ def _with_derivative_of(
         return function(*args)
 
     @call.defjvp
-    def tangent(primals: Any, tangents: Any) -> Any:
+    def tangent(primals: PyTree, tangents: PyTree) -> PyTree:
         real = [jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in primals]
 
-        def jvp_of_trial(primals: Any, real_tangents: Any) -> Any:
+        def jvp_of_trial(primals: PyTree, real_tangents: PyTree) -> PyTree:
             remaining = iter(real_tangents)
             zeros = [np.zeros(jnp.shape(x), jax.dtypes.float0) for x in primals]
             tangents = [next(remaining) if r else zero for r, zero in zip(real, zeros, strict=True)]
@@ -180,7 +184,9 @@ def _with_derivative_of(
     return call
 
 
-def _eigh(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _eigh(
+    run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
+) -> list[FlaggedOperand] | None:
     """Diagonalise small symmetric matrices; the derivative stays that of the primitive."""
     del size
     (a,) = args
@@ -195,13 +201,15 @@ def _eigh(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -
     return [(x, True) for x in _with_derivative_of(run, bind_function(eqn), function, batched)(*args)]
 
 
-def _linear_solve(run: Run, size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[Any] | None:
+def _linear_solve(
+    run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
+) -> list[FlaggedOperand] | None:
     """Call `lax.custom_linear_solve` with batched functions, so that derivatives stay those of the linear system."""
     lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
     if len(jaxprs.solve.out_avals) != len(args) - sum(lengths):
         return None  # with auxiliary output
     values = list(zip(args, batched, strict=True))
-    parts: dict[str, list[tuple[Any, bool]]] = {}
+    parts: dict[str, list[FlaggedOperand]] = {}
     for name, length in lengths._asdict().items():
         parts[name], values = values[:length], values[length:]
 

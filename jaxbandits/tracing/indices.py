@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.tracing.flat import FlatFunction, live_steps
+from jaxbandits.tracing.jax_compat import JaxprEqn
 
 _SOURCES = frozenset({"argmax", "argmin"})
 _MOVES = frozenset("broadcast_in_dim convert_element_type copy expand_dims reshape squeeze transpose".split())  # noqa: SIM905
@@ -37,7 +38,7 @@ def without_negative_indices(flat: FlatFunction) -> FlatFunction:
     return flat._replace(steps=live_steps(steps, outputs), outputs=outputs)
 
 
-def _moves(eqn: Any) -> bool:
+def _moves(eqn: JaxprEqn) -> bool:
     """Return whether an equation moves its operand, or converts it to a type that holds every index."""
     return eqn.primitive.name in _MOVES and eqn.outvars[0].aval.dtype.itemsize >= 4
 

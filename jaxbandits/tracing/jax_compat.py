@@ -13,7 +13,7 @@ import os
 import threading
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 from jax.core import eval_jaxpr as eval_jaxpr
@@ -23,13 +23,17 @@ from jax.interpreters import ad as ad
 from jax.interpreters import batching as batching
 from jax.interpreters import mlir as mlir
 
+JaxprEqn: TypeAlias = Any  # of jax.extend.core, where the values of an equation have no shape for a type checker
+Jaxpr: TypeAlias = Any  # open or closed: one class from jax 0.12 on, two before
+Params: TypeAlias = dict[str, Any]  # of an equation, by name
 
-def open_jaxpr(closed: Any) -> tuple[Any, list[Any]]:
+
+def open_jaxpr(closed: Jaxpr) -> tuple[Any, list[Any]]:
     """Return a jaxpr and the values of its constants, which JAX keeps in two objects before 0.12, in one since."""
     return getattr(closed, "jaxpr", closed), list(getattr(closed, "consts", ()))
 
 
-def source_files(closed: Any) -> set[str]:
+def source_files(closed: Jaxpr) -> set[str]:
     """Return the files of the functions whose jaxprs are inside a jaxpr; "" stands for an unknown one."""
     files: set[str] = set()
     pending, seen = [closed], {id(closed)}

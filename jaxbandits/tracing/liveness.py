@@ -12,9 +12,9 @@ wait then pass one barrier together, because each barrier ends the kernels befor
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 from jaxbandits.tracing.flat import FlatFunction
+from jaxbandits.tracing.jax_compat import JaxprEqn
 
 # Primitives that cost nothing beside others: index arithmetic, or one instruction on a value in a register.
 FREE = frozenset(
@@ -33,7 +33,7 @@ _STORED_OPERANDS = frozenset({"cond", "custom_vmap_call", "scan", "while"})
 _FOLDED = 4096  # entries up to which XLA may fold constants
 
 
-def is_free(eqn: Any) -> bool:
+def is_free(eqn: JaxprEqn) -> bool:
     """Return whether an equation only renames, moves or compares entries."""
     return eqn.primitive.name in FREE
 

@@ -8,9 +8,10 @@ Of a sort only those entries are computed that are read: `argsort(-u)[:m]` is m 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jaxbandits.tracing.flat import FlatFunction, Step, consumers
+from jaxbandits.tracing.jax_compat import JaxprEqn, Params
 from jaxbandits.tracing.short_axes import ROW_TERMS, WRITTEN_OUT
 from jaxbandits.tracing.short_sorts import SortPlan
 
@@ -89,7 +90,7 @@ def _entries_read(name: int, axis: int, n: int, readers: dict[int, list[Step]], 
     """Return the first entry of a value along an axis that a step reads, and the end of these; (n, 0) if none does."""
     start, stop = (0, n) if name in returned else (n, 0)
     for reader in readers.get(name, ()):
-        params: Any = reader.eqn.params
+        params: Params = reader.eqn.params
         first, last = 0, n
         if reader.eqn.primitive.name == "slice" and params["strides"] is None:
             first, last = params["start_indices"][axis], params["limit_indices"][axis]
@@ -101,7 +102,7 @@ def _entries_read(name: int, axis: int, n: int, readers: dict[int, list[Step]], 
     return start, stop
 
 
-def is_entry(eqn: Any, axis: int) -> bool:
+def is_entry(eqn: JaxprEqn, axis: int) -> bool:
     """Return whether an equation reads one entry along an axis, and everything along the others."""
     if eqn.primitive.name != "slice" or eqn.params["strides"] is not None:
         return False
@@ -129,7 +130,7 @@ def _first_reduction(
         return None, None
     (step,) = steps
     kind: str = step.eqn.primitive.name
-    params: Any = step.eqn.params
+    params: Params = step.eqn.params
     if kind in elementwise or (kind == "reduce_sum" and not params["axes"]):
         return _first_reduction(step.outputs[0], axes, readers, returned, elementwise)
     if kind == "transpose":

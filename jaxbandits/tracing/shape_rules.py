@@ -10,16 +10,18 @@ from jax import lax
 
 from jaxbandits.tracing import short_axes
 from jaxbandits.tracing.barrier import is_key
+from jaxbandits.tracing.jax_compat import Params
+from jaxbandits.tracing.short_axes import Operand
 
 WITHOUT_SCALARS = ("select_n", "add_any")  # elementwise primitives that take no scalar beside arrays
 
 
-def broadcast_batch(size: Any, x: Any, batched: bool) -> jax.Array:
+def broadcast_batch(size: int | None, x: Operand, batched: bool) -> jax.Array:
     """Return an array with the batch axis: broadcast if it had none. Unchanged if there is no such axis (size None)."""
     return x if batched or size is None else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
 
 
-def align_ranks(size: Any, rank: int, args: list[Any], batched: list[bool], without_scalars: bool) -> list[Any]:
+def align_ranks(size: int, rank: int, args: list[Operand], batched: list[bool], without_scalars: bool) -> list[Any]:
     """Give operands of an elementwise equation equal ranks, with the batch axis last.
 
     A batched scalar `[W]` beside arrays gets their axes; an unbatched array gets a batch axis of length 1.
@@ -34,7 +36,7 @@ def align_ranks(size: Any, rank: int, args: list[Any], batched: list[bool], with
     shapes = [jnp.shape(x)[: jnp.ndim(x) - b] for x, b in zip(args, batched, strict=True)]  # for one trial
     shape = np.broadcast_shapes(*(s for s in shapes if len(s) == rank))  # lax stretches sides of length 1
 
-    def align(x: Any, batched: bool) -> Any:
+    def align(x: Operand, batched: bool) -> Any:
         ndim = jnp.ndim(x)
         if ndim == 0 and not batched and not without_scalars:
             return x
@@ -45,23 +47,23 @@ def align_ranks(size: Any, rank: int, args: list[Any], batched: list[bool], with
     return [align(x, b) for x, b in zip(args, batched, strict=True)]
 
 
-def _broadcast(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _broadcast(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     del batched
     shape, dims = params["shape"], params["broadcast_dimensions"]
     return lax.broadcast_in_dim(args[0], (*shape, size), (*dims, len(shape)))
 
 
-def _reshape(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _reshape(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     del batched
     return None if params.get("dimensions") is not None else lax.reshape(args[0], (*params["new_sizes"], size))
 
 
-def _transpose(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _transpose(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     del size, batched
     return lax.transpose(args[0], (*params["permutation"], len(params["permutation"])))
 
 
-def _slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _slice(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     del batched
     strides = params["strides"]
     return lax.slice(
@@ -72,12 +74,12 @@ def _slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
     )
 
 
-def _pad(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _pad(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     del size
     return None if batched[1] else lax.pad(args[0], args[1], (*params["padding_config"], (0, 0, 0)))
 
 
-def _dynamic_slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _dynamic_slice(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     if any(batched[1:]):
         return None
     starts = [jnp.maximum(start, 0) for start in args[1:]]  # `lax` would count negative ones from the end once more
@@ -85,7 +87,7 @@ def _dynamic_slice(size: Any, args: list[Any], batched: list[bool], params: Any)
     return lax.dynamic_slice(args[0], (*starts, zero), (*params["slice_sizes"], size))
 
 
-def _dynamic_update_slice(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _dynamic_update_slice(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     del params
     if any(batched[2:]):
         return None
@@ -94,7 +96,7 @@ def _dynamic_update_slice(size: Any, args: list[Any], batched: list[bool], param
     return lax.dynamic_update_slice(args[0], broadcast_batch(size, args[1], batched[1]), (*starts, zero))
 
 
-def _concatenate(size: Any, args: list[Any], batched: list[bool], params: Any) -> Any:
+def _concatenate(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     arrays = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
     return (lax.concatenate if is_key(arrays[0]) else short_axes.concatenate)(arrays, params["dimension"])
 

@@ -12,12 +12,13 @@ as a whole never exists.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.typing import DTypeLike
 
 from jaxbandits.tracing import target
 from jaxbandits.tracing.barrier import barrier, materialize
@@ -29,6 +30,10 @@ LONG_TERMS = 2**15  # products up to which a long contraction is added up in sli
 _SLICES = 8  # of a longer sum; 4 to 32 measured
 _SELECTED = 4  # slices up to which an array is assembled by selects
 _CONCATENATED = 16  # arrays in one concatenation on an accelerator, whose kernel compares indices with all of them
+
+
+Operand: TypeAlias = Any  # jax.Array, with the batch axis last if it has one, or `Rows`
+FlaggedOperand: TypeAlias = tuple[Operand, bool]  # and whether it has the batch axis
 
 
 class Rows(NamedTuple):
@@ -78,7 +83,7 @@ def entries(x: jax.Array, axis: int) -> list[jax.Array]:
     return [entry(x, axis, k) for k in range(x.shape[axis])]
 
 
-def length(x: Any, axis: int) -> int:
+def length(x: Operand, axis: int) -> int:
     """Return the length of an axis of an array or of `Rows`."""
     if not isinstance(x, Rows):
         return x.shape[axis]
@@ -107,7 +112,7 @@ def reduce(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int) -> jax
     return operation(total, reduce(operation, lax.slice_in_dim(x, _SLICES * m, n, axis=axis), axis))
 
 
-def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: Any) -> jax.Array:
+def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: DTypeLike) -> jax.Array:
     """Return the index of the best entry along an axis, the first of equal ones.
 
     Args:
@@ -129,7 +134,9 @@ def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype
     return index
 
 
-def _knock_out(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: Any) -> tuple[jax.Array, jax.Array]:
+def _knock_out(
+    better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: DTypeLike
+) -> tuple[jax.Array, jax.Array]:
     """Keep the better of each pair of neighbours until at most `SEARCHED` are left; return these and their indices."""
     values, indices = x, lax.broadcasted_iota(dtype, x.shape, axis)
     while values.shape[axis] > SEARCHED:
@@ -213,7 +220,7 @@ def _long_product(axes: Product, x: jax.Array, y: jax.Array, sides: list[tuple[i
     return fold(lax.add, [total, *(terms(k, k + 1)[0] for k in range(_SLICES * m, n))])
 
 
-def product(axes: Product, x: Any, y: Any, ndims: tuple[int, int], rows: int | None) -> Any:
+def product(axes: Product, x: Operand, y: Any, ndims: tuple[int, int], rows: int | None) -> Any:
     """Compute `dot_general` of operands `[..., W]` or `[..., 1]` as an array, or as `Rows` along an axis of the result.
 
     Args:

@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxbandits.base.digests import array_digest, digest
 from jaxbandits.tracing.barrier import barrier_p
-from jaxbandits.tracing.jax_compat import Primitive, open_jaxpr
+from jaxbandits.tracing.jax_compat import Jaxpr, Primitive, open_jaxpr
 
 _DERIVATIVE_RULES = frozenset(("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"))
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
@@ -32,7 +32,7 @@ class TraceDigest(NamedTuple):
     is_exact: bool  # equal digests imply equal programs
 
 
-def trace_digest(closed: Any) -> TraceDigest:
+def trace_digest(closed: Jaxpr) -> TraceDigest:
     """Return the digest of a closed jaxpr."""
     digester = _Digester()
     return TraceDigest(digester.jaxpr(closed), digester.is_exact)
@@ -45,7 +45,7 @@ class _Digester:
         self.is_exact = True
         self._seen: dict[int, str] = {}  # digests by `id` of jaxprs, which live as long as the one that holds them
 
-    def jaxpr(self, closed: Any) -> str:
+    def jaxpr(self, closed: Jaxpr) -> str:
         """Return the digest of a jaxpr with its constants."""
         if id(closed) in self._seen:
             return self._seen[id(closed)]

@@ -35,6 +35,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
 from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, PyTree
 from jaxbandits.tracing import liveness
 from jaxbandits.tracing.barrier import barrier, is_key
 from jaxbandits.tracing.equation_rules import (
@@ -49,11 +50,11 @@ from jaxbandits.tracing.equation_rules import (
 from jaxbandits.tracing.flat import Step, flatten
 from jaxbandits.tracing.function_rules import CONTROL_FLOW, FUNCTION_RULES
 from jaxbandits.tracing.indices import without_negative_indices
-from jaxbandits.tracing.jax_compat import open_jaxpr
+from jaxbandits.tracing.jax_compat import Jaxpr, JaxprEqn, open_jaxpr
 from jaxbandits.tracing.row_axes import row_axes
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.tracing.shape_rules import SHAPE_RULES, WITHOUT_SCALARS, align_ranks, broadcast_batch
-from jaxbandits.tracing.short_axes import Rows
+from jaxbandits.tracing.short_axes import FlaggedOperand, Operand, Rows
 from jaxbandits.tracing.traces import TraceDigest, trace_digest
 
 Rule = Callable[..., tuple[Any, Any]]
@@ -64,7 +65,7 @@ _WITHOUT_LOSS = ("custom_vmap_call", "random_unwrap", "random_wrap", "Frexp", "L
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
 
-def vmap_last(f: Callable[..., Any], in_axes: Any = -1, axis_size: int | None = None) -> Callable[..., Any]:
+def vmap_last(f: Callable[..., Any], in_axes: PyTree = -1, axis_size: int | None = None) -> Callable[..., Any]:
     """Map `f` over the last axis of its arguments, as `jax.vmap(f, in_axes, out_axes=-1)` does.
 
     Args:
@@ -107,10 +108,10 @@ def _batch_size(arrays: Sequence[Any], axis_size: Any) -> int:
     return next(iter(lengths))
 
 
-def _axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
+def _axes(in_axes: PyTree, args: tuple[Any, ...]) -> list[int | None]:
     """Return the batch axis of every leaf of the arguments."""
 
-    def is_none(x: Any) -> bool:
+    def is_none(x: Operand) -> bool:
         return x is None
 
     message = f"in_axes of vmap_last must be -1 (the last axis) or None, for all arguments or each, got {in_axes!r}"
@@ -131,7 +132,7 @@ def _axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
 class TracedFunction:
     """Jaxpr of a function for one trial; programs for any number of trials are made of it without another trace."""
 
-    jaxpr: Any  # closed
+    jaxpr: Jaxpr  # closed
     out: Any  # ShapeDtypeStructs of the results
 
     @classmethod
@@ -180,7 +181,9 @@ class VmapFallback(NamedTuple):
     location: str  # file:line of the traced code, "" if unknown
 
 
-def explain(f: Callable[..., Any], *args: Any, in_axes: Any = -1, axis_size: int | None = None) -> list[VmapFallback]:
+def explain(
+    f: Callable[..., Any], *args: Any, in_axes: PyTree = -1, axis_size: int | None = None
+) -> list[VmapFallback]:
     """List the equations of a function for which `vmap_last` has no rule, most frequent first.
 
     All other equations run with the batch axis last: `[]` means that the whole function does.
@@ -222,7 +225,7 @@ def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
 
     def define(rule: Rule) -> Rule:
         @function.def_vmap
-        def over_first(size: int, in_batched: Any, *args: Any) -> tuple[Any, Any]:
+        def over_first(size: int, in_batched: PyTree, *args: Any) -> tuple[Any, Any]:
             args = jax.tree.map(lambda x, b: jnp.moveaxis(x, 0, -1) if b else x, args, tuple(in_batched))
             out, batched = rule(size, in_batched, *args)
             return jax.tree.map(lambda x, b: jnp.moveaxis(x, -1, 0) if b else x, out, batched), batched
@@ -233,21 +236,21 @@ def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
     return define
 
 
-def _has_last_rule(eqn: Any) -> bool:
+def _has_last_rule(eqn: JaxprEqn) -> bool:
     """Return whether an equation calls a function whose rule was defined by `def_vmap_last`."""
     return eqn.primitive.name == "custom_vmap_call" and hasattr(eqn.params["rule"], _LAST_RULE)
 
 
-def _inner_jaxpr(eqn: Any) -> Any | None:
+def _inner_jaxpr(eqn: JaxprEqn) -> Any | None:
     """Return the closed jaxpr whose equations replace a call; None where the equation is a step of its own."""
     name = eqn.primitive.name
-    closed: Any = eqn.params[_CALLS[name]] if name in _CALLS else None
+    closed: Jaxpr = eqn.params[_CALLS[name]] if name in _CALLS else None
     if name == "custom_jvp_call":
         return closed if _differentiates_itself(closed) else None
     return closed
 
 
-def _differentiates_itself(closed: Any) -> bool:
+def _differentiates_itself(closed: Jaxpr) -> bool:
     """Return whether the inside of a `custom_jvp_call` is a function of `batching.trials_last`, or its `jax.vmap`."""
     inside = [eqn for eqn in open_jaxpr(closed)[0].eqns if eqn.primitive.name != "transpose"]  # of `jax.vmap`
     if len(inside) != 1:
@@ -257,13 +260,13 @@ def _differentiates_itself(closed: Any) -> bool:
 
 
 def _run(
-    size: Any,
-    jaxpr: Any,
-    consts: Sequence[Any],
+    size: int | None,
+    jaxpr: Jaxpr,
+    consts: Sequence[ArrayLike],
     args: Sequence[Any],
     batched: Sequence[bool],
     invariant: Sequence[bool] = (),
-) -> list[tuple[Any, bool]]:
+) -> list[FlaggedOperand]:
     """Evaluate a jaxpr with the batch axis last.
 
     Args:
@@ -282,7 +285,7 @@ def _run(
     shared, constants = liveness.shared_values(flat, ELEMENTWISE), liveness.large_constants(flat)
     shared -= liveness.computed_from(flat, itertools.compress(flat.inputs, invariant))
     plans = {} if size is None else row_axes(flat, ELEMENTWISE)
-    values: dict[int, tuple[Any, bool]] = {name: (x, False) for name, x in flat.constants.items()}
+    values: dict[int, FlaggedOperand] = {name: (x, False) for name, x in flat.constants.items()}
     values |= dict(zip(flat.inputs, zip(args, batched, strict=True), strict=True))
     pending: list[int] = []  # values that pass the next barrier, together
 
@@ -312,11 +315,13 @@ def _run(
     return [(x.array() if isinstance(x, Rows) else x, b) for x, b in (values[name] for name in flat.outputs)]
 
 
-def _slices(x: Any) -> list[Any]:
+def _slices(x: Operand) -> list[Operand]:
     return list(x.slices) if isinstance(x, Rows) else [x]
 
 
-def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any = None) -> list[tuple[Any, bool]]:
+def _apply(
+    size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: Any = None
+) -> list[FlaggedOperand]:
     """Evaluate one equation by the rule of its primitive.
 
     Args:
@@ -330,7 +335,7 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any 
       The results, and whether each has the batch axis.
     """
     name = eqn.primitive.name
-    if any(isinstance(x, Rows) for x in args):
+    if size is not None and any(isinstance(x, Rows) for x in args):
         if name == "dot_general":
             results = dot_general(size, eqn, args, batched, plan)
         else:
@@ -347,7 +352,9 @@ def _apply(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any 
     return _apply_with_moved_axis(size, eqn, args, batched) if results is None else results
 
 
-def _apply_rule(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan: Any) -> list[tuple[Any, bool]] | None:
+def _apply_rule(
+    size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: Any
+) -> list[FlaggedOperand] | None:
     """Evaluate an equation with the batch axis last, by a rule for it; None: there is none."""
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in ELEMENTWISE:
@@ -369,7 +376,7 @@ def _apply_rule(size: Any, eqn: Any, args: list[Any], batched: list[bool], plan:
     return EQUATION_RULES[name](size, eqn, args, batched) if name in EQUATION_RULES else None
 
 
-def _apply_with_moved_axis(size: Any, eqn: Any, args: list[Any], batched: list[bool]) -> list[tuple[Any, bool]]:
+def _apply_with_moved_axis(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
     """Evaluate an equation without a rule of its own: over leading axes, by its new shape, or by JAX's `vmap`."""
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in LEADING_AXES:
@@ -395,5 +402,5 @@ def _note(name: str) -> None:
         fallbacks.append((name, ""))
 
 
-def _outputs(eqn: Any, out: Any) -> list[Any]:
+def _outputs(eqn: JaxprEqn, out: Any) -> list[Any]:
     return list(out) if eqn.primitive.multiple_results else [out]

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
+from jaxbandits.base.pytree import PyTree
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.vmap_last import def_vmap_last, vmap_last
 
@@ -30,7 +31,7 @@ def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
         return vmap_last(f)(*args)
 
     @def_vmap_last(map_copies)
-    def over_trials(size: int, in_batched: Any, *args: Any) -> Any:
+    def over_trials(size: int, in_batched: PyTree, *args: Any) -> PyTree:
         def broadcast_batch(x: jax.Array, batched: bool) -> jax.Array:
             return x if batched else jnp.broadcast_to(x[..., None], (*x.shape, size))
 

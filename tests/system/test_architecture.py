@@ -57,7 +57,7 @@ ALLOWED = {
     "cli": {"base", "commands", "plugins"},
 }
 ALLOWED |= {family: {"estimation", "algorithms", "environments"} for family in FAMILIES}
-ALLOWED["data"] |= {"base", "analysis", "plots", "results", "simulation", "data"}
+ALLOWED["data"] |= {"base", "types", "analysis", "plots", "results", "simulation", "data"}
 ALLOWED["__init__"] = _NUMERIC | {"types", "domains", "estimation", "analysis", "results", "simulation", "testing"}
 ALLOWED["__init__"] |= {*FAMILIES, "algorithms", "environments", "catalogue", "sweeps"}
 

@@ -6,13 +6,13 @@ in round $t = 1$, 2, ...; $T_i$ and $m_i$ are the number of plays and the mean r
 noise_scale. Cost per round $O(K)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, hoeffding_scale, log_rounds
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 
 @pytree
@@ -35,7 +35,7 @@ class AOUCB(IndexPolicy):
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
 
     @classmethod
-    def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: Any) -> "AOUCB":
+    def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "AOUCB":
         """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
         return cls(**{"n_arms": n_arms, "noise_scale": hoeffding_scale(width)} | changes)
 

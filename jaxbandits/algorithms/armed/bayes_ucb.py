@@ -6,14 +6,14 @@ in round t = 1, 2, ... of n; Q is the quantile, S_i the sum of the rewards of ar
 round $O(K)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.beta_posterior import BetaPosterior
 from jaxbandits.algorithms.armed.index_policy import Pulls
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree
 from jaxbandits.numerics.beta_quantile import upper_quantile
 
 
@@ -40,15 +40,15 @@ class BayesUCB(BetaPosterior):
     c: ArrayLike = param(0.0, "[0, inf)", "c, power of log n")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "BayesUCB":
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "BayesUCB":
         """Use c = 5, the smallest value with the guarantee, for n rounds."""
-        fields: dict[str, Any] = {"n_arms": n_arms, "horizon": horizon, "c": 5.0}
+        fields: Fields = {"n_arms": n_arms, "horizon": horizon, "c": 5.0}
         return cls(**fields | changes)
 
     @classmethod
-    def practical(cls, *, n_arms: int, **changes: Any) -> "BayesUCB":
+    def practical(cls, *, n_arms: int, **changes: FieldValue) -> "BayesUCB":
         """Use c = 0, the value of the paper's experiments: the default."""
-        fields: dict[str, Any] = {"n_arms": n_arms}
+        fields: Fields = {"n_arms": n_arms}
         return cls(**fields | changes)
 
     @classmethod

@@ -10,14 +10,14 @@ of N rewards (`estimation.bins`) with variance v / N. Time per round and memory 
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, log_rounds
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import arm_models, bins
 from jaxbandits.estimation.bins import Bins
 from jaxbandits.numerics import elementary
@@ -69,7 +69,7 @@ class CatoniUCB(IndexPolicy):
     n_bins: int = static(256, "[2, 65536]", "B, number of bins per arm, even; 256 suffices for 8 million rounds")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: int, variance_bound: ArrayLike, **changes: Any) -> "CatoniUCB":
+    def theory(cls, *, n_arms: int, horizon: int, variance_bound: ArrayLike, **changes: FieldValue) -> "CatoniUCB":
         """Use the width of Lemma 3, and the number of bins that the horizon needs."""
         plays = math.ceil(8.0 * math.log(ranges.integer("horizon", horizon, "[1, 2147483647]")))
         return cls(**{"n_arms": n_arms, "variance_bound": variance_bound, "n_bins": 2 * max(1, plays)} | changes)

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.armed.discounted_policy import DiscountedPolicy
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
+from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 @pytree
@@ -40,7 +41,9 @@ class DUCB(DiscountedPolicy):
     xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: int, changes: int, reward_bound: float = 1.0, **fields: Any) -> "DUCB":
+    def theory(
+        cls, *, n_arms: int, horizon: int, changes: int, reward_bound: float = 1.0, **fields: FieldValue
+    ) -> "DUCB":
         """Use gamma = 1 - sqrt(C / T) / (4 B) for C changes in T rounds."""
         horizon = ranges.integer("horizon", horizon, "[1, inf)")
         share = ranges.integer("changes", changes, f"[1, {horizon}]") / horizon

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
@@ -39,7 +39,7 @@ class ETC(IndexPolicy):
     exploration: ArrayLike = param(range="[1, inf)", doc="m, plays of every arm before the commitment")
 
     @classmethod
-    def theory(cls, *, gap: ArrayLike, horizon: ArrayLike, n_arms: int = 2, **changes: Any) -> "ETC":
+    def theory(cls, *, gap: ArrayLike, horizon: ArrayLike, n_arms: int = 2, **changes: FieldValue) -> "ETC":
         """Use Eq. (6.5), m = max(1, ceil(4 / D^2 log(n D^2 / 4))), for two arms with gap D and horizon n."""
         gap = ranges.numbers("gap", gap, "[1e-9, 1e9]")
         horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")

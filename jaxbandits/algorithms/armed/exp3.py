@@ -8,7 +8,7 @@ learning_rate. $O(K)$ per round.
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, exponential_weights
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 
 @pytree
@@ -40,7 +40,7 @@ class Exp3(SampledPolicy):
     learning_rate: ArrayLike | None = param(None, "[0, inf)", "eta; None: sqrt(log K / (t K)) in round t")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "Exp3":
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "Exp3":
         """Use eta = sqrt(log K / (n K)) for n rounds."""
         horizon = ranges.numbers("horizon", horizon, "[1, inf)")
         rate = np.sqrt(math.log(ranges.integer("n_arms", n_arms)) / (n_arms * horizon))

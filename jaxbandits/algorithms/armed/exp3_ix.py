@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy, exponential_weights
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 
 @pytree
@@ -39,7 +39,7 @@ class Exp3IX(SampledPolicy):
     learning_rate: ArrayLike | None = param(None, "[0, inf)", "eta; None: sqrt(log K / (t K)) in round t")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "Exp3IX":
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "Exp3IX":
         """Use eta = sqrt(2 log(K + 1) / (n K)) for n rounds."""
         horizon = ranges.numbers("horizon", horizon, "[1, inf)")
         rate = np.sqrt(2.0 * math.log(ranges.integer("n_arms", n_arms) + 1) / (n_arms * horizon))

@@ -8,7 +8,7 @@ arm i in this round, and the uniform law is not mixed in. Notation: eta learning
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ import numpy as np
 from jaxbandits.algorithms.armed.sampled_policy import LossState, exponential_weights
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation.arms import check_count, draw_arm
 from jaxbandits.types import AdviceObs, ArmDecision, Reward
 
@@ -50,7 +50,7 @@ class Exp4:
     gamma: ArrayLike = param(0.0, "[0, inf)", "gamma, added to the probability in the estimates of losses")
 
     @classmethod
-    def theory(cls, *, n_arms: int, n_experts: int, horizon: ArrayLike, **changes: Any) -> "Exp4":
+    def theory(cls, *, n_arms: int, n_experts: int, horizon: ArrayLike, **changes: FieldValue) -> "Exp4":
         """Use eta = sqrt(2 log M / (n K)) for n rounds."""
         horizon = ranges.numbers("horizon", horizon, "[1, inf)")
         log_experts = math.log(ranges.integer("n_experts", n_experts, "[1, 1000000000]"))

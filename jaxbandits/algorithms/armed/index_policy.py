@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import pytree, static
 from jaxbandits.estimation.arms import check_count, choose_best
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 
 _UNPLAYED = 1e30  # above every index
 
@@ -73,19 +73,19 @@ class IndexPolicy(abc.ABC):
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 
     @abc.abstractmethod
-    def index(self, key: jax.Array, t: jax.Array, state: Any) -> jax.Array:
+    def index(self, key: jax.Array, t: jax.Array, state: State) -> jax.Array:
         """Return the index of every arm `[K]` in round t (from 0), finite even for arms without plays."""
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         del key  # deterministic
         return Pulls(jnp.zeros(self.n_arms), jnp.zeros(self.n_arms))
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> ArmDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
         return choose_best(obs.arms, obs.mask, self.in_turn(t, state.count, self.index(key, t, state)))
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs, decision: ArmDecision, feedback: Reward
+        self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> Any:
         del key, t, obs
         return state.add(decision.index, feedback.reward)

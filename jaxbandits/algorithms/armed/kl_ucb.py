@@ -5,13 +5,13 @@
 after t rounds; arm i has $T_i$ plays with mean reward $m_i$; kl is that of Bernoulli laws. $O(K)$ per round.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rounds
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.numerics import bernoulli
 
 
@@ -36,12 +36,12 @@ class KLUCB(IndexPolicy):
     c: ArrayLike = param(0.0, "[0, inf)", "c, factor of log log t")
 
     @classmethod
-    def theory(cls, *, n_arms: int, **changes: Any) -> "KLUCB":
+    def theory(cls, *, n_arms: int, **changes: FieldValue) -> "KLUCB":
         """Use c = 3, the value of Theorem 1."""
         return cls(**{"n_arms": n_arms, "c": 3.0} | changes)
 
     @classmethod
-    def practical(cls, *, n_arms: int, **changes: Any) -> "KLUCB":
+    def practical(cls, *, n_arms: int, **changes: FieldValue) -> "KLUCB":
         """Use c = 0, the value that the authors recommend in practice: the default."""
         return cls(**{"n_arms": n_arms} | changes)
 

@@ -10,7 +10,7 @@ passes over the bins of one arm, or 64 in float64; memory $O(B K)$.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, log_rounds
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import arm_models, bins
 from jaxbandits.estimation.bins import Bins
 from jaxbandits.numerics.order_statistics import median
@@ -68,7 +68,7 @@ class MedianOfMeansUCB(IndexPolicy):
 
     @classmethod
     def theory(
-        cls, *, n_arms: int, horizon: int, moment_bound: ArrayLike, eps: ArrayLike = 1.0, **changes: Any
+        cls, *, n_arms: int, horizon: int, moment_bound: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
     ) -> "MedianOfMeansUCB":
         """Use the width of Lemma 2, and the number of bins that the horizon needs."""
         blocks = math.floor(1.0 + 16.0 * math.log(ranges.integer("horizon", horizon, "[1, 2147483647]")))

@@ -6,13 +6,13 @@ where arm i has $T_i$ plays and mean reward $m_i$ (the form of Lattimore & Szepe
 horizon, R noise_scale. $O(K)$ per round.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, hoeffding_scale
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.numerics import elementary
 
 
@@ -38,12 +38,12 @@ class MOSS(IndexPolicy):
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "MOSS":
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "MOSS":
         """Use the constants of Theorem 9.1: the defaults."""
         return cls(**{"n_arms": n_arms, "horizon": horizon} | changes)
 
     @classmethod
-    def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: Any) -> "MOSS":
+    def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: FieldValue) -> "MOSS":
         """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
         return cls(**{"n_arms": n_arms, "horizon": horizon, "noise_scale": hoeffding_scale(width)} | changes)
 

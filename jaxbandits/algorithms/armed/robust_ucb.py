@@ -9,14 +9,14 @@ would require all rewards. With $l_t$ on a grid of 31 levels, one sum per level 
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 _LEVELS = 31  # rounds are counted in 31 bits
@@ -55,7 +55,9 @@ class RobustUCB(IndexPolicy):
     scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, n_arms: int, moment_bound: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "RobustUCB":
+    def theory(
+        cls, *, n_arms: int, moment_bound: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
+    ) -> "RobustUCB":
         """Use the width of Lemma 1: the defaults."""
         return cls(**{"n_arms": n_arms, "moment_bound": moment_bound, "eps": eps} | changes)
 

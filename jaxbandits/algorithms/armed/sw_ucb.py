@@ -7,7 +7,7 @@ after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ pe
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.armed.index_policy import log_rounds
 from jaxbandits.algorithms.armed.window_policy import WindowPolicy, WindowState
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 
 @pytree
@@ -39,7 +39,9 @@ class SWUCB(WindowPolicy):
     xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: int, changes: int, reward_bound: float = 1.0, **fields: Any) -> "SWUCB":
+    def theory(
+        cls, *, n_arms: int, horizon: int, changes: int, reward_bound: float = 1.0, **fields: FieldValue
+    ) -> "SWUCB":
         """Use tau = 2 B sqrt(T log T / C), rounded up, for C changes in T rounds."""
         horizon = ranges.integer("horizon", horizon, "[1, 1000000000000]")
         rounds = horizon * math.log(horizon) / ranges.integer("changes", changes, f"[1, {horizon}]")

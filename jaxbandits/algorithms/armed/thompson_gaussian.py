@@ -6,13 +6,13 @@ where $T_i$ is the number of plays of arm i. This is the posterior for a N(0, $R
 Notation: R noise_scale. Cost per round $O(K)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, hoeffding_scale
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.numerics import rng
 
 
@@ -36,7 +36,7 @@ class ThompsonGaussian(IndexPolicy):
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of prior and rewards")
 
     @classmethod
-    def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: Any) -> "ThompsonGaussian":
+    def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "ThompsonGaussian":
         """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]; the guarantee is for R = 1."""
         return cls(**{"n_arms": n_arms, "noise_scale": hoeffding_scale(width)} | changes)
 

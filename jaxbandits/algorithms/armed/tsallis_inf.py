@@ -6,13 +6,13 @@
 in round $t = 1$, 2, ...: mirror descent with the Tsallis entropy of power 1/2. $O(K)$ per round.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.sampled_policy import SampledPolicy
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 
 @pytree
@@ -39,7 +39,7 @@ class TsallisINF(SampledPolicy):
     rate: ArrayLike = param(1.0, "(0, inf)", "multiplies eta_t; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, n_arms: int, **changes: Any) -> "TsallisINF":
+    def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TsallisINF":
         """Use eta_t = 2 / sqrt(t): the default."""
         return cls(**{"n_arms": n_arms} | changes)
 

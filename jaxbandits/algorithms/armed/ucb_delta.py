@@ -5,7 +5,7 @@
 where arm i has $T_i$ plays with mean reward $m_i$. Notation: R noise_scale. Cost per round $O(K)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, hoeffding_scale
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 
 @pytree
@@ -36,13 +36,13 @@ class UCBDelta(IndexPolicy):
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
 
     @classmethod
-    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: Any) -> "UCBDelta":
+    def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "UCBDelta":
         """Use delta = 1 / n^2 for n rounds, as in Theorem 7.1."""
         horizon = ranges.numbers("horizon", horizon, "[2, 1e9]")
         return cls(**{"n_arms": n_arms, "delta": 1.0 / np.square(horizon)} | changes)
 
     @classmethod
-    def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: Any) -> "UCBDelta":
+    def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: FieldValue) -> "UCBDelta":
         """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]; and delta as `theory`."""
         return cls.theory(n_arms=n_arms, horizon=horizon, **{"noise_scale": hoeffding_scale(width)} | changes)
 

@@ -6,14 +6,14 @@ in round $t = 1$, 2, ..., before which arm i has $T_i$ plays, mean reward $m_i$ 
 field reward_range. Cost per round $O(K)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, log_rounds
 from jaxbandits.algorithms.armed.moments import Moments
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 
 @pytree
@@ -38,7 +38,7 @@ class UCBV(IndexPolicy):
     c: ArrayLike = param(1.0, "[0, inf)", "c, factor of the term without variance")
 
     @classmethod
-    def theory(cls, *, n_arms: int, **changes: Any) -> "UCBV":
+    def theory(cls, *, n_arms: int, **changes: FieldValue) -> "UCBV":
         """Use c = 1 and zeta = 1.2: the defaults."""
         return cls(**{"n_arms": n_arms} | changes)
 

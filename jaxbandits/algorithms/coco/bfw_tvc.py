@@ -14,7 +14,7 @@ Notation: K rounds `block`, T horizon, G lipschitz, M value_bound, D and r diame
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,13 +23,13 @@ from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
 from jaxbandits.algorithms.coco.frank_wolfe import Step
 from jaxbandits.algorithms.coco.learner import BanditLearner
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, double_until, surrogate_values
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import while_loop
-from jaxbandits.types import ConstrainedValue, PointDecision
+from jaxbandits.types import ConstrainedValue, Obs, PointDecision
 
 
 class BFWTVCState(NamedTuple):
@@ -101,7 +101,7 @@ class BFWTVC(BanditLearner):
     most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps per block; None: ceil(3.375 sqrt(T))")
 
     @classmethod
-    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
+    def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
         """Use Theorem 3: gamma = 1, lam = T^{-3/4} / 2, beta = 1 / C2, from G~_1 = beta G gamma.
 
         As with OFW-TVC, the constraint has hardly any effect at practical horizons.
@@ -109,12 +109,12 @@ class BFWTVC(BanditLearner):
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
-    def printed(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
+    def printed(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
         """Use Algorithm 3 with the constants of Theorem 3 as printed: G~_1 = 1."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0} | changes)
 
     @classmethod
-    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "BFWTVC":
+    def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
         """Give the constraint a large weight from the start, without a theorem.
 
         These constants are ours, set by hand on `LinearConstraints` (d = 10, T = 4096):
@@ -156,7 +156,7 @@ class BFWTVC(BanditLearner):
         key: jax.Array,
         t: jax.Array,
         state: BFWTVCState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: ConstrainedValue,
     ) -> BFWTVCState:

@@ -15,6 +15,7 @@ from jaxbandits.algorithms.coco.lyapunov import double_until
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.protocol import ConvexSet
 
 
 class Step(NamedTuple):
@@ -26,7 +27,7 @@ class Step(NamedTuple):
     sigma: jax.Array  # []  the step size
 
 
-def init(domain: Any, x: Point | None, shape: Shape) -> Step:
+def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Step:
     """Return the initial `Step`, with gap and step size 0, at `x` (`domain.zero` if None)."""
     zero = jnp.zeros(())
     x = domain.zero(shape) if x is None else x
@@ -34,14 +35,14 @@ def init(domain: Any, x: Point | None, shape: Shape) -> Step:
     return Step(x=x, guess=domain.lmo(points.zeros(shape))[1], gap=zero, sigma=zero)
 
 
-def fixed_step(domain: Any, x: Point, grad: Point, guess: Any, sigma: ArrayLike) -> Step:
+def fixed_step(domain: ConvexSet, x: Point, grad: Point, guess: Any, sigma: ArrayLike) -> Step:
     """Take a step of size `sigma`; with `sigma` above 1 the new point may lie outside the set."""
     vertex, guess = domain.lmo(grad, guess)
     gap = points.inner(grad, points.subtract(x, vertex))
     return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=jnp.asarray(sigma, gap.dtype))
 
 
-def line_search_step(domain: Any, x: Point, grad: Point, guess: Any, kappa: ArrayLike) -> Step:
+def line_search_step(domain: ConvexSet, x: Point, grad: Point, guess: Any, kappa: ArrayLike) -> Step:
     """Take a step with exact line search on a quadratic with gradient `grad` at x and Hessian 2 kappa I.
 
     The step size is `gap / (2 kappa ||v - x||^2)`, at most 1; it is 0 where v = x or the gap is not positive.
@@ -59,7 +60,13 @@ def line_search_step(domain: Any, x: Point, grad: Point, guess: Any, kappa: Arra
 
 
 def proximal_step(
-    domain: Any, last: Step, anchor: Point, grad_sum: Point, eta: ArrayLike, rounds: jax.Array, step_cap: ArrayLike
+    domain: ConvexSet,
+    last: Step,
+    anchor: Point,
+    grad_sum: Point,
+    eta: ArrayLike,
+    rounds: jax.Array,
+    step_cap: ArrayLike,
 ) -> Step:
     """Take one step of size `min(step_cap, 2 / sqrt(rounds))` on `eta <grad_sum, x> + ||x - anchor||^2`."""
     slope = points.add_scaled(points.scale(grad_sum, eta), 2.0, points.subtract(last.x, anchor))
@@ -78,7 +85,7 @@ class Epochs(NamedTuple):
     eta_level: jax.Array  # []  eta times the level: D / (2 T^{3/4})
 
 
-def init_epochs(domain: Any, x: Point | None, shape: Shape, level: ArrayLike, eta_level: ArrayLike) -> Epochs:
+def init_epochs(domain: ConvexSet, x: Point | None, shape: Shape, level: ArrayLike, eta_level: ArrayLike) -> Epochs:
     """Return the first epoch, which starts at `x` (`domain.zero` if None)."""
     last = init(domain, x, shape)
     real = last.gap.dtype
@@ -92,7 +99,9 @@ def init_epochs(domain: Any, x: Point | None, shape: Shape, level: ArrayLike, et
     )
 
 
-def step_epochs(domain: Any, run: Epochs, t: jax.Array, h: Point, bound: ArrayLike, step_cap: ArrayLike) -> Epochs:
+def step_epochs(
+    domain: ConvexSet, run: Epochs, t: jax.Array, h: Point, bound: ArrayLike, step_cap: ArrayLike
+) -> Epochs:
     """Play one round of parameter-free online Frank-Wolfe.
 
         double G~ while G~ < bound; a doubling starts an epoch: s = t, anchor = x_t, gradient sum = 0
@@ -126,12 +135,14 @@ class QuadraticIterate(NamedTuple):
     lin: Point  # [d]  sum of h_r - alpha x_r: the gradient of the sum at x is lin + alpha t x
 
 
-def init_quadratic(domain: Any, x: Point | None, shape: Shape) -> QuadraticIterate:
+def init_quadratic(domain: ConvexSet, x: Point | None, shape: Shape) -> QuadraticIterate:
     """Return the iterate of the first round, which is `x` (`domain.zero` if None)."""
     return QuadraticIterate(last=init(domain, x, shape), lin=points.zeros(shape))
 
 
-def step_quadratic(domain: Any, run: QuadraticIterate, t: jax.Array, h: Point, alpha: ArrayLike) -> QuadraticIterate:
+def step_quadratic(
+    domain: ConvexSet, run: QuadraticIterate, t: jax.Array, h: Point, alpha: ArrayLike
+) -> QuadraticIterate:
     """Take one step with exact line search on `F_t(x) = sum_{r <= t} <h_r, x> + (alpha / 2) ||x - x_r||^2`.
 
     Args:

@@ -21,6 +21,7 @@ from jaxbandits.algorithms.coco import frank_wolfe
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.tracing.batching import while_loop
 
 
@@ -34,7 +35,7 @@ class Iterate(NamedTuple):
     guess: Any  # starting point of the linear oracle
 
 
-def init(domain: Any, x: Point | None, shape: Shape) -> Iterate:
+def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Iterate:
     """Return the iterate before the first step, at `x` (`domain.zero` if None)."""
     first = frank_wolfe.init(domain, x, shape)
     calls, unfinished = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
@@ -47,15 +48,28 @@ def stay(iterate: Iterate) -> Iterate:
 
 
 def descend(
-    domain: Any, iterate: Iterate, eta: ArrayLike, grad: Point, *, eps: ArrayLike, radius: ArrayLike, most_calls: int,
+    domain: ConvexSet,
+    iterate: Iterate,
+    eta: ArrayLike,
+    grad: Point,
+    *,
+    eps: ArrayLike,
+    radius: ArrayLike,
+    most_calls: int,
     cut_first: ArrayLike,
-) -> Iterate:  # fmt: skip
+) -> Iterate:
     """Step to `y - eta grad`, projected from x; the other arguments are those of `close_infeasible_projection`."""
     target = points.add_scaled(iterate.y, -eta, grad)
     pair = close_infeasible_projection(
-        domain, iterate.x, target, eps=eps, radius=radius, most_calls=most_calls, guess=iterate.guess,
+        domain,
+        iterate.x,
+        target,
+        eps=eps,
+        radius=radius,
+        most_calls=most_calls,
+        guess=iterate.guess,
         cut_first=cut_first,
-    )  # fmt: skip
+    )
     return Iterate(x=pair.x, y=pair.y, calls=pair.calls, unfinished=~pair.near, guess=pair.guess)
 
 
@@ -70,7 +84,7 @@ class ProjectionPair(NamedTuple):
 
 
 def close_infeasible_projection(
-    domain: Any,
+    domain: ConvexSet,
     x: Point,
     y: Point,
     *,

@@ -9,7 +9,7 @@
 Notation: as in `lpm`; M value_bound, r inner_radius of the domain.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,11 +20,11 @@ from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.learner import BanditLearner
 from jaxbandits.algorithms.coco.lpm import ascend, dual_constants
 from jaxbandits.algorithms.coco.lyapunov import surrogate_values
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import ConstrainedValue, PointDecision
+from jaxbandits.types import ConstrainedValue, Obs, PointDecision
 
 
 class LBPMState(NamedTuple):
@@ -78,12 +78,12 @@ class LBPM(BanditLearner):
     most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
 
     @classmethod
-    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LBPM":
+    def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "LBPM":
         """Use the defaults."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
-    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LBPM":
+    def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "LBPM":
         """Use our constants, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
 
         delta is 0.3 r, as in `BFWTVC.practical`; eta is multiplied by 10 and eta_l by 100. None of the multiples that
@@ -116,9 +116,14 @@ class LBPM(BanditLearner):
         return state.run.x
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: LBPMState, obs: Any, decision: PointDecision,
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: LBPMState,
+        obs: Obs,
+        decision: PointDecision,
         feedback: ConstrainedValue,
-    ) -> LBPMState:  # fmt: skip
+    ) -> LBPMState:
         del obs, decision
         values = surrogate_values(feedback, state.dual)
         estimate = self.estimator.gradient(values, state.direction, self.radius)

@@ -10,13 +10,14 @@ from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.one_point import OnePoint
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.shrunk import Shrunk
-from jaxbandits.types import ConstrainedValue, PointDecision
+from jaxbandits.types import ConstrainedValue, Decision, Feedback, Obs, PointDecision, State
 
 
 @pytree
@@ -26,19 +27,21 @@ class PointLearner(abc.ABC):
     environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     oracles: ClassVar[tuple[str, ...]]  # members of `domain` that the learner uses
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
-    domain: Any = param(factory=L2Ball, doc="K, with the members that the learner uses")
+    domain: ConvexSet = param(factory=L2Ball, doc="K, with the members that the learner uses")
     start: Any = param(None, doc="first point; None: domain.zero, the centre of a ball")
 
-    def point(self, state: Any) -> Point:
+    def point(self, state: State) -> Point:
         """Return the iterate `[d]` of the round, here that of the last Frank-Wolfe step."""
         return state.last.x
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:
         del key, t, obs
         return PointDecision.at(self.point(state))
 
     @abc.abstractmethod
-    def update(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any, feedback: Any) -> Any:
+    def update(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision, feedback: Feedback
+    ) -> State:
         """Return the state after the round."""
 
     def check(self) -> None:
@@ -69,7 +72,7 @@ class BanditLearner(PointLearner):
     delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^radius_power")
     estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:
         del key, t, obs
         return self.estimator.decide(self.point(state), state.direction, self.radius)
 
@@ -123,12 +126,12 @@ class BlockLearner(PointLearner):
     most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
 
     @classmethod
-    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> Self:
+    def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
         """Use the constants of the theory: the defaults. From x_1 = 0 the iterate does not move for T <= 32400."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
-    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> Self:
+    def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
         """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theory's (ours, set by hand)."""
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -140,10 +143,10 @@ class BlockLearner(PointLearner):
     def example(cls) -> Self:
         return cls.practical(dim=2, horizon=36, lipschitz=2.0, eta=0.3)
 
-    def point(self, state: Any) -> Point:
+    def point(self, state: State) -> Point:
         return state.run.x
 
-    def descend(self, state: Any) -> Iterate:
+    def descend(self, state: State) -> Iterate:
         """Return the iterate after the step at the end of a block."""
         radius = self.domain.outer_radius(self.dim)
         return infeasible_projection.descend(
@@ -157,7 +160,7 @@ class BlockLearner(PointLearner):
             cut_first=self.cut_first,
         )
 
-    def diagnostics(self, state: Any) -> dict[str, jax.Array]:
+    def diagnostics(self, state: State) -> dict[str, jax.Array]:
         """Return the `oracle_calls` of the last round, and whether their cap left a projection `unfinished`."""
         return {"oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 

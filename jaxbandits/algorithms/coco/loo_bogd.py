@@ -7,7 +7,7 @@
 Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain. The constraints are ignored.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 
@@ -17,7 +17,7 @@ from jaxbandits.algorithms.coco.learner import BlockLearner
 from jaxbandits.base.pytree import pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 class LOOBOGDState(NamedTuple):
@@ -61,7 +61,7 @@ class LOOBOGD(BlockLearner):
         return LOOBOGDState(run=run, block_sum=points.zeros(self.dim))
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: LOOBOGDState, obs: Any, decision: PointDecision, feedback: Gradient
+        self, key: jax.Array, t: jax.Array, state: LOOBOGDState, obs: Obs, decision: PointDecision, feedback: Gradient
     ) -> LOOBOGDState:
         del key, obs, decision
         state = state._replace(

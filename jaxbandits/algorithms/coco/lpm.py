@@ -9,7 +9,7 @@
 Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain, $eta_l$ dual_step, theta damping.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,10 +18,10 @@ from jaxbandits.algorithms.coco import blocks, infeasible_projection
 from jaxbandits.algorithms.coco.infeasible_projection import Iterate
 from jaxbandits.algorithms.coco.learner import BlockLearner
 from jaxbandits.algorithms.coco.lyapunov import surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, Obs, PointDecision
 
 
 class LPMState(NamedTuple):
@@ -69,7 +69,7 @@ class LPM(BlockLearner):
     )
 
     @classmethod
-    def queue(cls, *, dim: Shape, horizon: int, **changes: Any) -> "LPM":
+    def queue(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "LPM":
         """Use a multiplier without damping, the queue of drift-plus-penalty; the rest is `practical`.
 
         The default $eta_l$ is small compared with 1 / ||grad g||, so that the multiplier has little effect; tune it.
@@ -83,7 +83,7 @@ class LPM(BlockLearner):
         return LPMState(run=run, dual=zero, block_sum=points.zeros(self.dim), violation=zero)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: LPMState, obs: Any, decision: PointDecision, feedback: Constrained
+        self, key: jax.Array, t: jax.Array, state: LPMState, obs: Obs, decision: PointDecision, feedback: Constrained
     ) -> LPMState:
         del key, obs, decision
         response = feedback.first()

@@ -6,7 +6,7 @@
 Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation per round; memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 class OFWState(NamedTuple):
@@ -60,7 +60,7 @@ class OFW(PointLearner):
         return OFWState(last=last, anchor=last.x, grad_sum=points.zeros(self.dim), eta=eta)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: OFWState, obs: Any, decision: PointDecision, feedback: Gradient
+        self, key: jax.Array, t: jax.Array, state: OFWState, obs: Obs, decision: PointDecision, feedback: Gradient
     ) -> OFWState:
         del key, obs, decision
         grad_sum = points.add(state.grad_sum, feedback.first().grad)

@@ -13,7 +13,7 @@ Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimi
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,10 +22,10 @@ import numpy as np
 from jaxbandits.algorithms.coco.frank_wolfe import Epochs, init_epochs, step_epochs
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import Lyapunov, surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, validate
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.numerics.compensated import CompensatedSum
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, Obs, PointDecision
 
 
 class OFWTVCState(NamedTuple):
@@ -83,7 +83,7 @@ class OFWTVC(PointLearner):
     )
 
     @classmethod
-    def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
+    def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
         """Use Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, from G~_1 = beta G gamma.
 
         For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003 in every run:
@@ -92,12 +92,12 @@ class OFWTVC(PointLearner):
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
-    def printed(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
+    def printed(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
         """Use Algorithm 1 as printed, with the constants of Theorem 1: G~_1 = 1, and steps above 1, which leave K."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0, "step_cap": math.inf} | changes)
 
     @classmethod
-    def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OFWTVC":
+    def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
         """Weigh the constraint like the loss from the start, without a theorem.
 
         These constants are ours, set by hand on one small problem:
@@ -131,7 +131,7 @@ class OFWTVC(PointLearner):
         return state.run.last.x
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Any, decision: PointDecision, feedback: Constrained
+        self, key: jax.Array, t: jax.Array, state: OFWTVCState, obs: Obs, decision: PointDecision, feedback: Constrained
     ) -> OFWTVCState:
         del key, obs, decision
         response = feedback.first()

@@ -8,7 +8,7 @@
 Notation: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. One linear minimisation per round.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +17,11 @@ import numpy as np
 from jaxbandits.algorithms.coco import frank_wolfe
 from jaxbandits.algorithms.coco.frank_wolfe import Step
 from jaxbandits.algorithms.coco.learner import PointLearner
-from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, Obs, PointDecision
 
 
 class OPDPState(NamedTuple):
@@ -71,12 +71,12 @@ class OPDP(PointLearner):
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta")
 
     @classmethod
-    def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OPDP":
+    def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OPDP":
         """Use the defaults: mu = T^{-5/6} / (G D) and theta = G D T^{-1/6}."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
-    def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: Any) -> "OPDP":
+    def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OPDP":
         """Use our constants.
 
         They were set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096): g^+ in place of g,
@@ -111,7 +111,7 @@ class OPDP(PointLearner):
         )
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: OPDPState, obs: Any, decision: PointDecision, feedback: Constrained
+        self, key: jax.Array, t: jax.Array, state: OPDPState, obs: Obs, decision: PointDecision, feedback: Constrained
     ) -> OPDPState:
         del key, obs, decision
         response = feedback.first()

@@ -7,7 +7,7 @@
 Notation: K domain, T horizon, D domain.diameter, G~_1 g_init. One linear minimisation per round; memory $O(d)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from jaxbandits.algorithms.coco.frank_wolfe import Epochs, init_epochs, step_epo
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 @pytree
@@ -58,7 +58,7 @@ class PFOFW(PointLearner):
         return init_epochs(self.domain, self.start, self.dim, level, eta_level)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Epochs, obs: Any, decision: PointDecision, feedback: Gradient
+        self, key: jax.Array, t: jax.Array, state: Epochs, obs: Obs, decision: PointDecision, feedback: Gradient
     ) -> Epochs:
         del key, obs, decision
         h = feedback.first().grad

@@ -12,7 +12,7 @@ Notation: K `block`, L `steps`, T horizon, G lipschitz, alpha `curvature`; the d
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,13 +21,13 @@ from jaxbandits.algorithms.coco import blocks, frank_wolfe, perturbation
 from jaxbandits.algorithms.coco.frank_wolfe import Step
 from jaxbandits.algorithms.coco.learner import BanditLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_values
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import fori_loop
-from jaxbandits.types import ConstrainedValue, PointDecision
+from jaxbandits.types import ConstrainedValue, Obs, PointDecision
 
 
 class SCBFWTVCState(NamedTuple):
@@ -87,12 +87,12 @@ class SCBFWTVC(BanditLearner):
     )
 
     @classmethod
-    def theory(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
+    def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
         """Use the constants of the proof of Theorem 4, re-centred: the defaults."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
-    def printed(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
+    def printed(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
         """Use (27) as printed, beta = 1 / (G D T^{2/3}) and gamma = G / (G + alpha D) as Theorem 4 states them."""
         base = cls(**{"dim": dim, "horizon": horizon, "recenter": False} | changes)
         validate(base)
@@ -102,7 +102,7 @@ class SCBFWTVC(BanditLearner):
         return cls(**{"dim": dim, "horizon": horizon, "recenter": False, "beta": beta, "gamma": gamma} | changes)
 
     @classmethod
-    def practical(cls, *, dim: Shape, horizon: int, **changes: Any) -> "SCBFWTVC":
+    def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
         """Weigh the constraint like the loss when Q_t reaches G D sqrt(T) (ours, no theorem).
 
         beta = 1 / (G D), gamma = 2 sqrt(T), delta = 0.3 r, and shorter blocks: K = L = sqrt(T).
@@ -137,7 +137,7 @@ class SCBFWTVC(BanditLearner):
         key: jax.Array,
         t: jax.Array,
         state: SCBFWTVCState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: ConstrainedValue,
     ) -> SCBFWTVCState:

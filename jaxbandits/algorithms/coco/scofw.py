@@ -6,7 +6,7 @@
 Notation: K domain, alpha curvature. One linear minimisation per round; memory $O(d)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.coco.frank_wolfe import QuadraticIterate, init_quadratic, step_quadratic
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 @pytree
@@ -45,7 +45,7 @@ class SCOFW(PointLearner):
         key: jax.Array,
         t: jax.Array,
         state: QuadraticIterate,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Gradient,
     ) -> QuadraticIterate:

@@ -12,7 +12,7 @@ Notation: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. 
 Memory is $O(d)$, since only sum h' - alpha sum x is stored.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +21,10 @@ import numpy as np
 from jaxbandits.algorithms.coco.frank_wolfe import QuadraticIterate, init_quadratic, step_quadratic
 from jaxbandits.algorithms.coco.learner import PointLearner
 from jaxbandits.algorithms.coco.lyapunov import QuadraticLyapunov, surrogate_gradient
-from jaxbandits.base.pytree import ArrayLike, param, pytree, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, validate
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.numerics.compensated import CompensatedSum
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, Obs, PointDecision
 
 
 class SCOFWTVCState(NamedTuple):
@@ -75,12 +75,12 @@ class SCOFWTVC(PointLearner):
     )
 
     @classmethod
-    def theory(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: Any) -> "SCOFWTVC":
+    def theory(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: FieldValue) -> "SCOFWTVC":
         """Use Theorem 2 with its proof's beta: gamma = G / (G + alpha D), beta = gamma alpha / (500 G^2 T^{2/3})."""
         return cls(**{"dim": dim, "horizon": horizon, "curvature": curvature} | changes)
 
     @classmethod
-    def printed(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: Any) -> "SCOFWTVC":
+    def printed(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: FieldValue) -> "SCOFWTVC":
         """Use Theorem 2 as stated: beta = 1 / (G D T^{2/3})."""
         fields = {"dim": dim, "horizon": horizon, "curvature": curvature} | changes
         base = cls(**fields)
@@ -111,7 +111,7 @@ class SCOFWTVC(PointLearner):
         key: jax.Array,
         t: jax.Array,
         state: SCOFWTVCState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Constrained,
     ) -> SCOFWTVCState:

@@ -11,7 +11,7 @@ Notation: K domain, T horizon, G lipschitz, D domain.diameter; $b = beta$, $V = 
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.scaled_squares import ScaledSquares
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, Obs, PointDecision
 
 
 class SinhaVazeState(NamedTuple):
@@ -83,7 +83,7 @@ class SinhaVaze(PointLearner):
         key: jax.Array,
         t: jax.Array,
         state: SinhaVazeState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Constrained,
     ) -> SinhaVazeState:

@@ -10,7 +10,7 @@ g.
 Notation: K domain, T horizon, G lipschitz, alpha curvature; $b = beta$, $V = gamma$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
 from jaxbandits.numerics.compensated import CompensatedSum
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, Obs, PointDecision
 
 
 class StronglyConvexSinhaVazeState(NamedTuple):
@@ -80,7 +80,7 @@ class StronglyConvexSinhaVaze(PointLearner):
         key: jax.Array,
         t: jax.Array,
         state: StronglyConvexSinhaVazeState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Constrained,
     ) -> StronglyConvexSinhaVazeState:

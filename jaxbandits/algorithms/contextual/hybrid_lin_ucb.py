@@ -11,13 +11,13 @@ elimination). Score and width equal the paper's. Cost per round $O(K (p^2 + p k 
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.arms import check_count, choose_best, optimistic
 from jaxbandits.numerics import inverse_factors
@@ -68,7 +68,9 @@ class HybridLinUCB:
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
 
     @classmethod
-    def theory(cls, *, n_arms: int, dim: int, shared_dim: int, delta: float = 0.05, **changes: Any) -> "HybridLinUCB":
+    def theory(
+        cls, *, n_arms: int, dim: int, shared_dim: int, delta: float = 0.05, **changes: FieldValue
+    ) -> "HybridLinUCB":
         """Use alpha = 1 + sqrt(log(2 / delta) / 2)."""
         alpha = 1.0 + math.sqrt(0.5 * math.log(2.0 / ranges.real("delta", delta, "(0, 1)")))
         return cls(**{"n_arms": n_arms, "dim": dim, "shared_dim": shared_dim, "alpha": alpha} | changes)

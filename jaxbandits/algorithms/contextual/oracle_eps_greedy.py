@@ -6,7 +6,7 @@ yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). Cost 
 the oracle.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import greedy_weights
-from jaxbandits.types import ContextObs
+from jaxbandits.types import ContextObs, State
 
 
 @pytree
@@ -42,7 +42,7 @@ class OracleEpsGreedy(OracleLearner):
     def example(cls) -> "OracleEpsGreedy":
         return cls(n_arms=3, dim=2, oracle=OGD(dim=6, lipschitz=4.0))
 
-    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
         scores = self.predict(key, t, state, obs.context)
         eps = self.eps * jnp.exp(-self.decay * jnp.log((t + 1).astype(scores.dtype)))
         return eps * mask / jnp.sum(mask) + (1.0 - eps) * greedy_weights(scores, mask)

@@ -18,7 +18,7 @@ from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation.arms import check_count, draw_arm
 from jaxbandits.estimation.models.oracle_model import SquaredLoss
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ContextObs, FullInformation, Reward, narrow
+from jaxbandits.types import ArmDecision, ContextObs, FullInformation, Reward, State, narrow
 
 
 @pytree
@@ -42,7 +42,7 @@ class OracleLearner(abc.ABC):
             )
 
     @abc.abstractmethod
-    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
         """Return the probabilities `[K]` of round t (from 0), 0 where the mask `[K]` is False.
 
         Args:
@@ -53,26 +53,26 @@ class OracleLearner(abc.ABC):
           mask: `[K]` True where an arm may be played.
         """
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         return self.oracle.init(key)
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs) -> ArmDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs) -> ArmDecision:
         check_count(obs.arms, self.n_arms)
         oracle_key, draw_key = jax.random.split(key)
         mask = jnp.ones(self.n_arms, bool) if obs.mask is None else obs.mask
         return draw_arm(draw_key, obs, self.weights(oracle_key, t, state, obs, mask))
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, decision: ArmDecision, feedback: Reward
+        self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, decision: ArmDecision, feedback: Reward
     ) -> Any:
         return self.fit(key, t, state, obs.context, decision.index, feedback.reward)
 
-    def predict(self, key: jax.Array, t: jax.Array, state: Any, context: Vector) -> jax.Array:
+    def predict(self, key: jax.Array, t: jax.Array, state: State, context: Vector) -> jax.Array:
         """Return the rewards `[K]` of all arms that the oracle predicts."""
         return self.oracle.select(key, t, state, None).play.reshape(self.n_arms, self.dim) @ context
 
     def fit(
-        self, key: jax.Array, t: jax.Array, state: Any, context: Vector, index: jax.Array, reward: jax.Array
+        self, key: jax.Array, t: jax.Array, state: State, context: Vector, index: jax.Array, reward: jax.Array
     ) -> Any:
         """Return the oracle's next state, after the squared loss of one arm."""
         select_key, update_key = jax.random.split(key)

@@ -16,7 +16,6 @@ A final class defines the arms that may be played.
 
 import abc
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +25,7 @@ from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.base.ranges import is_real
-from jaxbandits.types import ContextObs
+from jaxbandits.types import ContextObs, State
 
 
 @pytree
@@ -48,14 +47,14 @@ class RegCB(OracleLearner):
     def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:
         """Return a mask `[K]` of the arms that may be played, from bounds `[K]`; unavailable arms have the lowest."""
 
-    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
         lower, upper = self.bounds(key, t, state, obs.context, jnp.sum(mask))
         lowest = jnp.finfo(upper.dtype).min
         chosen = mask & self.choose(jnp.where(mask, lower, lowest), jnp.where(mask, upper, lowest))
         return chosen / jnp.sum(chosen)
 
     def bounds(
-        self, key: jax.Array, t: jax.Array, state: Any, context: jax.Array, available: jax.Array
+        self, key: jax.Array, t: jax.Array, state: State, context: jax.Array, available: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         """Return l and u `[K]`; Delta_t counts the `available` arms."""
         predict_key, fit_key, after_key = jax.random.split(key, 3)

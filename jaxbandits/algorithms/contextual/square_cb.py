@@ -18,8 +18,8 @@ from jaxbandits.algorithms.contextual.inverse_gap import inverse_gap_weights
 from jaxbandits.algorithms.contextual.oracle_learner import OracleLearner
 from jaxbandits.algorithms.oco.ogd import OGD
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
-from jaxbandits.types import ContextObs
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
+from jaxbandits.types import ContextObs, State
 
 
 @pytree
@@ -52,9 +52,16 @@ class SquareCB(OracleLearner):
 
     @classmethod
     def theory(
-        cls, *, n_arms: int, dim: int, oracle: Any, horizon: ArrayLike, regret: ArrayLike, delta: float = 0.05,
-        **changes: Any,
-    ) -> "SquareCB":  # fmt: skip
+        cls,
+        *,
+        n_arms: int,
+        dim: int,
+        oracle: Any,
+        horizon: ArrayLike,
+        regret: ArrayLike,
+        delta: float = 0.05,
+        **changes: FieldValue,
+    ) -> "SquareCB":
         """Use gamma = sqrt(K T / (R + log(2 / delta))) for an oracle with regret at most R in T rounds."""
         horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
         bound = ranges.numbers("regret", regret, "[0, inf)") + np.log(2.0 / ranges.real("delta", delta, "(0, 1)"))
@@ -65,7 +72,7 @@ class SquareCB(OracleLearner):
     def example(cls) -> "SquareCB":
         return cls(n_arms=3, dim=2, oracle=OGD(dim=6, lipschitz=4.0))
 
-    def weights(self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
         scores = self.predict(key, t, state, obs.context)
         gamma = self.scale * jnp.exp(self.exponent * jnp.log((t + 1).astype(scores.dtype)))
         return inverse_gap_weights(scores, mask, gamma)

@@ -12,10 +12,11 @@ from jaxbandits.algorithms.dro.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.dro.players import Model, Players, Saddle, Weights
 from jaxbandits.algorithms.dro.steps import Steps
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.types import Gradient
 
 
@@ -32,7 +33,7 @@ class GroupLearner(abc.ABC):
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # steps that the theory derives from D^2
     dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the structure of `start`")
     # The radius is ours: the paper states none.
-    domain: Any = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
+    domain: ConvexSet = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
     start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
     diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
@@ -42,15 +43,15 @@ class GroupLearner(abc.ABC):
     step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q (anytime forms: in round 1); None: q_scale times theory")
 
     @classmethod
-    def theory(cls, **fields: Any) -> Self:
+    def theory(cls, **fields: FieldValue) -> Self:
         """Use the steps of the theorem, unscaled: the defaults."""
         return cls(**fields)
 
     @classmethod
-    def practical(cls, **fields: Any) -> Self:
+    def practical(cls, **fields: FieldValue) -> Self:
         """Multiply the steps of the theorem by tuned multipliers (`jaxbandits tune dro`); the paper states none."""
         name = cls.__module__.rpartition(".")[2]  # as in the registry
-        scales: dict[str, Any] = {**MULTIPLIERS[name]}
+        scales: Fields = {**MULTIPLIERS[name]}
         return cls(**scales | fields)
 
     @abc.abstractmethod

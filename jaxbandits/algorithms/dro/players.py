@@ -4,7 +4,7 @@ Each player holds its iterate and the running mean of its iterates, weighted by 
 algorithm decides which groups are sampled and turns the samples into a gradient for w and a gain for each group.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.numerics import elementary, linalg, rng, simplex
 from jaxbandits.numerics.sampling import RESOLUTION
 from jaxbandits.types import GroupDecision
@@ -38,7 +39,7 @@ class Model(NamedTuple):
         """Start at w_1."""
         return cls(w=w, mean=w)
 
-    def step(self, grad: Point, rate: ArrayLike, domain: Any, fraction: ArrayLike) -> "Model":
+    def step(self, grad: Point, rate: ArrayLike, domain: ConvexSet, fraction: ArrayLike) -> "Model":
         """Move to `w_{t+1} = Proj_W[w_t - rate grad]`; w_t enters the mean with weight `fraction`."""
         return Model(w=descend(self.w, grad, rate, domain), mean=points.average(self.mean, self.w, fraction))
 
@@ -88,7 +89,7 @@ class Players(NamedTuple):
         return GroupDecision(play=self.model.w, weights=q, group=index[None])
 
     def step(
-        self, domain: Any, q: jax.Array, *, grad: Point, gain: jax.Array, factors: RoundFactors, k: int = 1
+        self, domain: ConvexSet, q: jax.Array, *, grad: Point, gain: jax.Array, factors: RoundFactors, k: int = 1
     ) -> "Players":
         """Move both players at once, from the same (w_t, q_t).
 
@@ -111,7 +112,7 @@ class Players(NamedTuple):
         return Saddle(w=self.model.mean, q=self.weights.mean)
 
 
-def descend(w: Point, grad: Point, rate: ArrayLike, domain: Any) -> Point:
+def descend(w: Point, grad: Point, rate: ArrayLike, domain: ConvexSet) -> Point:
     """Return `Proj_W[w - rate grad]`."""
     return domain.project(points.add_scaled(w, -rate, grad))
 

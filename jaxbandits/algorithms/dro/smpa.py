@@ -13,7 +13,7 @@ n = budgets, W = domain, G = lipschitz, $D^2$ = diameter_sq, L = smoothness, kap
 memory per round $O(d sum_i n_i / n_m)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ from jaxbandits.algorithms.dro.steps import Steps, batch_sizes, budget_weights, 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.numerics import simplex
 from jaxbandits.types import Gradient, GroupDecision
 
@@ -35,7 +36,7 @@ class Pair(NamedTuple):
     w: Point  # [d]
     log_q: jax.Array  # [m]
 
-    def step(self, grad: Point, gain: jax.Array, steps: Steps, domain: Any) -> "Pair":
+    def step(self, grad: Point, gain: jax.Array, steps: Steps, domain: ConvexSet) -> "Pair":
         """Take the mirror step from this point along (-grad, gain)."""
         w = descend(self.w, grad, steps.w, domain)
         return Pair(w=w, log_q=simplex.mirror_step(self.log_q, gain, steps.q))

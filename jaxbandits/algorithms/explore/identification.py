@@ -7,7 +7,6 @@ Kaufmann, COLT 2016, Section 3.2), on which several stopping rules are built:
 """
 
 import abc
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls
 from jaxbandits.base.pytree import ArrayLike, pytree
 from jaxbandits.numerics import bernoulli, first_axis
+from jaxbandits.types import State
 
 
 @pytree
@@ -26,14 +26,14 @@ class Identification(IndexPolicy):
     """
 
     @abc.abstractmethod
-    def stopped(self, state: Any) -> jax.Array:
+    def stopped(self, state: State) -> jax.Array:
         """Return `[]` whether the best arm is identified."""
 
-    def recommend(self, state: Any) -> jax.Array:
+    def recommend(self, state: State) -> jax.Array:
         """Return the index `[]` of the recommended arm."""
         return best_mean(self.pulls(state))
 
-    def pulls(self, state: Any) -> Pulls:
+    def pulls(self, state: State) -> Pulls:
         """Return counts and sums."""
         return state
 

@@ -6,7 +6,7 @@ after t plays, which continue in pairs (`lucb`) after one play of every arm. kl 
 round $O(K)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.lucb import LUCB
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.numerics import bernoulli
 
@@ -45,15 +45,15 @@ class KLLUCB(LUCB):
     proven: bool = static(False, BOOL, "True: beta(t) of the theory")
 
     @classmethod
-    def theory(cls, *, n_arms: int, **changes: Any) -> "KLLUCB":
+    def theory(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":
         """Use the exploration rate for which the error probability is bounded."""
-        fields: dict[str, Any] = {"n_arms": n_arms, "proven": True}
+        fields: Fields = {"n_arms": n_arms, "proven": True}
         return cls(**fields | changes)
 
     @classmethod
-    def practical(cls, *, n_arms: int, **changes: Any) -> "KLLUCB":
+    def practical(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":
         """Use the exploration rate of experiments: the default."""
-        fields: dict[str, Any] = {"n_arms": n_arms}
+        fields: Fields = {"n_arms": n_arms}
         return cls(**fields | changes)
 
     @classmethod

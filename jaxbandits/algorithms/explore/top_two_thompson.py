@@ -16,7 +16,7 @@ from jaxbandits.algorithms.armed.beta_posterior import BetaPosterior
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.identification import Identification
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.tracing.batching import while_loop
@@ -50,9 +50,9 @@ class TopTwoThompson(BetaPosterior, Identification):
     proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
 
     @classmethod
-    def theory(cls, *, n_arms: int, **changes: Any) -> "TopTwoThompson":
+    def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TopTwoThompson":
         """Use the threshold of Theorem 10 of Garivier and Kaufmann."""
-        fields: dict[str, Any] = {"n_arms": n_arms, "proven": True}
+        fields: Fields = {"n_arms": n_arms, "proven": True}
         return cls(**fields | changes)
 
     @classmethod

@@ -7,7 +7,7 @@ after t rounds and one play of every arm. Here m are the mean rewards, w* the op
 (`proportions`), Z the likelihood ratio of `identification.evidence`. $O(K)$ per round.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.identification import Identification
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 
 _FORCED = 1e15  # above t w* - T
@@ -47,15 +47,15 @@ class TrackAndStop(Identification):
     proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
 
     @classmethod
-    def theory(cls, *, n_arms: int, **changes: Any) -> "TrackAndStop":
+    def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TrackAndStop":
         """Use the threshold of Theorem 10."""
-        fields: dict[str, Any] = {"n_arms": n_arms, "proven": True}
+        fields: Fields = {"n_arms": n_arms, "proven": True}
         return cls(**fields | changes)
 
     @classmethod
-    def practical(cls, *, n_arms: int, **changes: Any) -> "TrackAndStop":
+    def practical(cls, *, n_arms: int, **changes: FieldValue) -> "TrackAndStop":
         """Use the threshold of the paper's experiments: the default."""
-        fields: dict[str, Any] = {"n_arms": n_arms}
+        fields: Fields = {"n_arms": n_arms}
         return cls(**fields | changes)
 
     @classmethod

@@ -24,14 +24,14 @@ three scalar root searches, in a warm-up round a few evaluations of the likeliho
 otherwise).
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import trees
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.likelihood import Data, Likelihood
@@ -117,7 +117,7 @@ class AdaOFUECOLog(EllipsoidLearner):
     warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "AdaOFUECOLog":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "AdaOFUECOLog":
         """Use both radii of the proofs, lambda = d and `D = 2S`; set `n_arms`, or `capacity`, for the history."""
         return cls(dim=dim, **changes)
 

@@ -17,14 +17,14 @@ Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ per step where 
 """
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import errors, ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation.arms import choose_best, widths
 from jaxbandits.estimation.implicit import logistic_step
 from jaxbandits.estimation.links import Bernoulli
@@ -91,23 +91,23 @@ class ECOLog(EllipsoidLearner):
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "ECOLog":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
         """Use the proved radius "ville" with `D = 2S`; it holds for every lambda > 0, and lambda = d unless given."""
         return cls(**{"dim": dim, "radius_rule": "ville"} | changes)
 
     @classmethod
-    def experiments(cls, *, dim: int, **changes: Any) -> "ECOLog":
+    def experiments(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
         """Use the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 
     @classmethod
-    def published(cls, *, dim: int, **changes: Any) -> "ECOLog":
+    def published(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
         """Use the radius of the paper's lemmas ("code", but `D = 2S`) with `ridge = d`, as in the figures."""
         base = cls.experiments(dim=dim, **{"radius_rule": "code"} | changes)
         return base if base.diameter is not None else dataclasses.replace(base, diameter=2.0 * base.norm_bound)
 
     @classmethod
-    def public(cls, *, dim: int, **changes: Any) -> "ECOLog":
+    def public(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
         """Use radius, steps and score of public code with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls.experiments(dim=dim, **{"radius_rule": "public", "score": "mean"} | changes)
 

@@ -23,7 +23,7 @@ import numpy as np
 from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import errors, ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, replace, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, replace, static, validate
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.numerics import elementary, inverse_factors
@@ -94,14 +94,14 @@ class GLBOMD(EllipsoidLearner):
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "GLBOMD":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":
         """Use Theorem 1 with the `ridge` that its confidence sets need (`theory_ridge`), unless one is given."""
         algorithm = cls(dim=dim, **changes)
         validate(algorithm)
         return algorithm if algorithm.ridge is not None else replace(algorithm, "ridge", algorithm.theory_ridge)
 
     @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "GLBOMD":
+    def practical(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":
         """Use `ridge = d` and the radius from the observed losses, which has a guarantee for this ridge.
 
         The regret is smaller than with the radius of the figures, except for Poisson links with S of 5 and more.
@@ -109,7 +109,7 @@ class GLBOMD(EllipsoidLearner):
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim)), "radius_rule": "data"} | changes)
 
     @classmethod
-    def experiments(cls, *, dim: int, **changes: Any) -> "GLBOMD":
+    def experiments(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":
         """Use the theory with `ridge = d`, as in the paper's figures."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 

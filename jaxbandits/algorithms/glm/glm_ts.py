@@ -8,7 +8,7 @@ change which arm is the best. Notation: v width. Cost per round $O(K d + d^2)$, 
 `GLBOMD` is active; memory $O(d^2)$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.glm.glb_omd import GLBOMD, GLBOMDState
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.arms import choose_best
 from jaxbandits.numerics import inverse_factors, rng
@@ -52,13 +52,13 @@ class GLMTS:
     estimator: GLBOMD = param(doc="learner whose estimate and Hessian are used; its radius only with draws_in_set")
 
     @classmethod
-    def theory(cls, *, dim: int, width: ArrayLike = 1.0, **changes: Any) -> "GLMTS":
+    def theory(cls, *, dim: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "GLMTS":
         """Draw from the confidence set of `GLBOMD.theory(dim=dim, **changes)`."""
         ranges.numbers("width", width, "[0, inf)")
         return cls(estimator=GLBOMD.theory(dim=dim, **changes), width=width, draws_in_set=True)
 
     @classmethod
-    def practical(cls, *, dim: int, width: ArrayLike = 1.0, **changes: Any) -> "GLMTS":
+    def practical(cls, *, dim: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "GLMTS":
         """Draw from the posterior around the estimate of `GLBOMD.practical(dim=dim, **changes)`."""
         ranges.numbers("width", width, "[0, inf)")
         return cls(estimator=GLBOMD.practical(dim=dim, **changes), width=width)

@@ -15,14 +15,14 @@ T `horizon`.
 Cost per round: $O(K d^2)$, and two or three evaluations of the likelihood, $O(K)$ for fixed arms and $O(t)$ otherwise.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import ArmLearner
 from jaxbandits.base import errors
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.arms import best_arm
 from jaxbandits.estimation.likelihood import Data, Likelihood
@@ -88,7 +88,7 @@ class GLMUCB(ArmLearner):
     rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "GLMUCB":
+    def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "GLMUCB":
         """Use Theorem 2 of the original ("filippi") with lambda_t = d log(1 + t)."""
         return cls(**{"dim": dim, "horizon": horizon, "radius_rule": "filippi"} | changes)
 

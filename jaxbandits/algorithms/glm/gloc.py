@@ -12,14 +12,14 @@ the size of the confidence set. Notation: lambda `ridge`, S `norm_bound`, R `noi
 kappa, the reciprocal of the usual one). Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import EllipsoidLearner
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.estimation import likelihood
 from jaxbandits.estimation.links import Bernoulli, Link
 from jaxbandits.numerics import inverse_factors
@@ -81,12 +81,12 @@ class GLOC(EllipsoidLearner):
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "GLOC":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "GLOC":
         """Use the published set, with k and R from the link; it holds for every lambda > 0 (d unless given)."""
         return cls(dim=dim, **changes)
 
     @classmethod
-    def experiments(cls, *, dim: int, **changes: Any) -> "GLOC":
+    def experiments(cls, *, dim: int, **changes: FieldValue) -> "GLOC":
         """Use the theory with `ridge = d`, as in the figures of arXiv:2507.11847."""
         return cls(**{"dim": dim, "ridge": float(ranges.integer("dim", dim))} | changes)
 

@@ -7,14 +7,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import level_set
 from jaxbandits.estimation.arms import check_count, choose_best, optimistic_arm
 from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 
 
 @pytree
@@ -29,16 +29,16 @@ class ArmLearner(abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def theory(cls, *, dim: int, **changes: Any) -> Self:
+    def theory(cls, *, dim: int, **changes: FieldValue) -> Self:
         """Use the constants of the theory."""
 
     @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> Self:
+    def practical(cls, *, dim: int, **changes: FieldValue) -> Self:
         """Use the theory with the tuned multipliers (`jaxbandits tune glm`)."""
         name = cls.__module__.rpartition(".")[2]  # as in the registry
         return cls.theory(**{"dim": dim, **MULTIPLIERS[name]} | changes)
 
-    def recommend(self, state: Any) -> Vector:
+    def recommend(self, state: State) -> Vector:
         """Return the estimate of theta* `[d]`."""
         return state.theta
 
@@ -50,15 +50,15 @@ class EllipsoidLearner(ArmLearner):
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
 
     @abc.abstractmethod
-    def radius(self, t: jax.Array, state: Any) -> jax.Array:
+    def radius(self, t: jax.Array, state: State) -> jax.Array:
         """Return the confidence radius `[]` before round t (counted from 0), its multiplier included."""
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> ArmDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> ArmDecision:
         del key
         radius = self.radius(t, state)  # mu is increasing: the link does not change the order of the scores
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
-    def error_ratio(self, t: jax.Array, state: Any, theta: Vector) -> jax.Array:
+    def error_ratio(self, t: jax.Array, state: State, theta: Vector) -> jax.Array:
         """Return the distance from the estimate to `theta` over the radius `[]` before round t.
 
         It is at most 1 if the confidence set contains `theta`.
@@ -83,7 +83,7 @@ class LevelSetLearner(ArmLearner):
     capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
 
     @abc.abstractmethod
-    def radius(self, t: jax.Array, state: Any) -> jax.Array:
+    def radius(self, t: jax.Array, state: State) -> jax.Array:
         """Return the root of the level `[]` before round t (counted from 0), its multiplier included."""
 
     @property
@@ -99,18 +99,18 @@ class LevelSetLearner(ArmLearner):
         """Return the maximisers before the first round; None where arms change."""
         return None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> OptimisticDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> OptimisticDecision:
         del key
         values, maximisers = self.optimistic_values(t, state, obs)
         best = choose_best(obs.arms, obs.mask, values)
         return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
 
-    def error_ratio(self, t: jax.Array, state: Any, theta: Vector) -> jax.Array:
+    def error_ratio(self, t: jax.Array, state: State, theta: Vector) -> jax.Array:
         """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t: at most 1 if the set contains `theta`."""
         excess = self.loss(state.data, t, state.theta)(theta).value
         return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 
-    def optimistic_values(self, t: jax.Array, state: Any, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
+    def optimistic_values(self, t: jax.Array, state: State, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
         """Return the largest `x'theta` `[K]` over the confidence set, and the maximisers."""
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import LevelSetLearner
 from jaxbandits.base import errors
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
 from jaxbandits.estimation.level_set import OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
@@ -81,7 +81,7 @@ class OFUGLB(LevelSetLearner):
     beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta_t; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "OFUGLB":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "OFUGLB":
         """Use the set of Theorem 3.1 with the paper's Lip_t; set `n_arms`, or `capacity`, for the history."""
         return cls(**{"dim": dim, "lipschitz": "paper"} | changes)
 

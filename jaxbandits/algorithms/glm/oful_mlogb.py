@@ -9,13 +9,13 @@ Constants not verified: the radius below is ours, and has only the growth of the
 Notation: lambda `ridge`, S `norm_bound`, eta `step_size`. Cost per round $O(K d^2)$; memory $O(d^2)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import ArmLearner
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.estimation.arms import choose_best, widths
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics import inverse_factors
@@ -64,7 +64,7 @@ class OFULMLogB(ArmLearner):
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius b_t")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "OFULMLogB":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULMLogB":
         """Use the published eta and growth of the radius; its constants are not verified (see Deviations)."""
         return cls(dim=dim, **changes)
 

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import LevelSetLearner
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.level_set import OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
@@ -70,7 +70,7 @@ class OFULogR(LevelSetLearner):
     gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the square root of the level; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "OFULogR":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULogR":
         """Use the level set of the analysis, lambda_t = d log(1 + t); set `n_arms`, or `capacity`, for the history."""
         return cls(dim=dim, **changes)
 

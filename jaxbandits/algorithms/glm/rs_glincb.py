@@ -15,14 +15,14 @@ $O(log T)$ after the warm-up.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import ArmLearner
 from jaxbandits.base import errors, ranges, trees
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.arms import choose_best, largest, widths
@@ -102,14 +102,14 @@ class RSGLinCB(ArmLearner):
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
+    def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":
         """Use the paper's constants."""
         return cls(dim=dim, horizon=horizon, **changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
+    def practical(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":
         """Use the constants of the authors' code."""
-        tuned: dict[str, Any] = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
+        tuned: Fields = {"ridge": 0.5, "gamma_scale": 1.0 / 25.0, "beta_scale": 4.0 / 150.0, "det_ratio": 1.5}
         tuned |= {"centre": "mean", "reuse_warmup": True, "curvature_discount": 1.0}
         algorithm = cls(**{"dim": dim, "horizon": horizon} | tuned | changes)
         if algorithm.threshold is not None:
@@ -120,7 +120,7 @@ class RSGLinCB(ArmLearner):
         return cls(**{"dim": dim, "horizon": horizon} | tuned | changes | {"threshold": threshold})
 
     @classmethod
-    def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: Any) -> "RSGLinCB":
+    def experiments(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":
         """Use the theory with `ridge = d`, as in the figures of Zhang et al. (2025)."""
         return cls(**{"dim": dim, "horizon": horizon, "ridge": float(ranges.integer("dim", dim))} | changes)
 

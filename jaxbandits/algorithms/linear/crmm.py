@@ -12,7 +12,7 @@ Cost per round $O(K d)$, and O(K d^2 + reps log reps) once per epoch ($reps^2$ u
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.base import ranges, trees
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.numerics.linalg import Vector
@@ -90,7 +90,7 @@ class CRMM:
 
     @classmethod
     def theory(
-        cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
+        cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: FieldValue
     ) -> "CRMM":
         """Use the online Newton step with lambda = 1, delta = 1/T and reps = ceil(16 log(4T/delta)) pulls per epoch."""
         rounds = ranges.real("horizon", horizon, "[1, 1e18]")
@@ -99,7 +99,7 @@ class CRMM:
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, "delta": delta, "reps": reps} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRMM":
+    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "CRMM":
         """Use least squares, lambda = d, 11 pulls and the tuned multiplier (`jaxbandits tune linear`)."""
         preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crmm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
@@ -123,10 +123,11 @@ class CRMM:
         log_delta = -jnp.log(self.horizon) if self.delta is None else jnp.log(self.delta)
         spread_sq = (4.0 ** (1.0 / (1.0 + self.eps)) * self.noise_scale) ** 2  # R^2
         radius_sq = (
-            self.ridge * self.norm_bound**2 + 1.0
+            self.ridge * self.norm_bound**2
+            + 1.0
             + 2.0 * spread_sq * (0.5 * jnp.log1p(4.0 * epochs * squared) - log_delta)
             + 4.0 * (4.0 * squared + spread_sq) * potential
-        )  # fmt: skip
+        )
         return CRMMState(
             estimate=regression.start(self.dim, self.ridge),
             epoch_arm=jnp.zeros(self.dim),

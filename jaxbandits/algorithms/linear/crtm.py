@@ -12,7 +12,7 @@ Notation: T horizon, u reward_moment, S norm_bound, L arm_bound, lambda ridge. C
 $O(d^2)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from jaxbandits.algorithms.linear import online_regression as regression
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.online_regression import Estimate
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -88,12 +88,12 @@ class CRTM:
     threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies Gamma; inf: no truncation")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
+    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "CRTM":
         """Use the online Newton step with lambda = 1, delta = 1/T."""
         return cls(dim=dim, horizon=horizon, eps=eps, **changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "CRTM":
+    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "CRTM":
         """Use least squares, lambda = d and the tuned multipliers (`jaxbandits tune linear`)."""
         preset = {"mode": "ls", "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crtm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)

@@ -9,14 +9,14 @@ after t rounds. Notation: gamma discount, lambda ridge, R noise_scale, S norm_bo
 $O(K d^2 + d^3)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.numerics import linalg
@@ -68,7 +68,7 @@ class DLinUCB:
     authors_code: bool = static(False, BOOL, "True: W of the authors' code; False: W of the paper")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: Any) -> "DLinUCB":
+    def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: FieldValue) -> "DLinUCB":
         """Use gamma = 1 - (B / (d T))^{2/3} for a variation B of theta over T rounds."""
         dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.numbers("horizon", horizon, "[1, 1e18]")
         share = ranges.numbers("variation", variation, "(0, inf)") / (dim * horizon)

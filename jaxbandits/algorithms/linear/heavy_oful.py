@@ -27,7 +27,7 @@ import numpy as np
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.numerics import inverse_factors
@@ -36,7 +36,7 @@ from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import proximal_on_ball
 from jaxbandits.numerics.schedule import power
 from jaxbandits.tracing.batching import while_loop
-from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
+from jaxbandits.types import ArmDecision, ArmObs, Feedback, Reward, ScaledReward
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0 and is never clipped
 _PRECISION = 32  # stop the passes of a round once a step is below this many roundings, relative to the data
@@ -124,14 +124,14 @@ class HeavyOFUL:
     tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: weighted least squares")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HeavyOFUL":
+    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HeavyOFUL":
         """Use the paper's constants: lambda = d / S^2, sigma_min = 1/sqrt(T), delta = 1/T; a history of T samples."""
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | _capacity(horizon, changes) | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HeavyOFUL":
+    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HeavyOFUL":
         """Use c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`), else the theory."""
-        tuned: dict[str, Any] = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
+        tuned: Fields = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
     @classmethod
@@ -186,7 +186,7 @@ class HeavyOFUL:
         state: HeavyOFULState,
         obs: ArmObs,
         decision: ArmDecision,
-        feedback: Any,  # ScaledReward, or Reward when `moment_bound` is set
+        feedback: Feedback,  # ScaledReward, or Reward when `moment_bound` is set
     ) -> HeavyOFULState:
         del key, obs
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound
@@ -248,7 +248,9 @@ class HeavyOFUL:
         theta, _, _ = while_loop(cond_fun, body_fun, (state.theta, jnp.array(True), jnp.int32(0)))
         return jnp.where(count <= self.capacity, theta, jnp.nan)
 
-    def _weigh(self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike) -> tuple[Any, Any, Any]:
+    def _weigh(
+        self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Return sigma, w and tau of the sample of round t = 0, 1, ..."""
         spread = jnp.maximum(state.inflation * width, state.root_inflation * jnp.sqrt(width))
         scale = jnp.maximum(jnp.maximum(moment, self._sigma_min), spread)

@@ -14,16 +14,16 @@ ridge (default p), alpha step_size; delta is the failure probability of each coo
 $p = n + m$; $O(p^2 + n p)$ per sample plus n projections, $O(p^2 + n p)$ memory (`shared = False`: $O(n p^2)$).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtConstants, HvtEstimator, HvtState, vmap_axes
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
-from jaxbandits.types import NextState, Prediction, ScaledNextState, SystemObs
+from jaxbandits.types import Feedback, NextState, Prediction, ScaledNextState, SystemObs
 
 
 @pytree
@@ -65,14 +65,14 @@ class HvtIdentification(HvtConstants):
 
     @classmethod
     def theory(
-        cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any
+        cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
     ) -> "HvtIdentification":
         """Use the constants of Hvt-UCB's Theorem 1: lambda = p, sigma_min = 1/sqrt(T), delta = 1/(8T), alpha = 4."""
         return cls(n_states=n_states, n_inputs=n_inputs, horizon=horizon, eps=eps, **changes)
 
     @classmethod
     def practical(
-        cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any
+        cls, *, n_states: int, n_inputs: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
     ) -> "HvtIdentification":
         """Use the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
@@ -115,7 +115,7 @@ class HvtIdentification(HvtConstants):
         state: HvtState,
         obs: SystemObs,
         decision: Prediction,
-        feedback: Any,  # ScaledNextState, or NextState when `moment_bound` is set
+        feedback: Feedback,  # ScaledNextState, or NextState when `moment_bound` is set
     ) -> HvtState:
         del key, decision
         moment = feedback.noise_scale if self.moment_bound is None else jnp.asarray(self.moment_bound)

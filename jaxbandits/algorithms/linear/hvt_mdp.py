@@ -19,11 +19,11 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtConstants, HvtEstimator, HvtState, vmap_axes
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation.arms import widths
 from jaxbandits.numerics import planning
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import Episode, MDPObs, PolicyDecision, ScaledEpisode
+from jaxbandits.types import Episode, Feedback, MDPObs, PolicyDecision, ScaledEpisode
 
 
 @pytree
@@ -61,12 +61,16 @@ class HvtMDP(HvtConstants):
     )
 
     @classmethod
-    def theory(cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtMDP":
+    def theory(
+        cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
+    ) -> "HvtMDP":
         """Use the constants of Hvt-UCB's Theorem 1: lambda = d, sigma_min = 1/sqrt(K), delta = 1/(8K), alpha = 4."""
         return cls(dim=dim, steps=steps, horizon=horizon, eps=eps, **changes)
 
     @classmethod
-    def practical(cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtMDP":
+    def practical(
+        cls, *, dim: int, steps: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
+    ) -> "HvtMDP":
         """Use the theory with the multipliers of `HvtUCB.practical`, which are tuned on bandits."""
         scaled = MULTIPLIERS["hvt_ucb"] | changes
         return cls.theory(dim=dim, steps=steps, horizon=horizon, eps=eps, **scaled)
@@ -110,7 +114,7 @@ class HvtMDP(HvtConstants):
         state: HvtState,
         obs: MDPObs,
         decision: PolicyDecision,
-        feedback: Any,  # ScaledEpisode, or Episode when `moment_bound` is set
+        feedback: Feedback,  # ScaledEpisode, or Episode when `moment_bound` is set
     ) -> HvtState:
         del key, obs, decision
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound

@@ -9,16 +9,16 @@ $sigma_t$ and $tau_t$ are defined in `hvt_estimator`. Cost per round $O(K d^2)$,
 the projection onto the ball; memory $O(d^2 + K)$ for every t.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtConstants, HvtEstimator, HvtState
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import fixed_arms
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs, Reward, ScaledReward
+from jaxbandits.types import ArmDecision, ArmObs, Feedback, Reward, ScaledReward
 
 
 @pytree
@@ -59,12 +59,12 @@ class HvtUCB(HvtConstants):
     )
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
+    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HvtUCB":
         """Use the constants of Theorem 1: lambda = d, sigma_min = 1/sqrt(T), delta = 1/(8T), alpha = 4."""
         return cls(dim=dim, horizon=horizon, eps=eps, **changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "HvtUCB":
+    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HvtUCB":
         """Use the theory with the tuned multipliers (`jaxbandits tune linear`), tuned on Figure 1.
 
         The preset is meant for noise about as large as the rewards (a scale of 0.3 S L or more). With less noise, a
@@ -107,7 +107,7 @@ class HvtUCB(HvtConstants):
         state: HvtState,
         obs: ArmObs,
         decision: ArmDecision,
-        feedback: Any,  # ScaledReward, or Reward when `moment_bound` is set
+        feedback: Feedback,  # ScaledReward, or Reward when `moment_bound` is set
     ) -> HvtState:
         del key
         moment = feedback.noise_scale if self.moment_bound is None else self.moment_bound

@@ -6,14 +6,14 @@
 Notation: v width, lambda ridge. Cost per round $O(K d + d^2)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation.arms import choose_best
 from jaxbandits.numerics import inverse_factors, rng
 from jaxbandits.numerics.compensated import CompensatedSum
@@ -58,7 +58,13 @@ class LinTS:
 
     @classmethod
     def theory(
-        cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, delta: ArrayLike = 0.05, **changes: Any
+        cls,
+        *,
+        dim: int,
+        horizon: ArrayLike,
+        noise_scale: ArrayLike = 1.0,
+        delta: ArrayLike = 0.05,
+        **changes: FieldValue,
     ) -> "LinTS":
         """Use v = R sqrt(9 d log(T / delta))."""
         dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.numbers("horizon", horizon, "[1, 1e18]")

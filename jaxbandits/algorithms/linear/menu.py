@@ -13,7 +13,7 @@ $O(d^2 + k^2)$.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from jax import lax
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges, trees
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import nearest_arm, optimistic_arm
 from jaxbandits.numerics import inverse_factors
@@ -97,7 +97,7 @@ class MENU:
 
     @classmethod
     def theory(
-        cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: Any
+        cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: FieldValue
     ) -> "MENU":
         """Use ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls per epoch, delta = 1/T unless given."""
         rounds = ranges.real("horizon", horizon, "[1, 1e18]")
@@ -106,7 +106,7 @@ class MENU:
         return cls(**{"dim": dim, "eps": eps, "reps": reps} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "MENU":
+    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "MENU":
         """Use ridge lambda = d, 51 pulls per epoch and the tuned multiplier (`jaxbandits tune linear`)."""
         ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
         ridge = float(ranges.integer("dim", dim))

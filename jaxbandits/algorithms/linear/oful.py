@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.estimation import fixed_arms
 from jaxbandits.numerics import elementary, inverse_factors
 from jaxbandits.numerics.compensated import CompensatedSum
@@ -75,15 +75,15 @@ class OFUL:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
+    def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":
         """Use Theorem 2 with delta = 1/(8T), the level of the heavy-tailed methods."""
         delta = 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))
         return cls(**{"dim": dim, "noise_scale": noise_scale, "delta": delta} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any) -> "OFUL":
+    def practical(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":
         """Use the theory with the tuned multiplier (`jaxbandits tune linear`)."""
-        fields: dict[str, Any] = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
+        fields: Fields = {"dim": dim, "horizon": horizon, "noise_scale": noise_scale, **MULTIPLIERS["oful"]}
         return cls.theory(**fields | changes)
 
     @classmethod

@@ -11,7 +11,7 @@ Notation: H steps; R noise_scale, lambda ridge, S norm_bound as in `oful`. An ep
 """
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.linear.oful import OFUL, OFULState
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation.arms import widths
 from jaxbandits.numerics import planning
 from jaxbandits.numerics.linalg import Vector
@@ -62,7 +62,7 @@ class OFULMDP:
 
     @classmethod
     def theory(
-        cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any
+        cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue
     ) -> "OFULMDP":
         """Use Theorem 2 with delta = 1/(8K) over K = horizon episodes, the level of `HvtMDP`."""
         delta = {"delta": 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))} | changes
@@ -70,7 +70,7 @@ class OFULMDP:
 
     @classmethod
     def practical(
-        cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: Any
+        cls, *, dim: int, steps: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue
     ) -> "OFULMDP":
         """Use the theory with the multiplier of `OFUL.practical`, which is tuned on bandits."""
         scaled = MULTIPLIERS["oful"] | changes

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation.arms import choose_best
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.design import optimal_design
@@ -82,7 +82,7 @@ class PhasedElimination:
     design_steps: int | None = static(None, "[0, inf)", "s, Frank-Wolfe steps of a design; None: 4 d")
 
     @classmethod
-    def theory(cls, *, dim: int, noise_scale: ArrayLike = 1.0, **changes: Any) -> "PhasedElimination":
+    def theory(cls, *, dim: int, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "PhasedElimination":
         """Use the numbers of plays of Algorithm 12: the defaults."""
         return cls(**{"dim": dim, "noise_scale": noise_scale} | changes)
 

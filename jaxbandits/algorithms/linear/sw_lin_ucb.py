@@ -9,13 +9,13 @@ $O(tau d + sqrt(tau) d^2)$. Rounds leave the window without a subtraction, which
 (`estimation.window`).
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.estimation import window
 from jaxbandits.estimation.arms import choose_best, optimistic
 from jaxbandits.estimation.window import Window
@@ -65,7 +65,7 @@ class SWLinUCB:
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; 1 is the theory")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: int, variation: float, **changes: Any) -> "SWLinUCB":
+    def theory(cls, *, dim: int, horizon: int, variation: float, **changes: FieldValue) -> "SWLinUCB":
         """Use tau = (d T / B)^{2/3}, rounded, for a variation B of theta over T rounds."""
         dim, horizon = ranges.integer("dim", dim, "[1, 1e9]"), ranges.integer("horizon", horizon, "[1, 1e12]")
         rounds = dim * horizon / ranges.real("variation", variation, "[1e-9, inf)")

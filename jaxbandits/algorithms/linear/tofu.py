@@ -11,7 +11,7 @@ $V^{-1/2}$ is the symmetric root. Notation: T horizon, b reward_moment, S norm_b
 with $V_t$: round t costs $O(K d^2 + t d^2 + d^3)$, memory is $O(T d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ import numpy as np
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.arms import optimistic_arm
 from jaxbandits.numerics import inverse_factors
@@ -92,15 +92,15 @@ class TOFU:
     threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies b_t; inf: no truncation")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "TOFU":
+    def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "TOFU":
         """Use ridge lambda = 1, delta = 1/T and a history of T samples."""
         capacity = {} if "capacity" in changes else {"capacity": _longest(horizon)}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | capacity | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: Any) -> "TOFU":
+    def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "TOFU":
         """Use ridge lambda = d and the tuned multipliers (`jaxbandits tune linear`)."""
-        tuned: dict[str, Any] = {"ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["tofu"]}
+        tuned: Fields = {"ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["tofu"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
     @classmethod

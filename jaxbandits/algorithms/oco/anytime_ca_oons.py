@@ -6,7 +6,7 @@ have weight 0. The restart is a branch on the round, which is the same for all t
 rounds.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,8 @@ from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import param, pytree
-from jaxbandits.types import FullInformation, Gradient, PointDecision
+from jaxbandits.base.pytree import Fields, FieldValue, param, pytree
+from jaxbandits.types import FullInformation, Gradient, Obs, PointDecision
 
 
 @pytree
@@ -39,20 +39,20 @@ class AnytimeCAOONS:
     learner: CAOONS = param(doc="learner that is restarted; its n_base is the largest N_k")
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
+    def theory(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":
         """Size the state for the epochs of the first `horizon` rounds; `changes` are fields of the learner."""
         n_base = max(1, ranges.integer("horizon", horizon, "[1, 1e30]").bit_length() - 1)
-        fields: dict[str, Any] = {"dim": dim, "n_base": n_base} | changes
+        fields: Fields = {"dim": dim, "n_base": n_base} | changes
         return cls(learner=CAOONS(**fields))
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
+    def practical(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":
         """Use the small constants of `CAOONS.practical` (ours), no guarantee."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
     @classmethod
-    def tuned(cls, *, dim: int, horizon: int, **changes: Any) -> "AnytimeCAOONS":
+    def tuned(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":
         """Use the constants of `CAOONS.tuned`, no guarantee."""
         return cls.theory(dim=dim, horizon=horizon, **scaled_constants(CAOONS, MULTIPLIERS["ca_oons"]) | changes)
 
@@ -73,7 +73,7 @@ class AnytimeCAOONS:
         del key  # deterministic
         return self._epoch(jnp.int32(1))
 
-    def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Obs) -> PointDecision:
         return self.learner.select(key, t, state, obs)
 
     def update(
@@ -81,7 +81,7 @@ class AnytimeCAOONS:
         key: jax.Array,
         t: jax.Array,
         state: CAOONSState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Gradient | FullInformation,
     ) -> CAOONSState:

@@ -16,7 +16,7 @@ All three coincide on linear losses. Notation: G `lipschitz` | N `n_base` | c_et
 """
 
 import math
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,11 +28,11 @@ from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.algorithms.oco.oons import OONS, OONSState
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.vmap_merged import vmap_merged
-from jaxbandits.types import FullInformation, Gradient, PointDecision
+from jaxbandits.types import FullInformation, Gradient, Obs, PointDecision
 
 MetaLoss = Literal["played", "paper", "value"]
 BaseGrad = Literal["own", "played"]
@@ -101,19 +101,19 @@ class CAOONS:
         return FullInformation if self.meta_loss == "value" else Gradient
 
     @classmethod
-    def theory(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
+    def theory(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
         """Use the paper's N = ceil(log2 T), at least 1."""
         n_base = base_learners(ranges.integer("horizon", horizon, "[1, 1e30]"))
         return cls(**{"dim": dim, "n_base": n_base, "horizon": float(horizon)} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
+    def practical(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
         """Use small constants (ours), no guarantee: the start-up cost shrinks with `c_meta`."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
     @classmethod
-    def tuned(cls, *, dim: int, horizon: int, **changes: Any) -> "CAOONS":
+    def tuned(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
         """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
         return cls.theory(dim=dim, horizon=horizon, **scaled_constants(cls, MULTIPLIERS["ca_oons"]) | changes)
 
@@ -144,7 +144,7 @@ class CAOONS:
         # All learners start at the origin, and the hints are 0 for every loss.
         return CAOONSState(base=base, meta=meta, points=base.center, play=msmwc_master.first_play(meta))
 
-    def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: CAOONSState, obs: Obs) -> PointDecision:
         del key, t, obs
         play = state.points @ state.play.weights
         query = state.points if self._queries_own else state.points[:, :0]
@@ -156,7 +156,7 @@ class CAOONS:
         key: jax.Array,
         t: jax.Array,
         state: CAOONSState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Gradient | FullInformation,
     ) -> CAOONSState:

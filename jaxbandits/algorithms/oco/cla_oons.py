@@ -16,7 +16,7 @@ Cost per round $O(d^3)$, as OONS; memory $O(d^2)$; one gradient.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.base import trees
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.numerics import linalg
 from jaxbandits.numerics.linalg import Symmetric, Vector
@@ -76,17 +76,17 @@ class CLAOONS(GradientLearner):
     c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
 
     @classmethod
-    def theory(cls, *, dim: int, **changes: Any) -> "CLAOONS":
+    def theory(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":
         """Use the paper's constants: the defaults."""
         return cls(**{"dim": dim} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, **changes: Any) -> "CLAOONS":
+    def practical(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":
         """Use small constants (ours), no guarantee."""
         return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
 
     @classmethod
-    def tuned(cls, *, dim: int, **changes: Any) -> "CLAOONS":
+    def tuned(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":
         """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
         return cls.theory(dim=dim, **scaled_constants(cls, MULTIPLIERS["cla_oons"]) | changes)
 

@@ -2,9 +2,8 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
-from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike, Fields
 
 
 def scaled_constants(cls: type, multipliers: Mapping[str, float]) -> dict[str, ArrayLike]:
@@ -14,5 +13,5 @@ def scaled_constants(cls: type, multipliers: Mapping[str, float]) -> dict[str, A
       cls: class of a learner that has these fields.
       multipliers: field to factor.
     """
-    paper: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(cls)}
+    paper: Fields = {field.name: field.default for field in dataclasses.fields(cls)}
     return {name: paper[name] * multiplier for name, multiplier in multipliers.items()}

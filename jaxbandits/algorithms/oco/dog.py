@@ -5,7 +5,7 @@
 r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.whole_space import WholeSpace
 
 
@@ -42,7 +43,7 @@ class DoG(GradientLearner):
     """
 
     source: ClassVar[str] = "Ivgi et al., ICML 2023"
-    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
 
     def init(self, key: jax.Array) -> DoGState:

@@ -6,7 +6,7 @@
 r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.whole_space import WholeSpace
 
 
@@ -46,7 +47,7 @@ class DoWG(GradientLearner):
     """
 
     source: ClassVar[str] = "Khaled et al., NeurIPS 2023"
-    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
 
     @classmethod

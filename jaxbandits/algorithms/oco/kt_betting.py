@@ -6,7 +6,7 @@
 G is `lipschitz`, eps `initial_wealth`. Cost per round $O(d)$, memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace
 
@@ -48,7 +49,7 @@ class KTBetting(GradientLearner):
     """
 
     source: ClassVar[str] = "Orabona & Pal, NeurIPS 2016"
-    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
     wealth_cap: ArrayLike | None = param(None, "(0, inf]", "bound on the wealth; None: (largest float)^0.45")

@@ -7,7 +7,7 @@ import jax
 
 from jaxbandits.base.pytree import pytree, static
 from jaxbandits.domains.points import Point, Shape
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import Gradient, Obs, PointDecision, State
 
 
 @pytree
@@ -25,13 +25,13 @@ class GradientLearner(abc.ABC):
     def example(cls) -> Self:
         return cls(dim=2)
 
-    def point(self, t: jax.Array, state: Any) -> Point:
+    def point(self, t: jax.Array, state: State) -> Point:
         """Return the play `[d]` of round t, counted from 0."""
         del t
         return state.x
 
     @abc.abstractmethod
-    def advance(self, t: jax.Array, state: Any, x: Point, grad: Point) -> Any:
+    def advance(self, t: jax.Array, state: State, x: Point, grad: Point) -> Any:
         """Return the state after round t, counted from 0.
 
         Args:
@@ -41,12 +41,12 @@ class GradientLearner(abc.ABC):
           grad: `[d]` gradient of the loss at x.
         """
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:
         del key, obs
         return PointDecision.at(self.point(t, state))
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: PointDecision, feedback: Gradient
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: PointDecision, feedback: Gradient
     ) -> Any:
         del key, obs
         return self.advance(t, state, decision.play, feedback.first().grad)

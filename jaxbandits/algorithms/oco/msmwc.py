@@ -12,7 +12,7 @@ round $O(N)$; memory $O(N)$.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.entropy import entropic_step
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 class MsMwCState(NamedTuple):
@@ -74,12 +74,12 @@ class MsMwC:
         zero = jnp.zeros(self.n_experts)
         return MsMwCState(cost=CompensatedSum.init(zero), hint=zero, log_weights=self._log_prior, offset=jnp.zeros(()))
 
-    def select(self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Obs) -> PointDecision:
         del key, t, obs
         return PointDecision.at(jnp.exp(state.log_weights))
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Any, decision: PointDecision, feedback: Gradient
+        self, key: jax.Array, t: jax.Array, state: MsMwCState, obs: Obs, decision: PointDecision, feedback: Gradient
     ) -> MsMwCState:
         del key, t, obs, decision
         loss = feedback.first().grad

@@ -18,7 +18,7 @@ The functions of this module are the meta algorithm of CA-OONS; `MsMwCMaster` is
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.numerics import elementary
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.entropy import entropic_step
-from jaxbandits.types import Gradient, PointDecision
+from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 class Middle(NamedTuple):
@@ -229,7 +229,7 @@ class MsMwCMaster:
         meta = start(middle_learners(self.n_experts, 1, self.lipschitz, horizon, self.c_meta), self.n_experts)
         return MsMwCMasterState(meta=meta, play=first_play(meta))
 
-    def select(self, key: jax.Array, t: jax.Array, state: MsMwCMasterState, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: MsMwCMasterState, obs: Obs) -> PointDecision:
         del key, t, obs
         return PointDecision.at(state.play.weights)
 
@@ -238,7 +238,7 @@ class MsMwCMaster:
         key: jax.Array,
         t: jax.Array,
         state: MsMwCMasterState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Gradient,
     ) -> MsMwCMasterState:

@@ -5,7 +5,7 @@
 D is the diameter of X (`domain`), G bounds the gradients (`lipschitz`). Cost per round $O(d)$, memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 
 
 class OGDState(NamedTuple):
@@ -38,7 +39,7 @@ class OGD(GradientLearner):
     """
 
     source: ClassVar[str] = "Zinkevich, ICML 2003"
-    domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
 

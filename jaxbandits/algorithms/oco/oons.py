@@ -11,7 +11,7 @@
 Cost per round $O(d^3)$, two linear systems and the root of a scalar equation for each; memory $O(d^2)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.algorithms.oco.multipliers import MULTIPLIERS
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.numerics import linalg
@@ -72,18 +72,20 @@ class OONS(GradientLearner):
     c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
 
     @classmethod
-    def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
+    def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: FieldValue) -> "OONS":
         """Use the paper's constants, on the ball of this radius."""
         return cls(**{"dim": dim, "domain": L2Ball(radius=radius), "lipschitz": lipschitz} | changes)
 
     @classmethod
-    def practical(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
+    def practical(
+        cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: FieldValue
+    ) -> "OONS":
         """Use small constants (ours), no guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 
     @classmethod
-    def tuned(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: Any) -> "OONS":
+    def tuned(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: FieldValue) -> "OONS":
         """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
         constants = scaled_constants(cls, MULTIPLIERS["oons"])
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)

@@ -20,13 +20,14 @@ from jax import lax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.whole_space import WholeSpace
 from jaxbandits.estimation.optimizer import settings_class
-from jaxbandits.types import FullInformation, Gradient, PointDecision
+from jaxbandits.types import FullInformation, Gradient, Obs, PointDecision
 
 
 class OptaxLearnerState(NamedTuple):
@@ -67,7 +68,7 @@ class OptaxLearner:
     make: Any = static(doc="makes the transformation from options and hyperparameters")
     hyperparameters: Any = param(None, doc="the traced keyword arguments of make, by name")
     options: Any = static((), doc="further keyword arguments of make, fixed: (name, value) pairs")
-    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     oracle: bool = static(False, BOOL, doc="pass value_fn; needs an environment whose feedback has the loss function")
     skip_zero_gradients: bool = static(False, BOOL, doc="do not update if the gradient is exactly zero")
 
@@ -81,7 +82,7 @@ class OptaxLearner:
 
     @classmethod
     def sgd(
-        cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, decay: ArrayLike = 0.5, **fields: Any
+        cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, decay: ArrayLike = 0.5, **fields: FieldValue
     ) -> "OptaxLearner":
         """Use gradient descent with the step size learning_rate / t^decay."""
         return cls._of(decaying_sgd, {"learning_rate": learning_rate, "decay": decay}, dim=dim, **fields)
@@ -94,39 +95,39 @@ class OptaxLearner:
         learning_rate: ArrayLike = 0.1,
         b1: ArrayLike = 0.9,
         b2: ArrayLike = 0.999,
-        **fields: Any,
+        **fields: FieldValue,
     ) -> "OptaxLearner":
         """Use Adam with a constant learning rate."""
         return cls._of(optax.adam, {"learning_rate": learning_rate, "b1": b1, "b2": b2}, dim=dim, **fields)
 
     @classmethod
-    def adagrad(cls, *, dim: Shape, learning_rate: ArrayLike = 1.0, **fields: Any) -> "OptaxLearner":
+    def adagrad(cls, *, dim: Shape, learning_rate: ArrayLike = 1.0, **fields: FieldValue) -> "OptaxLearner":
         """Use AdaGrad with a step size for each coordinate."""
         return cls._of(optax.adagrad, {"learning_rate": learning_rate}, dim=dim, **fields)
 
     @classmethod
-    def optimistic(cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, **fields: Any) -> "OptaxLearner":
+    def optimistic(cls, *, dim: Shape, learning_rate: ArrayLike = 0.1, **fields: FieldValue) -> "OptaxLearner":
         """Use optimistic gradient descent with a constant step size."""
         return cls._of(optax.optimistic_gradient_descent, {"learning_rate": learning_rate}, dim=dim, **fields)
 
     @classmethod
-    def cocob(cls, *, dim: Shape, alpha: ArrayLike = 100.0, **fields: Any) -> "OptaxLearner":
+    def cocob(cls, *, dim: Shape, alpha: ArrayLike = 100.0, **fields: FieldValue) -> "OptaxLearner":
         """Use COntinuous COin Betting, coordinate by coordinate (Orabona & Tommasi, NeurIPS 2017)."""
         return cls._of(optax.contrib.cocob, {"alpha": alpha}, dim=dim, **fields)
 
     @classmethod
-    def dog(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
+    def dog(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: FieldValue) -> "OptaxLearner":
         """Use optax's distance over gradients, which has an eps under the root."""
         return cls._of(dog_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
-    def dowg(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
+    def dowg(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: FieldValue) -> "OptaxLearner":
         """Use optax's distance over weighted gradients, which has an eps next to the root."""
         return cls._of(dowg_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
     def prodigy(
-        cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: Any
+        cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: FieldValue
     ) -> "OptaxLearner":
         """Use Prodigy: Adam with an estimate of the distance (Mishchenko & Defazio, ICML 2024)."""
         values = {
@@ -137,7 +138,7 @@ class OptaxLearner:
 
     @classmethod
     def dadapt_adamw(
-        cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: Any
+        cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: FieldValue
     ) -> "OptaxLearner":
         """Use D-adapted AdamW (Defazio & Mishchenko, ICML 2023), no weight decay."""
         values = {
@@ -147,13 +148,13 @@ class OptaxLearner:
         return cls._of(optax.contrib.dadapt_adamw, values, dim=dim, skip_zero_gradients=True, **fields)
 
     @classmethod
-    def mechanized_sgd(cls, *, dim: Shape, initial_scale: ArrayLike = 1e-3, **fields: Any) -> "OptaxLearner":
+    def mechanized_sgd(cls, *, dim: Shape, initial_scale: ArrayLike = 1e-3, **fields: FieldValue) -> "OptaxLearner":
         """Use gradient descent, its scale learned by Mechanic (Cutkosky, Defazio & Mehta, NeurIPS 2023), no decay."""
         scale = ranges.numbers("initial_scale", initial_scale, "[0, inf)")
         return cls._of(mechanized_sgd, {"s_init": scale}, dim=dim, **fields)
 
     @classmethod
-    def _of(cls, make: Callable[..., Any], hyperparameters: dict[str, Any], **fields: Any) -> "OptaxLearner":
+    def _of(cls, make: Callable[..., Any], hyperparameters: dict[str, Any], **fields: FieldValue) -> "OptaxLearner":
         return cls(make=make, hyperparameters=hyperparameters, **fields)
 
     @classmethod
@@ -165,7 +166,7 @@ class OptaxLearner:
         """Loss function if `oracle`, else its value and gradient at the play."""
         return FullInformation if self.oracle else Gradient
 
-    def spec_fields(self) -> dict[str, Any]:
+    def spec_fields(self) -> Fields:
         """Return the fields by name for a specification, with `hyperparameters` as a mapping from name to value."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return values | {"hyperparameters": None if self.hyperparameters is None else dict(vars(self.hyperparameters))}
@@ -201,7 +202,7 @@ class OptaxLearner:
         after = jax.eval_shape(lambda s: self._step(s, x, jnp.zeros(()), _zero_loss), first)
         return jax.tree.map(_promote, first, after)
 
-    def select(self, key: jax.Array, t: jax.Array, state: OptaxLearnerState, obs: Any) -> PointDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: OptaxLearnerState, obs: Obs) -> PointDecision:
         del key, t, obs
         return PointDecision.at(state.x)
 
@@ -210,7 +211,7 @@ class OptaxLearner:
         key: jax.Array,
         t: jax.Array,
         state: OptaxLearnerState,
-        obs: Any,
+        obs: Obs,
         decision: PointDecision,
         feedback: Gradient | FullInformation,
     ) -> OptaxLearnerState:

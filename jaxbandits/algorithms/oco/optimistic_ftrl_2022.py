@@ -6,7 +6,7 @@
 D is the diameter of X (`domain`), nu `offset`; $m_1 = 0$. Cost per round $O(d)$, memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 
 
 class OptimisticFTRL2022State(NamedTuple):
@@ -44,7 +45,7 @@ class OptimisticFTRL2022(GradientLearner):
     """
 
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022"
-    domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; enters through nu only")
     offset: ArrayLike | None = param(None, "(0, inf)", "nu, start of the denominator; None: 2 D G")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")

@@ -7,7 +7,7 @@ D is the diameter of X (`domain`); $m_1 = 0$. $eta_1$ is infinite, so that $x_1 
 $D ||e_1||$. Cost per round $O(d)$, memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 
 
 class OptimisticFTRL2023State(NamedTuple):
@@ -46,7 +47,7 @@ class OptimisticFTRL2023(GradientLearner):
     """
 
     source: ClassVar[str] = "Sachs et al., 2023"
-    domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
 
     def init(self, key: jax.Array) -> OptimisticFTRL2023State:

@@ -8,7 +8,7 @@ D is the diameter of X (`domain`), G `lipschitz`, delta `offset`; xh_1 = $m_1 = 
 $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 
 
 class OptimisticOMDState(NamedTuple):
@@ -47,7 +48,7 @@ class OptimisticOMD(GradientLearner):
     """
 
     source: ClassVar[str] = "Chen et al., JMLR 2024"
-    domain: Any = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")

@@ -9,7 +9,7 @@ G is `lipschitz`, eps `scale`. Cost per round $O(d)$, memory $O(d)$.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jaxbandits.algorithms.oco.learner import GradientLearner
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.reductions import surrogate_gradient
 from jaxbandits.domains.whole_space import WholeSpace
 
@@ -48,7 +49,7 @@ class ParameterFreeMD(GradientLearner):
     """
 
     source: ClassVar[str] = "Jacobsen & Cutkosky, COLT 2022"
-    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     scale: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
     exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")

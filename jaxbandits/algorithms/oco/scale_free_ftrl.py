@@ -5,7 +5,7 @@
 X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.domains import points
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.domains.whole_space import WholeSpace
 
 
@@ -44,7 +45,7 @@ class ScaleFreeFTRL(GradientLearner):
     """
 
     source: ClassVar[str] = "Orabona & Pal, TCS 2018"
-    domain: Any = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
     step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; 1 is the paper")
 
     @classmethod

@@ -9,7 +9,7 @@ $e_{m, t}$ is the advice. Every trial draws the means, if none are given, and $a
 context c with probability skill (m - 1) / (M - 1), else a uniform one. Regret is computed from means, not rewards.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -106,6 +106,6 @@ class AdvisedArms:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the regret against the best expert of all rounds."""
         return {"expert_regret": values["expert_mean"].max(axis=-1) - values["mean"]}

@@ -1,7 +1,7 @@
 """Abstract stochastic bandit with K arms: means, regret, observations; a final class adds the reward law."""
 
 import abc
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, field_table, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, field_table, param, pytree, static, validate
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
@@ -42,7 +42,7 @@ class Arms(abc.ABC):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
-    def from_means(cls, means: Any, **settings: Any) -> Self:
+    def from_means(cls, means: object, **settings: FieldValue) -> Self:
         """Make an environment with given means `[K]`, the same in all trials.
 
         Args:
@@ -58,7 +58,7 @@ class Arms(abc.ABC):
         return made
 
     @classmethod
-    def from_gap(cls, *, gap: ArrayLike, n_arms: int, best: ArrayLike = 0.5, **settings: Any) -> Self:
+    def from_gap(cls, *, gap: ArrayLike, n_arms: int, best: ArrayLike = 0.5, **settings: FieldValue) -> Self:
         """Make an environment whose first arm is better than all others by one gap, the same in all trials.
 
         The gap may be swept: `grid={"environment.gap": [0.05, 0.1, 0.2]}`.

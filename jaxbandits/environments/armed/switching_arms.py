@@ -145,6 +145,6 @@ class SwitchingArms:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the regret against the best arm of all rounds."""
         return {"fixed_arm_regret": values["arm_mean"].max(axis=-1) - values["mean"]}

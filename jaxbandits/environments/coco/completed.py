@@ -43,8 +43,8 @@ class Penalty(NamedTuple):
 
 def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
     """Return a point `[m, n]` whose loss is within `tolerance` (1 + loss at 0) of the minimum, certified by its gap."""
-    none = np.zeros((0, start.size))
-    return _minimise(problem, none, np.zeros(0), np.zeros(0), 1.0, start, 50 * _INNER, tolerance)
+    none = Penalty(np.zeros((0, start.size)), np.zeros(0), np.zeros(0), 1.0)
+    return _minimise(problem, none, start, 50 * _INNER, tolerance, 1.0 + problem.loss(0.0 * start))
 
 
 def best_feasible(
@@ -76,10 +76,11 @@ def best_feasible(
     return x
 
 
-def _minimise(problem, rows, bounds, mu, rho, x, iterations, tolerance, scale=None):
+def _minimise(
+    problem: Problem, penalty: Penalty, x: np.ndarray, iterations: int, tolerance: float, scale: float
+) -> np.ndarray:
     """Minimise loss + ||max(0, mu + rho (rows x - bounds))||^2 / (2 rho) by FISTA, restarted if it increases."""
-    shape = x.shape
-    curvature = problem.weight.max() + (rho * np.linalg.norm(rows, 2) ** 2 if len(rows) else 0.0)
+    curvature = problem.weight.max() + penalty.curvature()
     if curvature == 0.0:
         return x
     y, momentum = x, 1.0

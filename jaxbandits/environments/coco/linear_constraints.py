@@ -16,14 +16,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.environments.coco import half_spaces
 from jaxbandits.tracing.batching import fori_loop
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, PointDecision, Recommendation
 
 
 class LinearConstraintsState(NamedTuple):
@@ -57,7 +59,7 @@ class LinearConstraints:
 
     source: ClassVar[str] = "linear losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
-    domain: Any = param(factory=L2Ball, doc="K, with the origin inside; needs lmo")
+    domain: ConvexSet = param(factory=L2Ball, doc="K, with the origin inside; needs lmo")
     cost: ArrayLike = param(1.0, "[0, inf)", "||c||, length of the mean loss vector")
     cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||; uniform coordinates")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
@@ -124,7 +126,7 @@ class LinearConstraints:
         del state, obs
         return protocol.contains(self.domain, decision.play)
 
-    def at_record(self, state: LinearConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: LinearConstraintsState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Total loss so far of the best fixed points in hindsight.
 
         Returns:
@@ -136,7 +138,7 @@ class LinearConstraints:
         best = jnp.vdot(total, self.domain.lmo(total)[0])
         return {"comparator_loss": best, "feasible_comparator_loss": self._feasible_loss(total, best, state)}
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return `regret` against the best point of the domain, `feasible_regret` against the best feasible one."""
         return {
             "regret": values["loss"] - values["comparator_loss"],

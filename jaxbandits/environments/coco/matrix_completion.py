@@ -20,13 +20,13 @@ from jax import lax
 
 from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared, static
 from jaxbandits.domains.points import Entries
 from jaxbandits.environments.coco import completed
 from jaxbandits.environments.datasets.ratings import Ratings, low_rank_ratings
 from jaxbandits.numerics import rng
 from jaxbandits.tracing.batching import cond
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, PointDecision, Recommendation
 
 _CONSTRAINTS = ("figure", "budget", "none")
 _ORDERS = ("shuffled", "fresh")
@@ -101,7 +101,7 @@ class MatrixCompletion:
     allowance: ArrayLike = param(0.2, "(0, inf)", 'b / (mean(M) sqrt(m n)) of "budget"')
 
     @classmethod
-    def from_ratings(cls, ratings: Ratings, **settings: Any) -> "MatrixCompletion":
+    def from_ratings(cls, ratings: Ratings, **settings: FieldValue) -> "MatrixCompletion":
         """Return the problem of a set of ratings; `settings` are the other fields.
 
         Raises:
@@ -113,7 +113,9 @@ class MatrixCompletion:
         return cls(**{"dim": ratings.shape, "observed": observed} | settings)
 
     @classmethod
-    def stand_in(cls, shape: tuple[int, int] = (20, 26), n_ratings: int = 208, **settings: Any) -> "MatrixCompletion":
+    def stand_in(
+        cls, shape: tuple[int, int] = (20, 26), n_ratings: int = 208, **settings: FieldValue
+    ) -> "MatrixCompletion":
         """Return a small synthetic problem: 40 % of the entries of a 20 x 26 matrix of rank 3, ten drawn per round.
 
         tau is 2.27 times the Frobenius norm of a matrix that is filled with such ratings, the ratio of tau = 10^4 for
@@ -241,7 +243,7 @@ class MatrixCompletion:
     def hindsight_needs(self) -> tuple[str, ...]:
         return () if self.comparator == "none" else ("instance",)
 
-    def at_record(self, state: MatrixCompletionState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: MatrixCompletionState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return the key of the trial in pieces of 16 bits, from which `in_hindsight` draws its rounds once more."""
         del recommendation
         if self.comparator == "none":
@@ -249,7 +251,7 @@ class MatrixCompletion:
         words = jax.random.key_data(state.key)
         return {"instance": jnp.concatenate([words & 0xFFFF, words >> 16])}
 
-    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
+    def in_hindsight(self, recorded: dict[str, np.ndarray], record_points: np.ndarray) -> dict[str, np.ndarray]:
         """Return the cumulative loss of the best fixed points in hindsight, for matrices of a few thousand entries.
 
         Returns:
@@ -284,7 +286,7 @@ class MatrixCompletion:
                 found["feasible_comparator_excess"].append(float(np.max(normals[:t] @ feasible.ravel()) - bound))
         return {name: np.asarray(losses) for name, losses in found.items() if losses}
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return `regret` against the best point of the ball, `feasible_regret` against the best feasible one."""
         pairs = {"regret": "comparator_loss", "feasible_regret": "feasible_comparator_loss"}
         return {name: values["loss"] - values[other] for name, other in pairs.items() if other in values}

@@ -9,19 +9,21 @@ constraints so far are equivalent to one half-space. The best feasible point in 
 to the mean in the intersection of K and this half-space; it follows from one vector and one number in the state.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.environments.coco import half_spaces
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.tracing.batching import fori_loop
-from jaxbandits.types import Constrained, PointDecision
+from jaxbandits.types import Constrained, PointDecision, Recommendation
 
 
 class QuadraticConstraintsState(NamedTuple):
@@ -56,7 +58,9 @@ class QuadraticConstraints:
 
     source: ClassVar[str] = "quadratic losses, one time-varying linear constraint (ours)"
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
-    domain: Any = param(factory=L2Ball, doc="K, with the origin inside; needs project; outer_radius for the bounds")
+    domain: ConvexSet = param(
+        factory=L2Ball, doc="K, with the origin inside; needs project; outer_radius for the bounds"
+    )
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha, modulus of strong convexity of the losses")
     center: ArrayLike = param(0.8, "[0, inf)", "||theta||, distance of the mean target from the origin")
     target_noise: ArrayLike = param(0.3, "[0, inf)", "bound on ||noise_t||; uniform coordinates")
@@ -137,7 +141,7 @@ class QuadraticConstraints:
         del state, obs
         return protocol.contains(self.domain, decision.play)
 
-    def at_record(self, state: QuadraticConstraintsState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: QuadraticConstraintsState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return the cumulative losses of the best fixed points in hindsight minus those of the origin.
 
         Returns:
@@ -153,7 +157,7 @@ class QuadraticConstraints:
             "feasible_comparator_excess": scale * self._feasible_excess(mean, state),
         }
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return losses of the comparators, `regret` against the best point, `feasible_regret` against the feasible."""
         comparator = values["origin_loss"] + values["comparator_excess"]
         feasible = values["origin_loss"] + values["feasible_comparator_excess"]

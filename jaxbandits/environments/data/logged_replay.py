@@ -24,7 +24,7 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.labels import describe_names, names_of_arms, number_labels, shorten
-from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL, floats, integer
 from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
@@ -88,14 +88,14 @@ class LoggedReplay:
     @classmethod
     def from_log(
         cls,
-        index: Any,
-        reward: Any = None,
+        index: object,
+        reward: object = None,
         n_arms: int | None = None,
-        seen: Any = None,
+        seen: object = None,
         *,
-        propensity: Any = None,
+        propensity: object = None,
         actions: Sequence[Any] | None = None,
-        **settings: Any,
+        **settings: FieldValue,
     ) -> "LoggedReplay":
         """Return a replay of a log.
 
@@ -176,7 +176,7 @@ class LoggedReplay:
         delimiter: str = ",",
         header: bool = True,
         propensity: str | int | None = None,
-        **settings: Any,
+        **settings: FieldValue,
     ) -> "LoggedReplay":
         """Replay the events of a CSV file, one per row; for a data frame use `from_frame`.
 
@@ -308,7 +308,7 @@ class LoggedReplay:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the reward per counted round, NaN before the first."""
         return {"mean_reward": ratio(values["reward"], values["counted"])}
 

@@ -18,6 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns, constant_columns
 from jaxbandits.base.labels import Labels, describe_names, number_labels, shorten, warn_if_distinct
+from jaxbandits.base.pytree import Fields
 from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
 
@@ -81,7 +82,7 @@ class Log:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: object,
         *,
         action: str,
         reward: str,
@@ -110,7 +111,7 @@ class Log:
         columns = Columns(frame)
         labels = columns.labels("action", action, actions, "actions")
         contexts = columns.matrix("context", context) if _has_columns(context) else None
-        parts: dict[str, Any] = {
+        parts: Fields = {
             "action": labels.numbers,
             "reward": columns.numbers("reward", reward),
             "propensity": None if propensity is None else columns.numbers("propensity", propensity),
@@ -126,9 +127,9 @@ class Log:
     def from_arrays(
         cls,
         action: Any,
-        reward: Any,
-        propensity: Any = None,
-        context: Any = None,
+        reward: object,
+        propensity: object = None,
+        context: object = None,
         *,
         actions: Sequence[Any] | int | None = None,
     ) -> "Log":
@@ -214,7 +215,7 @@ def number_actions(
     return labels
 
 
-def _has_columns(context: Any) -> bool:
+def _has_columns(context: object) -> bool:
     if isinstance(context, str) or not isinstance(context, Sequence):
         raise InputError(f"context must be a list of columns, got {format_value(context)}")
     return len(context) > 0

@@ -64,7 +64,7 @@ def disjoint(x: jax.Array, n_arms: int) -> jax.Array:
     return (jnp.eye(n_arms, dtype=x.dtype)[:, :, None] * x).reshape(n_arms, n_arms * len(x))
 
 
-def arms_of(seen: Any, place: Place, n_arms: int) -> ArmObs:
+def arms_of(seen: object, place: Place, n_arms: int) -> ArmObs:
     """Return the arms of a row: of contexts `[n, p]`, of arms `[n, K, d]`, or unit vectors where `seen` is None."""
     if seen is None:
         return FixedArmObs(jnp.eye(n_arms))
@@ -87,7 +87,7 @@ def describe(environment: Any) -> str:
     return f"{shown}{' as one context' if environment.as_context else ''}; order {environment.order}"
 
 
-def check_fits(name: str, seen: Any, n: int, n_arms: int) -> None:
+def check_fits(name: str, seen: object, n: int, n_arms: int) -> None:
     """Raise InputError unless these are contexts `[n, p]` or arms `[n, K, d]` of n rows, all finite, or None."""
     if seen is None:
         return

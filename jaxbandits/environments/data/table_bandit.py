@@ -19,7 +19,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.frames import Columns, constant_columns
 from jaxbandits.base.labels import Labels, describe_names, names_of_arms, warn_if_distinct
-from jaxbandits.base.pytree import ArrayLike, pytree, shared, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
@@ -65,7 +65,7 @@ class TableBandit:
 
     @classmethod
     def from_table(
-        cls, features: Any, labels: Any, classes: Sequence[Any] | None = None, **settings: Any
+        cls, features: object, labels: object, classes: Sequence[Any] | None = None, **settings: FieldValue
     ) -> "TableBandit":
         """Build a classification bandit: features `[n, p]` are the context, and arm k pays 1 if the label is class k.
 
@@ -95,12 +95,12 @@ class TableBandit:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: object,
         *,
         label: str,
         features: Sequence[str],
         classes: Sequence[Any] | None = None,
-        **settings: Any,
+        **settings: FieldValue,
     ) -> "TableBandit":
         """Build a classification bandit from a data frame.
 
@@ -137,7 +137,7 @@ class TableBandit:
         return cls.from_table(*load_labelled(path, label, **reading), order=order)
 
     @classmethod
-    def from_rewards(cls, rewards: Any, seen: Any = None, **settings: Any) -> "TableBandit":
+    def from_rewards(cls, rewards: Any, seen: Any = None, **settings: FieldValue) -> "TableBandit":
         """Build a bandit from a table of all rewards.
 
         Args:
@@ -215,7 +215,7 @@ class TableBandit:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return both regrets."""
         fixed = values["arm_reward"].max(axis=-1) - values["reward"]
         return {"regret": values["best_reward"] - values["reward"], "fixed_arm_regret": fixed}

@@ -191,10 +191,16 @@ class TextFile:
         pl = polars()
         try:
             return pl.read_csv(
-                os.fspath(self.path), separator=self._separator, quote_char=self._quote, has_header=self._header,
-                comment_prefix=self._comment, skip_lines=self._skip, schema_overrides=types, infer_schema=False,
+                os.fspath(self.path),
+                separator=self._separator,
+                quote_char=self._quote,
+                has_header=self._header,
+                comment_prefix=self._comment,
+                skip_lines=self._skip,
+                schema_overrides=types,
+                infer_schema=False,
                 **reading,
-            )  # fmt: skip
+            )
         except pl.exceptions.NoDataError:
             raise InputError(f"{self.path} holds no rows") from None
         except OSError as error:

@@ -87,7 +87,7 @@ class Groups:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: object,
         *,
         label: str,
         group: str,

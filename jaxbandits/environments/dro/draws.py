@@ -51,12 +51,12 @@ def places(decision: GroupDecision, n_groups: int) -> jax.Array:
     return jnp.sum(jnp.where(own, jnp.cumsum(met, axis=0) - met, 0.0), axis=1)
 
 
-def per_group(table: ArrayLike, group: Any) -> jax.Array:
+def per_group(table: ArrayLike, group: object) -> jax.Array:
     """Return the entries `[Q]` of `table` [m] that belong to the listed groups."""
     return jnp.asarray(table).at[group].get(mode="clip")  # `admits` reports groups that do not exist
 
 
-def rows_of(table: jax.Array, group: Any) -> jax.Array:
+def rows_of(table: jax.Array, group: object) -> jax.Array:
     """Return the rows `[Q, d]` of `table` [m, d] that belong to the listed groups."""
     if isinstance(group, np.ndarray) and np.array_equal(group, np.arange(len(table))):
         return table

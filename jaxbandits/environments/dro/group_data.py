@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.base.errors import InputError, format_value, unknown_name
-from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared, static
 from jaxbandits.domains.points import Point
 from jaxbandits.environments.datasets.groups import Groups
 from jaxbandits.environments.dro import draws, group_losses
@@ -79,7 +79,7 @@ class GroupData:
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies losses, gradients and risks")
 
     @classmethod
-    def from_table(cls, table: Groups, **settings: Any) -> "GroupData":
+    def from_table(cls, table: Groups, **settings: FieldValue) -> "GroupData":
         """Make the environment from a table, as the loaders of `environments.datasets.groups` return it.
 
         Args:

@@ -9,6 +9,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbandits.base.pytree import ArrayLike
+
 HALF_NORMAL = math.sqrt(2.0 / math.pi)  # E|g|
 _NODES, _WEIGHTS = (a / 2.0 for a in np.polynomial.legendre.leggauss(64))
 _NODES = _NODES + 0.5  # on [0, 1]
@@ -32,7 +34,7 @@ def expected_log_cosh_curvature(s: Any, xp: Any = jnp) -> Any:
     return xp.sum(weights * g * g * decay / (1.0 + decay) ** 2, -1)
 
 
-def _half_line(s: Any, xp: Any) -> tuple[Any, Any, Any]:
+def _half_line(s: ArrayLike, xp: Any) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
     """Return nodes g, `exp(-s g)` and weights for `E f(|g|)` when f falls off as `exp(-s |g|)`.
 
     Gauss-Legendre on `[0, c]`, beyond which the density or f is below rounding. The nearest poles of

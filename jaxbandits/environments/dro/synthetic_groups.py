@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.environments.dro import draws, group_losses, saddle
 from jaxbandits.environments.dro.draws import GroupOutcome
 from jaxbandits.environments.dro.log_cosh import (
@@ -77,12 +77,12 @@ class SyntheticGroups:
     weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, scales of the risks; None: 1")
 
     @classmethod
-    def homogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
+    def homogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: FieldValue) -> "SyntheticGroups":
         """Make the groups of the paper's balanced and imbalanced experiments: rho = 0.5, pi_i = 0.9."""
         return cls(dim=dim, n_groups=n_groups, **fields)
 
     @classmethod
-    def heterogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: Any) -> "SyntheticGroups":
+    def heterogeneous(cls, *, dim: int = 1000, n_groups: int = 20, **fields: FieldValue) -> "SyntheticGroups":
         """Make the paper's outlier experiments: rho = 0.2, pi_1 = 0.6, the others uniform on [0.85, 0.95]."""
         labels: dict[str, Any] = {"rho": 0.2, "first_correct": 0.6, "low_correct": 0.85, "high_correct": 0.95}
         return cls(dim=dim, n_groups=n_groups, **(labels | fields))
@@ -144,7 +144,7 @@ class SyntheticGroups:
         state = self.init(_key_of(recorded["instance"][0]))
         return {"attractions": group_losses.scaled_rows(state.optima, state.correct - 0.5)}
 
-    def in_hindsight(self, recorded: dict[str, Any], record_points: Any) -> dict[str, Any]:
+    def in_hindsight(self, recorded: dict[str, np.ndarray], record_points: np.ndarray) -> dict[str, np.ndarray]:
         """Return the optima of the instance, and how far they are certified."""
         a = recorded["attractions"]
         found = {"optimum": self._optimum(a, 1, None)}
@@ -157,7 +157,7 @@ class SyntheticGroups:
         risks = {f"{name}_risk": found[name].risks for name in ("optimum", "top_k_optimum") if name in found}
         return {name: np.array([value] * len(record_points)) for name, value in (values | risks).items()}
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the excess of the risks of a recommendation over the optima."""
         pairs = {
             "excess_risk": ("max_risk", "optimum"),

@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.estimation.links import Bernoulli, Exponential, Link
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, Reward
 
 
 class GeneralizedLinearState(NamedTuple):
@@ -58,17 +58,17 @@ class GeneralizedLinear:
     )
 
     @classmethod
-    def tv(cls, **changes: Any) -> "GeneralizedLinear":
+    def tv(cls, **changes: FieldValue) -> "GeneralizedLinear":
         """Make an environment with arms that vary in time: d = 5, K = 20, S = 3 unless changed."""
         return cls(**{"dim": 5, "n_arms": 20, "fresh_arms": True, "norm_bound": 3.0} | changes)
 
     @classmethod
-    def fixed(cls, **changes: Any) -> "GeneralizedLinear":
+    def fixed(cls, **changes: FieldValue) -> "GeneralizedLinear":
         """Make an environment with one arm set per trial: d = 2, K = 20, S = 3 unless changed."""
         return cls(**{"dim": 2, "n_arms": 20, "norm_bound": 3.0} | changes)
 
     @classmethod
-    def exponential(cls, **changes: Any) -> "GeneralizedLinear":
+    def exponential(cls, **changes: FieldValue) -> "GeneralizedLinear":
         """Make 8 arms `(1, cos a, sin a) / sqrt 2` with exponential rewards, theta* at distance 1 from (-3, 0, 0)."""
         angles = 2.0 * np.pi * np.arange(8) / 8
         arms = np.stack([np.ones(8), np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(2.0)
@@ -152,7 +152,7 @@ class GeneralizedLinear:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def at_record(self, state: GeneralizedLinearState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: GeneralizedLinearState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
         return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 

@@ -7,7 +7,7 @@
 theta is given, or drawn for every trial; `with_drift` moves it.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs, Reward
+from jaxbandits.types import ArmDecision, ArmObs, Recommendation, Reward
 
 
 class BallArmsState(NamedTuple):
@@ -83,6 +83,6 @@ class BallArms:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def at_record(self, state: BallArmsState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: BallArmsState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: Euclidean distance of the recommended parameter from theta."""
         return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

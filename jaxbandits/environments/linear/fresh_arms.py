@@ -9,7 +9,7 @@ Per round $a_t = 1$, or log10 $a_t$ uniform on (0, noise_decades). Public code f
 Student t noise (df = 2), $eps = 0.99$, and 0 or 2 decades.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs, ScaledReward
+from jaxbandits.types import ArmDecision, ArmObs, Recommendation, ScaledReward
 
 
 class FreshArmsState(NamedTuple):
@@ -89,6 +89,6 @@ class FreshArms:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def at_record(self, state: FreshArmsState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: FreshArmsState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
         return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

@@ -16,14 +16,14 @@ import numpy as np
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise, sample_with_scale
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, ScaledReward
+from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, ScaledReward
 
 _SUBSET_ARMS = 128  # largest K for which the available arms are drawn one by one; above, by a sorted permutation
 
@@ -63,7 +63,7 @@ class HeavyTailed:
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] fixed theta* for all trials; None: drawn per trial")
 
     @classmethod
-    def from_arms(cls, arms: Any, theta: Any, **settings: Any) -> "HeavyTailed":
+    def from_arms(cls, arms: Any, theta: Any, **settings: FieldValue) -> "HeavyTailed":
         """Return an environment with given arms `[K, d]` and parameter `[d]`, the same in all trials.
 
         Args:
@@ -151,7 +151,7 @@ class HeavyTailed:
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
-    def at_record(self, state: HeavyTailedState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: HeavyTailedState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
         if recommendation is None:
             return {}

@@ -20,7 +20,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.numerics import planning, rng
-from jaxbandits.types import MDPObs, PolicyDecision, ScaledEpisode
+from jaxbandits.types import MDPObs, PolicyDecision, Recommendation, ScaledEpisode
 
 
 class LinearMDPState(NamedTuple):
@@ -143,7 +143,7 @@ class LinearMDP:
         feedback = ScaledEpisode(features=features, rewards=rewards, noise_scale=state.noise_scale)
         return state, feedback, RegretOutcome(regret=state.optimal - value)
 
-    def at_record(self, state: LinearMDPState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: LinearMDPState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: Frobenius distance of the recommended parameters `[H, d]` from theta*."""
         if recommendation is None:
             return {}

@@ -8,7 +8,7 @@ The learner sees $z_t$, predicts $x_{t+1}$, and then receives $x_{t+1}$ and the 
 States are not bounded, so a bound L on $||z||$ is nominal. n states, m inputs, $p = n + m$.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise
 from jaxbandits.numerics import rng
-from jaxbandits.types import Prediction, ScaledNextState, SystemObs
+from jaxbandits.types import Prediction, Recommendation, ScaledNextState, SystemObs
 
 _A = ((0.8, 0.2), (0.0, 0.7))
 _B = ((0.0,), (0.5,))
@@ -116,7 +116,7 @@ class LinearSystem:
         excess = error @ error
         return state._replace(state=following), ScaledNextState(following, state.noise_scale), ExcessOutcome(excess)
 
-    def at_record(self, state: LinearSystemState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: LinearSystemState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: Frobenius distance of the recommended `[p, n]` from Theta*."""
         if recommendation is None:
             return {}

@@ -8,7 +8,7 @@ Your own law is a `pytree` class with these three members.
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ class Noise(Protocol):
     def scale(self, eps: ArrayLike) -> jax.Array: ...
 
 
-def check_noise(noise: Any, name: str) -> None:
+def check_noise(noise: object, name: str) -> None:
     """Raise `InputError`, naming the field, for anything but a law of noise."""
     missing = [member for member in ("tail_index", "sample", "scale") if not hasattr(noise, member)]
     if missing:

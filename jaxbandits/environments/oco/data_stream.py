@@ -17,13 +17,13 @@ from jax import lax
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.frames import Columns
-from jaxbandits.base.pytree import ArrayLike, param, pytree, shared, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared, static
 from jaxbandits.base.text import count_of
 from jaxbandits.environments.oco.random_order import draw_without_replacement
 from jaxbandits.environments.oco.sequences import point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
 from jaxbandits.numerics import losses, rng
-from jaxbandits.types import FullInformation, PointDecision
+from jaxbandits.types import FullInformation, PointDecision, Recommendation
 
 _LOSSES = {"squared": losses.SquaredError, "logistic": losses.Logistic}
 _BLOCK = 4096  # rows whose losses are evaluated together at record points
@@ -69,7 +69,7 @@ class DataStream:
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
 
     @classmethod
-    def from_arrays(cls, features: Any, targets: Any, **settings: Any) -> "DataStream":
+    def from_arrays(cls, features: object, targets: object, **settings: FieldValue) -> "DataStream":
         """Return a stream of the rows of `features` [n, d] with `targets` [n].
 
         Args:
@@ -91,7 +91,7 @@ class DataStream:
         return cls(table=Table(features, targets, best_fit(features, targets, loss) if fits else None), **settings)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, target: str, features: Sequence[str], **settings: Any) -> "DataStream":
+    def from_frame(cls, frame: object, *, target: str, features: Sequence[str], **settings: FieldValue) -> "DataStream":
         """Return a stream of the rows of a data frame.
 
         Args:
@@ -165,7 +165,7 @@ class DataStream:
         outcome = FixedComparatorOutcome(charged, compared, charged - compared)
         return state, FullInformation(values, gradients, loss), outcome
 
-    def at_record(self, state: jax.Array | None, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: jax.Array | None, recommendation: Recommendation) -> dict[str, jax.Array]:
         del state
         if recommendation is None:
             return {}
@@ -252,7 +252,7 @@ def _slopes(features: np.ndarray, targets: np.ndarray, loss: str, x: np.ndarray)
     return -targets * np.exp(-np.logaddexp(0.0, targets * (features @ x)))
 
 
-def _numbers(features: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
+def _numbers(features: object, targets: object) -> tuple[np.ndarray, np.ndarray]:
     """Return float64 arrays `[n, d]` and `[n]` of finite numbers.
 
     Raises:

@@ -12,16 +12,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.environments.oco.sequences import Constant, pad, point
 from jaxbandits.numerics import losses, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import FullInformation, PointDecision
+from jaxbandits.types import FullInformation, PointDecision, Recommendation
 
 
 class LinearLossesState(NamedTuple):
@@ -67,7 +69,7 @@ class LinearLosses:
 
     source: ClassVar[str] = "stochastically extended adversarial model, i.i.d. linear losses"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    domain: Any = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the mean gradient is m v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, norm of the noise in every round")
     sequence: Any = param(factory=Constant, doc="v_t, the directions of the mean (environments.oco.sequences)")
@@ -110,14 +112,14 @@ class LinearLosses:
         del state, obs
         return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 
-    def at_record(self, state: LinearLossesState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: LinearLossesState, recommendation: Recommendation) -> dict[str, jax.Array]:
         del recommendation
         return {
             "comparator_loss": self._comparator_loss(state.gradients.total),
             "mean_comparator_loss": self._comparator_loss(self.mean_gradient_sum(state.rounds)),
         }
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return `regret` and `pseudo_regret` at record points, subtracted in float64."""
         return {
             "regret": values["loss"] - values["comparator_loss"],

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
@@ -18,7 +19,7 @@ from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.numerics import losses, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import FullInformation, PointDecision
+from jaxbandits.types import FullInformation, PointDecision, Recommendation
 
 
 class QuadraticLossesState(NamedTuple):
@@ -95,7 +96,7 @@ class QuadraticLosses:
         del state, obs
         return L2Ball(radius=self.radius).contains(decision.play)
 
-    def at_record(self, state: QuadraticLossesState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: QuadraticLossesState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return the losses of the comparators minus those of the origin."""
         del recommendation
         centers = self.sequence.sum(state.rounds, self.dim) * self.center
@@ -104,7 +105,7 @@ class QuadraticLosses:
             "mean_comparator_excess": self._excess(centers, state.rounds),
         }
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Comparator losses, `regret` and `pseudo_regret` at record points, in float64."""
         comparator = values["origin_loss"] + values["comparator_excess"]
         mean_comparator = values["mean_origin_loss"] + values["mean_comparator_excess"]

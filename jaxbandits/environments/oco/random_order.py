@@ -22,11 +22,12 @@ from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
+from jaxbandits.domains.protocol import ConvexSet
 from jaxbandits.environments.oco.sequences import along_first, point
 from jaxbandits.numerics import losses, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import FullInformation, PointDecision
+from jaxbandits.types import FullInformation, PointDecision, Recommendation
 
 
 class RandomOrderState(NamedTuple):
@@ -65,7 +66,7 @@ class RandomOrder:
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022: a pool of losses in random order"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     pool_size: int = static(64, "[1, 16777216)", "n, losses in the pool; a pass is n rounds")
-    domain: Any = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the pool lies around m e_1")
     noise_scale: ArrayLike = param(0.9, "[0, inf)", "s, distance of the pool from m e_1")
     comparator: ArrayLike | None = param(
@@ -113,14 +114,14 @@ class RandomOrder:
         del state, obs
         return protocol.contains(self.domain, decision.play) | (self.comparator is not None)
 
-    def at_record(self, state: RandomOrderState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: RandomOrderState, recommendation: Recommendation) -> dict[str, jax.Array]:
         del recommendation
         return {
             "comparator_loss": self._comparator_loss(state.gradients.total),
             "mean_comparator_loss": self._comparator_loss(state.mean_gradients.total),
         }
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return `regret` and `pseudo_regret` at record points, subtracted in float64."""
         return {
             "regret": values["loss"] - values["comparator_loss"],

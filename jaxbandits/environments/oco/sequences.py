@@ -11,7 +11,7 @@ Your own sequence is a `pytree` class with these members and `at`, `sum`.
 """
 
 import math
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -196,7 +196,7 @@ class Piecewise:
     starts: ArrayLike = param(range="[0, inf)", doc="[S] first round of each segment, increasing from 0")
 
     @classmethod
-    def equal_segments(cls, vectors: Any, horizon: int) -> "Piecewise":
+    def equal_segments(cls, vectors: object, horizon: int) -> "Piecewise":
         """Return segments of equal length (to rounding) over `horizon` rounds."""
         vectors = np.asarray(ranges.numbers("vectors", vectors, "(-inf, inf)"), float)
         if vectors.ndim != 2:
@@ -285,7 +285,7 @@ def _real(x: ArrayLike) -> jax.Array:
     return jnp.asarray(x, jnp.result_type(float))
 
 
-def _whole(name: str, value: Any) -> None:
+def _whole(name: str, value: object) -> None:
     value = np.asarray(value)
     if (value != np.floor(value)).any():
         raise InputError(f"{name} must be whole, got {value[value != np.floor(value)].flat[0]}")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
-from jaxbandits.types import Batches
+from jaxbandits.types import Batches, Decision, Feedback, Obs, Outcome, State
 
 
 @pytree
@@ -45,7 +45,7 @@ class Batched(Operator):
         if not isinstance(inside, Operator) and isinstance(inside, Batches):
             raise InputError("Batched.environment has batches of its own: batches of batches are not supported")
 
-    def step(self, key: Any, t: Any, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+    def step(self, key: Any, t: Any, state: State, obs: Obs, decision: Decision) -> tuple[State, Feedback, Outcome]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         return state, require_reward(self, feedback), outcome
 

@@ -19,6 +19,7 @@ import numpy as np
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.environments.operators.operator import Operator, example_environment, require_single_reward
 from jaxbandits.numerics import rng
+from jaxbandits.types import Decision, Feedback, Obs, Outcome, State
 
 
 @pytree
@@ -36,7 +37,9 @@ class Corrupted(Operator):
     def example(cls) -> "Corrupted":
         return cls(environment=example_environment(), rounds=20.0, rate=0.5)
 
-    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+    def step(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         reward = require_single_reward(self, feedback).reward
         changed = (t < self.rounds) & rng.bernoulli(self._own(key), self.rate)

@@ -13,6 +13,7 @@ import jax
 
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
+from jaxbandits.types import Decision, Feedback, Obs, Outcome, State
 
 
 @pytree
@@ -32,7 +33,9 @@ class Delayed(Operator):
     def example(cls) -> "Delayed":
         return cls(environment=example_environment(), rounds=3)
 
-    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+    def step(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         return state, require_reward(self, feedback), outcome
 

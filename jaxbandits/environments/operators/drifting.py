@@ -20,6 +20,7 @@ from jaxbandits.environments.operators.operator import Operator, example_environ
 from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond
+from jaxbandits.types import Decision, Feedback, Obs, Outcome, Recommendation, State
 
 
 class LawOfMotion(Protocol):
@@ -121,10 +122,12 @@ class Drifting(Operator):
         state = self.environment.init(key)
         return DriftingState(state, state.theta)
 
-    def observe(self, key: jax.Array, t: jax.Array, state: DriftingState) -> Any:
+    def observe(self, key: jax.Array, t: jax.Array, state: DriftingState) -> Obs:
         return super().observe(key, t, state.environment)
 
-    def step(self, key: jax.Array, t: jax.Array, state: DriftingState, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+    def step(
+        self, key: jax.Array, t: jax.Array, state: DriftingState, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
         theta = self.drift.at(self._own(key), t, state.first, state.theta)
         inside = self.environment.moved(state.environment, theta)
         inside, feedback, outcome = self.environment.step(key, t, inside, obs, decision)
@@ -134,11 +137,11 @@ class Drifting(Operator):
         """Return the instance with another parameter, from which the drift continues."""
         return DriftingState(self.environment.moved(state.environment, theta), state.first)
 
-    def admits(self, state: DriftingState, obs: Any, decision: Any) -> jax.Array:
+    def admits(self, state: DriftingState, obs: Obs, decision: Decision) -> jax.Array:
         """Do as the environment inside."""
         return super().admits(state.environment, obs, decision)
 
-    def at_record(self, state: DriftingState, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: DriftingState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Report as the environment inside, for the parameter of the last round."""
         return super().at_record(state.environment, recommendation)
 

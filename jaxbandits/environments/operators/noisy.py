@@ -12,7 +12,7 @@ import jax
 from jaxbandits.base.pytree import param, pytree
 from jaxbandits.environments.linear.noise import Gaussian, Noise, check_noise
 from jaxbandits.environments.operators.operator import Operator, example_environment, require_single_reward
-from jaxbandits.types import Reward
+from jaxbandits.types import Decision, Feedback, Obs, Outcome, Reward, State
 
 
 @pytree
@@ -36,7 +36,9 @@ class Noisy(Operator):
         """None: the noise may be unbounded."""
         return None
 
-    def step(self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: Any) -> tuple[Any, Any, Any]:
+    def step(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         reward = require_single_reward(self, feedback).reward + self.noise.sample(self._own(key))
         return state, Reward(reward), outcome

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.types import (
@@ -18,9 +19,14 @@ from jaxbandits.types import (
     BoundsRewards,
     ContextObs,
     CountsRounds,
+    Decision,
     Delays,
     Derives,
+    Feedback,
     InHindsight,
+    Obs,
+    Recommendation,
+    State,
 )
 
 _OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0
@@ -41,31 +47,31 @@ class Operator:
         if isinstance(inside, InHindsight):
             raise InputError(f"{name} is for bandits with arms and rewards, which {type(inside).__name__} is not")
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         return self.environment.init(key)
 
-    def observe(self, key: jax.Array, t: jax.Array, state: Any) -> Any:
+    def observe(self, key: jax.Array, t: jax.Array, state: State) -> Obs:
         obs = self.environment.observe(key, t, state)
         if not isinstance(obs, (ArmObs, ContextObs, AdviceObs)):
             name, inside = type(self).__name__, type(self.environment).__name__
             raise InputError(f"{name} is for environments that show arms; {inside} shows {type(obs).__name__}")
         return obs
 
-    def admits(self, state: Any, obs: Any, decision: Any) -> jax.Array:
+    def admits(self, state: State, obs: Obs, decision: Decision) -> jax.Array:
         """Return whether the environment inside admits the decision; True if it does not define `admits`."""
         admits = getattr(self.environment, "admits", None)
         return jnp.ones((), bool) if admits is None else admits(state, obs, decision)
 
-    def at_record(self, state: Any, recommendation: Any) -> dict[str, jax.Array]:
+    def at_record(self, state: State, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Do as the environment inside."""
         at_record = getattr(self.environment, "at_record", None)
         return {} if at_record is None else at_record(state, recommendation)
 
-    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+    def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Do as the environment inside."""
         return self.environment.derive(values) if isinstance(self.environment, Derives) else {}
 
-    def moved(self, state: Any, theta: Any) -> Any:
+    def moved(self, state: State, theta: object) -> Any:
         """Return the instance with another parameter, as the environment inside makes it."""
         return self.environment.moved(state, theta)
 
@@ -129,7 +135,7 @@ def example_environment() -> Any:
     return HeavyTailed(dim=2, n_arms=5)
 
 
-def require_reward(operator: Operator, feedback: Any) -> Any:
+def require_reward(operator: Operator, feedback: Feedback) -> Any:
     """Return feedback with a reward, or with the winner of a duel.
 
     Raises:

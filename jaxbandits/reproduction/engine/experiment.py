@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.reproduction.engine.claim import Claim
 from jaxbandits.reproduction.engine.figures import Curves, Drawing
-from jaxbandits.reproduction.engine.tuning import Tuning
+from jaxbandits.reproduction.engine.tuning import Learner, Learners, Problem, Tuning
 from jaxbandits.simulation import Meter
 
 
@@ -19,7 +21,7 @@ class Panel(NamedTuple):
     """One set of axes of a figure, or one abscissa where panels are drawn against something."""
 
     title: str
-    environment: Any
+    environment: Problem
     x: float = math.nan  # where its results stand on such an axis; of equal ones the largest mean is drawn
     bound: float = math.nan  # what the theory says (a bound, or the value itself), drawn there
     rounds: int | None = None  # its own number of rounds; None: those of the run
@@ -54,7 +56,7 @@ class Interpretation:
     """
 
     text: str
-    learners: Mapping[str, Mapping[str, Any]]
+    learners: Mapping[str, Learners]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Experiment:
     horizon: int
     seeds: int
     presets: Mapping[str, str]
-    algorithms: Callable[[str, int, Panel], Mapping[str, Any]]
+    algorithms: Callable[[str, int, Panel], Learners]
     panels: Callable[[int], Mapping[str, Panel]]
     metric: str
     tabulated: tuple[str, ...] = ()
@@ -112,12 +114,12 @@ class Experiment:
     notes: tuple[str, ...] = ()
     figures: tuple[Drawing, ...] = (Curves(),)
     meters: tuple[Meter, ...] = ()
-    derive: Callable[[Trials, Any, Panel], Mapping[str, Any]] | None = None
+    derive: Callable[[Trials, Learner, Panel], Mapping[str, np.ndarray]] | None = None
     record_points: Any = 100
     slow: Mapping[str, int] = dataclasses.field(default_factory=dict)
     width: int | None = None
     timed: TimePerRound | None = None
-    horizons: Callable[[int, Panel, Mapping[str, Any]], Mapping[str, int]] | None = None
+    horizons: Callable[[int, Panel, Learners], Mapping[str, int]] | None = None
     tuning: Tuning | None = None
     float64: bool = False
     from_file: Callable[[Path], Mapping[str, Any]] | None = None
@@ -156,7 +158,7 @@ class Experiment:
             )
         changed = self.interpretations[name].learners
 
-        def algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+        def algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
             usual = self.algorithms(preset, horizon, panel)
             return {k: dataclasses.replace(v, **changed[k]) if k in changed else v for k, v in usual.items()}
 

@@ -79,11 +79,17 @@ class Quantity:
         _require(math.isfinite(low) or math.isfinite(high), "between needs low, high, or both")
         return Tests(
             Test(
-                self.template.replace("{of}", words).replace("{region}", _region(low, high)), statistic, low, high,
-                labels, labels[1] if len(labels) == 2 else "", self.kind, self.unit,
+                words=self.template.replace("{of}", words).replace("{region}", _region(low, high)),
+                statistic=statistic,
+                low=low,
+                high=high,
+                labels=labels,
+                rival=labels[1] if len(labels) == 2 else "",
+                kind=self.kind,
+                unit=self.unit,
             )
             for words, statistic, labels in self.each
-        )  # fmt: skip
+        )
 
     def with_companions(self, show: Callable[[str, Statistic], Statistic]) -> "Quantity":
         """Return the quantity with companions: `show` takes the panel and the statistic."""
@@ -209,11 +215,16 @@ class Average:
         settings = {"factor": factor, "metric": self.metric}
         return Tests(
             Test(
-                f"{self._words(a)} {how} {_times(factor)}that of {b}",
-                partial(difference, first=a, second=b, **settings), low, high, (a, b), b, self.average,
+                words=f"{self._words(a)} {how} {_times(factor)}that of {b}",
+                statistic=partial(difference, first=a, second=b, **settings),
+                low=low,
+                high=high,
+                labels=(a, b),
+                rival=b,
+                kind=self.average,
             )
             for a, b in _different(self.labels, other.labels)
-        )  # fmt: skip
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -255,12 +266,17 @@ class Time:
         low, high = ends.get("low", -math.inf), ends.get("high", math.inf)
         return Tests(
             Test(
-                f"a trial of {a} takes {amount} one of {b}{limit}",
-                lambda panel, a=a, b=b: total_time_ratio((panel, a), (panel, b)), low, high, (a, b), b, "time",
-                "repeats",
+                words=f"a trial of {a} takes {amount} one of {b}{limit}",
+                statistic=lambda panel, a=a, b=b: total_time_ratio((panel, a), (panel, b)),
+                low=low,
+                high=high,
+                labels=(a, b),
+                rival=b,
+                kind="time",
+                unit="repeats",
             )
             for a, b in _different(self.labels, other.labels)
-        )  # fmt: skip
+        )
 
 
 def mean(*labels: str, of: str = "") -> Average:
@@ -294,10 +310,13 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
     """Return the share of trials in which a learner ends below another one."""
     each = (
-        (f"{_words_for(of)} of {first} ends below that of {b}", partial(win_share, first=first, second=b, metric=of),
-         (first, b))
+        (
+            f"{_words_for(of)} of {first} ends below that of {b}",
+            partial(win_share, first=first, second=b, metric=of),
+            (first, b),
+        )
         for _, b in _different((first,), others)
-    )  # fmt: skip
+    )
     return Quantity(tuple(each), template="{of} in a share of trials {region}", kind="wins")
 
 
@@ -380,9 +399,14 @@ def at_point(
 
 
 def measure(
-    words: str, statistic: Statistic | Callable[[str], Statistic], labels: Iterable[str] = (), *,
-    in_panel: bool = False, unit: Unit = "seeds", template: str = "{of} {region}",
-) -> Quantity:  # fmt: skip
+    words: str,
+    statistic: Statistic | Callable[[str], Statistic],
+    labels: Iterable[str] = (),
+    *,
+    in_panel: bool = False,
+    unit: Unit = "seeds",
+    template: str = "{of} {region}",
+) -> Quantity:
     """Return a quantity of an experiment's own.
 
     Args:

@@ -9,11 +9,12 @@ import jax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.engine.grid import Grid
 from jaxbandits.engine.options import COUNT
 from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
-from jaxbandits.reproduction.engine.tuning import tune, with_multipliers
+from jaxbandits.reproduction.engine.tuning import Learners, tune, with_multipliers
 from jaxbandits.reproduction.engine.verdict import Verdict, judge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
@@ -64,7 +65,7 @@ def run(
     without: Sequence[str] = (),
     timing: bool = True,
     checkpoint: Path | None = None,
-    **options: Any,
+    **options: FieldValue,
 ) -> Report:
     """Compute an experiment.
 
@@ -150,7 +151,7 @@ def _of(name: str, i: int, n: int) -> str:
     return f"{name} ({i} of {n})" if n > 1 else name
 
 
-def _keep(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _keep(algorithms: Mapping[str, Learners], without: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return for each panel the algorithms that are not left out."""
     labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
     for label in without:
@@ -165,7 +166,7 @@ def _keep(algorithms: Mapping[str, Mapping[str, Any]], without: Sequence[str]) -
 
 def _tune(
     experiment: Experiment,
-    algorithms: Mapping[str, Any],
+    algorithms: Learners,
     panel: Panel,
     rounds: Any,
     options: dict[str, Any],
@@ -192,7 +193,7 @@ def _tune(
     return learners, multipliers, tuple(edges)
 
 
-def _with_derived(experiment: Experiment, result: Result, algorithms: Mapping[str, Any], panel: Panel) -> Result:
+def _with_derived(experiment: Experiment, result: Result, algorithms: Learners, panel: Panel) -> Result:
     if experiment.derive is None:
         return result
     trials = {}
@@ -207,7 +208,7 @@ def _with_derived(experiment: Experiment, result: Result, algorithms: Mapping[st
 def _times(
     experiment: Experiment,
     results: Mapping[str, Result],
-    algorithms: Mapping[str, Mapping[str, Any]],
+    algorithms: Mapping[str, Learners],
     panels: Mapping[str, Panel],
     horizon: int,
     progress: bool,

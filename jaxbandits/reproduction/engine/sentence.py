@@ -7,8 +7,8 @@ declares two rows in each panel: "far-ahead/oful/scale2", "far-ahead/crtm/scale2
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.reproduction.engine.claim import Claim, slug
 from jaxbandits.reproduction.engine.quantities import Test, least_of
 
@@ -19,7 +19,7 @@ def claims(
     says: str,
     place: str,
     on: str | Iterable[str] | Mapping[str, str] = (),
-    **fields: Any,
+    **fields: FieldValue,
 ) -> tuple[Claim, ...]:
     """Declare a sentence: a row for each test in each panel.
 
@@ -41,22 +41,28 @@ def claims(
             parts = [test.kind] * kinds + [*test.labels[:1]] * first + [test.rival, panel]
             labels: dict[str, str] = dict(zip(("label", "rival"), test.labels, strict=False))
             words = {
-                "test": test.words, "says": _fill(says, labels), "where": title, "labels": test.labels,
-                "rival": test.rival, "kind": "time" if kind == "statement" and test.unit == "repeats" else kind,
+                "test": test.words,
+                "says": _fill(says, labels),
+                "where": title,
+                "labels": test.labels,
+                "rival": test.rival,
+                "kind": "time" if kind == "statement" and test.unit == "repeats" else kind,
                 "panels": (panel,) if panel else (),
-            }  # fmt: skip
+            }
             ends = {"low": test.low, "high": test.high, "unit": test.unit, **least_of(test.unit)}
             name = "/".join([id, *map(slug, filter(None, parts))])
             rows.append(Claim(name, statistic=test.statistic(panel), place=place, **{**words, **ends, **fields}))
     return tuple(rows)
 
 
-def theorems(id: str, *tests: Iterable[Test], says: str, place: str, **fields: Any) -> tuple[Claim, ...]:
+def theorems(id: str, *tests: Iterable[Test], says: str, place: str, **fields: FieldValue) -> tuple[Claim, ...]:
     """Declare what a theorem, lemma or certificate says, checked by running; arguments as for `claims`."""
     return claims(id, *tests, says=says, place=place, kind="theorem", **fields)
 
 
-def observations(id: str, *tests: Iterable[Test], says: str, place: str = "", **fields: Any) -> tuple[Claim, ...]:
+def observations(
+    id: str, *tests: Iterable[Test], says: str, place: str = "", **fields: FieldValue
+) -> tuple[Claim, ...]:
     """Declare an observation of ours; arguments as for `claims`, `place` is what it is about."""
     return claims(id, *tests, says=says, place=place, kind="observation", **fields)
 

@@ -4,8 +4,7 @@ FIGURES = Study("linear", "Wang, Zhang, Zhao & Zhou, ICML 2025", horizon=18_000,
 FIG2 = FIGURES.experiment("fig2", "Figure 2", title="Gaussian noise", algorithms=..., panels=..., claims=...)
 """
 
-from typing import Any
-
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.reproduction.engine.experiment import Experiment
 
 
@@ -18,11 +17,11 @@ class Study:
       **shared: fields of `Experiment`; `notes` follow those of each experiment, any other field is a default.
     """
 
-    def __init__(self, family: str, citation: str, **shared: Any) -> None:
+    def __init__(self, family: str, citation: str, **shared: FieldValue) -> None:
         self.family, self.citation = family, citation
         self._notes, self._shared = tuple(shared.pop("notes", ())), {"metric": "regret", **shared}
 
-    def experiment(self, name: str, place: str, *, notes: tuple[str, ...] = (), **fields: Any) -> Experiment:
+    def experiment(self, name: str, place: str, *, notes: tuple[str, ...] = (), **fields: FieldValue) -> Experiment:
         """Declare an experiment of the paper.
 
         Args:

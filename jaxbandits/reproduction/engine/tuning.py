@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import field_kind
+from jaxbandits.base.pytree import FieldValue, field_kind
 from jaxbandits.base.text import count_of
 from jaxbandits.engine.options import COUNT
 from jaxbandits.simulation import Grid, race
@@ -25,8 +25,13 @@ FIRST_SEED = 1_000_000
 TOLERANCE = 0.01  # relative; means that close are alike
 FINALISTS = 3  # points whose neighbours are played where a grid is screened, and points that are played on all seeds
 
+Learner: TypeAlias = Any  # an algorithm of any class, whose fields an experiment reads; or a `Grid` of it
+Learners: TypeAlias = Mapping[str, Learner]  # by label
+Problem: TypeAlias = Any  # an environment of any class, whose fields an experiment reads
 Multipliers: TypeAlias = Mapping[str, float]
-Build: TypeAlias = Callable[[Any, int, Multipliers], Any]  # from panel, rounds of a trial and multipliers to a learner
+Build: TypeAlias = Callable[
+    [Any, int, Multipliers], Learner
+]  # from panel, rounds of a trial and multipliers to a learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +99,7 @@ class Choice(NamedTuple):
 
 
 def tune(
-    tuning: Tuning, label: str, build: Build, panels: Mapping[str, Any], horizon: int, **options: Any
+    tuning: Tuning, label: str, build: Build, panels: Mapping[str, Any], horizon: int, **options: FieldValue
 ) -> Choice | None:
     """Race the multipliers of one learner; None if its grid is empty.
 
@@ -124,7 +129,7 @@ def tune(
     return _choose(build, panels, rounds, seeds, _product(grid), _name_race(options, "grid") | settings)
 
 
-def with_multipliers(learner: Any, multipliers: Multipliers) -> Any:
+def with_multipliers(learner: Learner, multipliers: Multipliers) -> Learner:
     """Return the learner with other values of some fields.
 
     Raises:
@@ -246,7 +251,7 @@ def _differences(learners: Sequence[Any]) -> list[dict[str, Any]]:
     return [{name: numbers[name][i] for name in swept} for i in range(len(learners))]
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return ranges.is_real(value) and not np.ndim(value)
 
 
@@ -302,7 +307,12 @@ class MultiplierTable:
         return Path(str(self.module.__file__))
 
     def tune(
-        self, name: str, learner: TunedLearner, horizon: int | None = None, seeds: int | None = None, **options: Any
+        self,
+        name: str,
+        learner: TunedLearner,
+        horizon: int | None = None,
+        seeds: int | None = None,
+        **options: FieldValue,
     ) -> Choice:
         """Race the multipliers of one learner; other rounds and seeds than declared are for trying out.
 
@@ -353,7 +363,7 @@ def learners_of_figures(
     """
 
     def learner(label: str) -> TunedLearner:
-        def build(panel: Any, horizon: int, multipliers: Multipliers) -> Any:
+        def build(panel: Any, horizon: int, multipliers: Multipliers) -> Learner:
             del horizon
             return with_multipliers(algorithms(panel)[label], multipliers)
 

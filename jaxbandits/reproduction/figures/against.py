@@ -3,7 +3,8 @@
 import itertools
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: Against, plt: Any, report: Report) -> "Figure":
+def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     at = {name: panel.x for name, panel in panels.items() if not math.isnan(panel.x)}

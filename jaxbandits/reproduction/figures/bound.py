@@ -1,6 +1,7 @@
 """Draws `Bound`: a metric beside its bound."""
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: Bound, plt: Any, report: Report) -> "Figure":
+def draw(drawing: Bound, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     metric, panels = drawing.metric or report.experiment.metric, report.panels
     size = (3.8 * len(panels), 3.8)

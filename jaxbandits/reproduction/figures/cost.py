@@ -1,7 +1,8 @@
 """Draws `Cost`: time of a trial against what the panels differ in, and time per round against the round."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: Cost, plt: Any, report: Report) -> "Figure":
+def draw(drawing: Cost, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     panels, order = report.panels, report.order()
     names = list(dict.fromkeys(name for name, _ in report.times))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ _BLANK = "."
 _ONE_LINE = 22  # letters of a metric and its unit that leave room for the words of a band beside them
 
 
-def draw(drawing: Curves, plt: Any, report: Report) -> "Figure":
+def draw(drawing: Curves, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     panels = report.panels
     bands = _bands(drawing, report)

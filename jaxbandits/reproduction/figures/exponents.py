@@ -1,6 +1,7 @@
 """Draws `Exponents`: how fast a mean grows, against what the panels differ in."""
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: Exponents, plt: Any, report: Report) -> "Figure":
+def draw(drawing: Exponents, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 4.2), layout="constrained")
     panels, metric = report.panels, drawing.metric or report.experiment.metric

@@ -2,7 +2,8 @@
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jaxbandits.base.text import count_of
 from jaxbandits.plots import curves
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: GroupCurves, plt: Any, report: Report) -> "Figure":
+def draw(drawing: GroupCurves, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     result, across = report.results[drawing.panel], 3
     down = math.ceil(len(drawing.groups) / across)

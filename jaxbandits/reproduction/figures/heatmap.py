@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: Heatmap, plt: Any, report: Report) -> "Figure":
+def draw(drawing: Heatmap, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     (result,) = report.results.values()
     trials, metric = result.one(None), drawing.metric or report.experiment.metric

@@ -1,7 +1,8 @@
 """Draws `PanelCurves`: a metric along a run, one axes a panel."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from jaxbandits.plots import curves
 from jaxbandits.plots.curves import SMALL_LEGEND
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: PanelCurves, plt: Any, report: Report) -> "Figure":
+def draw(drawing: PanelCurves, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     every = [(name, tuple(report.results[name])) for name in drawing.panels or report.panels]
     pairs = [(name, tuple(label for label in pair if label in report.results[name])) for name, *pair in drawing.pairs]

@@ -52,8 +52,14 @@ def of_directory(
     declared = dict.fromkeys(label for each in panels for label in experiment.algorithms(preset, horizon, each))
     metric, measured = result.labels_with_metric(drawing.metric or experiment.metric)
     last = [label for label in declared if label in drawing.not_drawn]
-    return file, result, {
-        "metric": metric, "x": drawing.x, "logarithmic": drawing.logarithmic,
-        "algorithms": drawn_of(list(measured), drawing.not_drawn),
-        "order": [*(label for label in declared if label not in last), *last],
-    }  # fmt: skip
+    return (
+        file,
+        result,
+        {
+            "metric": metric,
+            "x": drawing.x,
+            "logarithmic": drawing.logarithmic,
+            "algorithms": drawn_of(list(measured), drawing.not_drawn),
+            "order": [*(label for label in declared if label not in last), *last],
+        },
+    )

@@ -4,9 +4,11 @@ import io
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jaxbandits.base.files import make_directory, write_atomically
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.plots import curves as curves_lib
 from jaxbandits.reproduction.engine import figures as drawings
 from jaxbandits.reproduction.engine.figures import Drawing
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 class DrawsItself(Drawing, Protocol):
     """Figure of one experiment; `needs` names the metrics it draws besides the experiment's, where there are any."""
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Make the figure, without its title.
 
         Args:
@@ -86,7 +88,7 @@ def single(
     paper: bool = False,
     logarithmic: bool = False,
     order: Sequence[str] = (),
-    **settings: Any,
+    **settings: FieldValue,
 ) -> "Figure":
     """Draw the curves of one result.
 
@@ -113,7 +115,7 @@ def single(
     return figure
 
 
-def _formulas(figure: "Figure", plt: Any) -> None:
+def _formulas(figure: "Figure", plt: ModuleType) -> None:
     """Set the mathematics in all texts of a figure."""
     texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
     for text in texts:

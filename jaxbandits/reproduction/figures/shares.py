@@ -1,6 +1,7 @@
 """Draws `Shares`: distribution functions of the final metric over seeds."""
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(drawing: Shares, plt: Any, report: Report) -> "Figure":
+def draw(drawing: Shares, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     figure, ax = plt.subplots(figsize=(8.6, 4.4), layout="constrained")
     metric, panels = drawing.metric or report.experiment.metric, report.panels

@@ -1,17 +1,25 @@
 """Style of the figures of experiments."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from jaxbandits.base.pytree import Fields
 from jaxbandits.plots import curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SETTINGS = {
-    "svg.hashsalt": "jaxbandits", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9.0, "axes.titlesize": 10.0,
-    "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6, "savefig.dpi": 160,
-}  # fmt: skip
+    "svg.hashsalt": "jaxbandits",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "savefig.dpi": 160,
+}
 # As a paper prints a single panel.
 PAPER = {
     "font.size": 8.0,
@@ -22,7 +30,7 @@ PAPER = {
 }
 
 
-def of_label(i: int) -> dict[str, Any]:
+def of_label(i: int) -> Fields:
     """Return colour, line and marker of the i-th label: the same as in the curves."""
     return curves.look(i)
 

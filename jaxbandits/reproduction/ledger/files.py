@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from jaxbandits.analysis import table
 from jaxbandits.base.files import write_atomically
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.base.text import count_of
 from jaxbandits.base.versions import versions
 from jaxbandits.reproduction.engine.experiment import Experiment
@@ -144,7 +145,9 @@ def write(
         "stand_ins": report.experiment.standing_in(report.panels),
         "real_data": report.experiment.data_sets(report.panels),
         "declared": {
-            "horizon": report.experiment.horizon, "seeds": report.experiment.seeds, "float64": report.experiment.float64
+            "horizon": report.experiment.horizon,
+            "seeds": report.experiment.seeds,
+            "float64": report.experiment.float64,
         },
         "horizon": report.horizon,
         "request": request,
@@ -153,17 +156,14 @@ def write(
         **({"judged before": before} if before else {}),
         "commit": None if start is None else start.commit,
         "wall_s": None if start is None else time.perf_counter() - start.at,
-        "times": [
-            {"panel": panel, "text": tables.times(times, unit)}
-            for (panel, _), times in report.times.items()
-        ],
+        "times": [{"panel": panel, "text": tables.times(times, unit)} for (panel, _), times in report.times.items()],
         "chosen": report.chosen,
         "edges": report.edges,
         "panels": {panel: _ran(result) for panel, result in report.results.items()},
         "method": METHOD,
         "claims": [rows.of_manifest(verdict) for verdict in report.judged],
         "files": [p.name for p in (*written, path)],
-    }  # fmt: skip
+    }
     body = json.dumps(_strict(manifest), indent=1, default=str, allow_nan=False)
     write_atomically(directory / "manifest.json", body.encode())
     return [*written, path, directory / "manifest.json"]
@@ -183,14 +183,14 @@ def commit() -> str | None:
     return head.strip() + ("+" if changed.strip() else "")
 
 
-def _ran(result: Result) -> dict[str, Any]:
+def _ran(result: Result) -> JsonObject:
     """Return versions, devices and wall time of a result, and per label what ran and how long it took."""
     return result.info | {
         "labels": {label: {"spec": trials.spec, "timing": trials.timing} for label, trials in result.trials.items()}
     }
 
 
-def _strict(value: Any) -> Any:
+def _strict(value: object) -> Any:
     """Replace NaN and infinities, which JSON has not, by None."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}

@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 
 from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.forms import JsonObject
 from jaxbandits.engine.identity import guard
 from jaxbandits.reproduction.engine.experiment import Experiment
 from jaxbandits.reproduction.engine.run import Report
@@ -94,7 +95,7 @@ def refuse_a_sweep(directory: Path) -> None:
         raise InputError(f"{directory} holds a sweep: --out DIR gives the run a directory of its own")
 
 
-def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> Report | None:
+def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report | None:
     """Return the finished run in a directory, with its claims but without its results; None if there is none.
 
     Raises:
@@ -134,7 +135,7 @@ def find(experiment: Experiment, asked: Mapping[str, Any], directory: Path) -> R
     return Report(experiment, asked["preset"], asked["horizon"], {}, {}, verdicts)
 
 
-def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
+def judged_before(asked: JsonObject, directory: Path) -> str:
     """Return the seeds of a finished run in a directory that shares some with this request, not all; "" for none.
 
     What replaces a run on more seeds, or fewer, after its verdicts were seen has to say so.
@@ -148,11 +149,11 @@ def judged_before(asked: Mapping[str, Any], directory: Path) -> str:
         return ""
 
 
-def _seeds(asked: Mapping[str, Any]) -> tuple[int, int, int]:
+def _seeds(asked: JsonObject) -> tuple[int, int, int]:
     return asked.get("seed", 0), asked.get("first seed", 0), asked["seeds"]
 
 
-def _difference(before: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+def _difference(before: JsonObject, asked: JsonObject) -> str:
     """Return the fields that differ, with short values."""
     names = [name for name in asked if before.get(name) != asked[name] and name != "spec"]
     shown = []

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.forms import misfit
+from jaxbandits.base.forms import JsonObject, misfit
 from jaxbandits.reproduction.ledger import rows
 
 MANIFEST = "manifest.json"
@@ -13,16 +13,34 @@ MANIFEST = "manifest.json"
 _NUMBER = (float, None)
 _REQUEST = {"seeds?": int, "seed?": int, "first seed?": int, "horizon?": int, "preset?": str, "without?": [str]}
 FORM = {
-    "experiment": str, "preset": str, "horizon": int, "presets": {str: str}, "claims": [rows.FORM],
-    "stand_ins": {str: str}, "declared": {"horizon": int, "seeds": int, "float64?": bool}, "request": (_REQUEST, None),
-    "title": str, "reading?": str, "source": str, "notes": [str], "real_data": [str], "headline": (str, None),
-    "method?": (str, None), "commit": (str, None), "wall_s?": _NUMBER, "judged before?": str,
-    "panels?": dict, "files": [str], "times?": [{"panel": str, "text": str}], "chosen?": dict,
-    "edges?": dict, "versions?": dict,
-}  # fmt: skip
+    "experiment": str,
+    "preset": str,
+    "horizon": int,
+    "presets": {str: str},
+    "claims": [rows.FORM],
+    "stand_ins": {str: str},
+    "declared": {"horizon": int, "seeds": int, "float64?": bool},
+    "request": (_REQUEST, None),
+    "title": str,
+    "reading?": str,
+    "source": str,
+    "notes": [str],
+    "real_data": [str],
+    "headline": (str, None),
+    "method?": (str, None),
+    "commit": (str, None),
+    "wall_s?": _NUMBER,
+    "judged before?": str,
+    "panels?": dict,
+    "files": [str],
+    "times?": [{"panel": str, "text": str}],
+    "chosen?": dict,
+    "edges?": dict,
+    "versions?": dict,
+}
 
 
-def read(path: Path, remedy: str = "run it anew", form: Any = FORM) -> dict[str, Any]:
+def read(path: Path, remedy: str = "run it anew", form: object = FORM) -> JsonObject:
     """Read the manifest of a finished run.
 
     Args:
@@ -60,7 +78,7 @@ def load(path: Path, remedy: str = "run it anew") -> Any:
         raise InputError(f"{path} is damaged ({what}): {remedy}") from None
 
 
-def is_of_a_sweep(manifest: Any) -> bool:
+def is_of_a_sweep(manifest: object) -> bool:
     """Return whether a manifest is that of a sweep, which is written with a checksum around it and says its format."""
     content = manifest.get("content") if isinstance(manifest, dict) else None
     return isinstance(content, dict) and "format" in content

@@ -76,9 +76,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
     wrong, left = ([e for e in about.errata if e.left_open is is_open] for is_open in (False, True))
     for title, header, errata in (("Wrong as printed", _ERRATA, wrong), ("Left open", _OPEN, left)):
         blocks += [f"## {title}", _errata(header, errata)] if errata else []
-    notes = {
-        "Stated clearly": about.easy, "Hard to reproduce": about.difficult, "Our assumptions": about.guessed
-    }  # fmt: skip
+    notes = {"Stated clearly": about.easy, "Hard to reproduce": about.difficult, "Our assumptions": about.guessed}
     blocks += [f"**{what}.** {plain(text)}" for what, text in notes.items() if text]
     blocks += ["## Method", METHOD, HOW_COUNTED, _provenance(chapter.heads)]
     return _text(blocks)

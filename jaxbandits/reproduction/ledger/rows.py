@@ -7,24 +7,65 @@ from typing import Any, get_args
 
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.forms import JsonObject
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.reproduction.engine.claim import KINDS, Claim, Measurements, Unit
 from jaxbandits.reproduction.engine.verdict import Decision, Verdict
 
 _NUMBER = (float, None)
 FORM = {
-    "id": str, "says": str, "test": str, "where": str, "place": str, "kind": str, "panels": [str], "labels": [str],
-    "rival": str, "unit": str, "least": int, "presets": [str], "cannot_fail": str, "cannot_be_judged": str,
-    "remark": str, "claimed": [_NUMBER], "statistic": str, "verdict": str, "value": _NUMBER, "interval": [_NUMBER],
-    "n": int, "failed": int, "enough_rounds": bool, "p": _NUMBER, "deterministic": bool, "missing": bool,
-    "applies": bool, "beside": {str: _NUMBER}, "read": [str], "stand_ins": [str], "guesses": [str],
-}  # fmt: skip
+    "id": str,
+    "says": str,
+    "test": str,
+    "where": str,
+    "place": str,
+    "kind": str,
+    "panels": [str],
+    "labels": [str],
+    "rival": str,
+    "unit": str,
+    "least": int,
+    "presets": [str],
+    "cannot_fail": str,
+    "cannot_be_judged": str,
+    "remark": str,
+    "claimed": [_NUMBER],
+    "statistic": str,
+    "verdict": str,
+    "value": _NUMBER,
+    "interval": [_NUMBER],
+    "n": int,
+    "failed": int,
+    "enough_rounds": bool,
+    "p": _NUMBER,
+    "deterministic": bool,
+    "missing": bool,
+    "applies": bool,
+    "beside": {str: _NUMBER},
+    "read": [str],
+    "stand_ins": [str],
+    "guesses": [str],
+}
 _DECLARED = (
-    "id", "says", "test", "where", "place", "kind", "panels", "labels", "rival", "unit", "least", "presets",
-    "cannot_fail", "cannot_be_judged", "remark",
-)  # fmt: skip
+    "id",
+    "says",
+    "test",
+    "where",
+    "place",
+    "kind",
+    "panels",
+    "labels",
+    "rival",
+    "unit",
+    "least",
+    "presets",
+    "cannot_fail",
+    "cannot_be_judged",
+    "remark",
+)
 
 
-def of_manifest(verdict: Verdict) -> dict[str, Any]:
+def of_manifest(verdict: Verdict) -> JsonObject:
     """Return a verdict as an object of a manifest; NaN and infinities, which JSON has not, are null."""
     claim = verdict.claim
     declared = {name: getattr(claim, name) for name in _DECLARED}
@@ -48,7 +89,7 @@ def of_manifest(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def from_manifest(row: Mapping[str, Any], claim: Claim | None = None) -> Verdict:
+def from_manifest(row: JsonObject, claim: Claim | None = None) -> Verdict:
     """Return the verdict of a row.
 
     Args:
@@ -71,11 +112,23 @@ def from_manifest(row: Mapping[str, Any], claim: Claim | None = None) -> Verdict
         raise InputError(f"claim {claim.id} was judged by other ends ({ends[0]:g}, {ends[1]:g}): run it anew")
     low, high = row["interval"]
     return Verdict(
-        claim, row["verdict"], _or(row["value"], math.nan), _or(low, -math.inf), _or(high, math.inf), row["n"],
-        row["failed"], row["enough_rounds"], _or(row["p"], math.nan), row["deterministic"], row["missing"],
-        row["applies"], tuple((name, _or(number, math.nan)) for name, number in row["beside"].items()),
-        tuple(row["read"]), tuple(row["stand_ins"]), tuple(row["guesses"]),
-    )  # fmt: skip
+        claim,
+        row["verdict"],
+        _or(row["value"], math.nan),
+        _or(low, -math.inf),
+        _or(high, math.inf),
+        row["n"],
+        row["failed"],
+        row["enough_rounds"],
+        _or(row["p"], math.nan),
+        row["deterministic"],
+        row["missing"],
+        row["applies"],
+        tuple((name, _or(number, math.nan)) for name, number in row["beside"].items()),
+        tuple(row["read"]),
+        tuple(row["stand_ins"]),
+        tuple(row["guesses"]),
+    )
 
 
 NUMBERS = ("n", "failed", "estimate", "low", "high", "p", "beside", "verdict")  # columns of the ledger
@@ -97,7 +150,7 @@ def of_ledger(verdict: Verdict) -> dict[str, str]:
     }
 
 
-def from_ledger(row: Mapping[str, str], claim: Claim, **fields: Any) -> Verdict:
+def from_ledger(row: Mapping[str, str], claim: Claim, **fields: FieldValue) -> Verdict:
     """Return the verdict of a row of the ledger; `fields` are those that other columns tell."""
     fixed, missing = row["p"] == "fixed", row["p"] == "missing"
     pairs = (part.rpartition(" = ") for part in row["beside"].split("; ") if part)

@@ -134,36 +134,47 @@ def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
     except (InputError, ValueError, TypeError) as error:
         raise InputError(f"{path}: {error}") from None
     about = About(
-        made["title"], made["source"], made["presets"], tuple(made["notes"]), made["headline"] or "",
-        declared["horizon"], bool(declared.get("float64")),
-    )  # fmt: skip
+        title=made["title"],
+        source=made["source"],
+        presets=made["presets"],
+        notes=tuple(made["notes"]),
+        headline=made["headline"] or "",
+        horizon=declared["horizon"],
+        float64=bool(declared.get("float64")),
+    )
     precision = asked.get("precision") or ("float64" if declared.get("float64") else "float32")
     return Run(
-        name,
-        about if experiment is None else about_of(experiment),
-        made["preset"],
-        asked.get("reading") or "",
-        precision if isinstance(precision, str) else str(*precision[:1]),
-        "stand-in" if made["stand_ins"] else "real" if made["real_data"] else "",
-        asked.get("seed", 0),
-        asked.get("first seed", 0),
-        asked.get("seeds", declared["seeds"]),
-        made["horizon"],
-        "yes" if made["horizon"] >= declared["horizon"] else "no",
-        " ".join((made["commit"] or "").replace(",", " ").split()),
-        verdicts,
-        tuple(asked.get("without") or ()),
-        path.parent,
-        tuple(Path(file).name for file in made["files"]),  # of no other folder
+        experiment=name,
+        about=about if experiment is None else about_of(experiment),
+        preset=made["preset"],
+        reading=asked.get("reading") or "",
+        precision=precision if isinstance(precision, str) else str(*precision[:1]),
+        data="stand-in" if made["stand_ins"] else "real" if made["real_data"] else "",
+        seed=asked.get("seed", 0),
+        first_seed=asked.get("first seed", 0),
+        seeds=asked.get("seeds", declared["seeds"]),
+        rounds=made["horizon"],
+        whole="yes" if made["horizon"] >= declared["horizon"] else "no",
+        commit=" ".join((made["commit"] or "").replace(",", " ").split()),
+        verdicts=verdicts,
+        excluded=tuple(asked.get("without") or ()),
+        directory=path.parent,
+        files=tuple(Path(file).name for file in made["files"]),  # of no other folder
     )
 
 
 def about_of(experiment: Experiment) -> About:
     """Return what an experiment declares, for readers."""
     return About(
-        experiment.title, experiment.source, experiment.presets, experiment.notes, experiment.headline,
-        experiment.horizon, experiment.float64, experiment.shows,
-    )  # fmt: skip
+        title=experiment.title,
+        source=experiment.source,
+        presets=experiment.presets,
+        notes=experiment.notes,
+        headline=experiment.headline,
+        horizon=experiment.horizon,
+        float64=experiment.float64,
+        shows=experiment.shows,
+    )
 
 
 def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
@@ -235,9 +246,20 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
     preset, reading, precision, data, whole, commit = words
     seed, first_seed, seeds, rounds = numbers
     return Run(
-        experiment.name, about_of(experiment), preset, reading, precision, data, seed, first_seed, seeds, rounds,
-        whole, commit, tuple(verdicts),
-    )  # fmt: skip
+        experiment=experiment.name,
+        about=about_of(experiment),
+        preset=preset,
+        reading=reading,
+        precision=precision,
+        data=data,
+        seed=seed,
+        first_seed=first_seed,
+        seeds=seeds,
+        rounds=rounds,
+        whole=whole,
+        commit=commit,
+        verdicts=tuple(verdicts),
+    )
 
 
 def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:

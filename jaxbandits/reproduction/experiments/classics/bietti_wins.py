@@ -5,17 +5,19 @@ import functools
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jaxbandits.analysis.intervals import mean_interval, t_interval
+from jaxbandits.base.pytree import Fields
 from jaxbandits.contextual import DisjointLinUCB, OracleEpsGreedy, RegCBOpt, SquareCB
 from jaxbandits.data import TableBandit
 from jaxbandits.environments.datasets.uci import SETS, find, load_uci, uci_like
 from jaxbandits.oco import OptaxLearner
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Curves, Panel, Report, Study
+from jaxbandits.reproduction.engine import Curves, Learners, Panel, Report, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.reproduction.sentences import mean, observations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _RATE = 0.1  # of AdaGrad, the oracle of all learners but LinUCB
-_SETS: dict[str, Any] = {"on": SETS.keys(), "place": "Bietti et al."}
+_SETS: Fields = {"on": SETS.keys(), "place": "Bietti et al."}
 
 
 @functools.cache
@@ -52,9 +54,9 @@ def _from_file(path: Path) -> Mapping[str, Any]:
     }
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
-    common: dict[str, Any] = {"n_arms": panel.environment.n_arms, "dim": panel.environment.dim}
+    common: Fields = {"n_arms": panel.environment.n_arms, "dim": panel.environment.dim}
     oracle = OptaxLearner.adagrad(dim=common["n_arms"] * common["dim"], learning_rate=_RATE)
     return {
         "LinUCB": DisjointLinUCB(**common),
@@ -77,7 +79,7 @@ class WinsAndLosses:
 
     name: str = "wins"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         labels = report.labels
         net = np.zeros((len(labels), len(labels)), int)

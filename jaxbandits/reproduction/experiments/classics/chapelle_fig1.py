@@ -1,10 +1,8 @@
 """Figure 1: Thompson sampling beside UCB and the lower bound, K and the gap varied."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.armed import ChernoffUCB, ThompsonBeta
-from jaxbandits.reproduction.engine import Panel, Study
+from jaxbandits.reproduction.engine import Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import CHAPELLE, PRESETS, LogCurves, coins
 from jaxbandits.reproduction.sentences import COMPARABLE, log_growth, mean, observations
 from jaxbandits.theory.classics import lai_robbins
@@ -18,7 +16,7 @@ def _means(n_arms: int, eps: float) -> list[float]:
     return [0.5, *[0.5 - eps] * (n_arms - 1)]
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     n_arms = panel.environment.n_arms
     return {"UCB": ChernoffUCB(n_arms=n_arms), "Thompson": ThompsonBeta(n_arms=n_arms)}

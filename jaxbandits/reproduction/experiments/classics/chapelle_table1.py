@@ -1,11 +1,9 @@
 """Table 1: regret on items that retire, with feedback in batches."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.armed import ChernoffUCB, PerItem, RetiringArms, ThompsonBeta
 from jaxbandits.operators import with_batches
-from jaxbandits.reproduction.engine import Against, Panel, Study
+from jaxbandits.reproduction.engine import Against, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import CHAPELLE, PRESETS
 from jaxbandits.reproduction.sentences import claims, mean, measure, observations, panel_ratio, ratio_of_ratios
 
@@ -19,7 +17,7 @@ _GROWTH = measure(
 )
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon, panel
     return {"UCB": PerItem(policy=ChernoffUCB(n_arms=_ITEMS)), "Thompson": PerItem(policy=ThompsonBeta(n_arms=_ITEMS))}
 

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+
+import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.armed import ETC
-from jaxbandits.reproduction.engine import Panel, Study
+from jaxbandits.reproduction.engine import Learner, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BOOK, GAPS, PRESETS, AgainstGap, gap_panels, titles
 from jaxbandits.reproduction.sentences import COMPARABLE, claims, mean, observations, theorems
 from jaxbandits.theory.classics import etc_bound, etc_regret
@@ -15,12 +16,12 @@ _HORIZON = 1000
 _TRIVIAL = [gap for gap in GAPS if etc_bound(gap, _HORIZON) >= _HORIZON * gap]
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     return {"ETC": ETC.theory(gap=panel.x, horizon=horizon)}
 
 
-def _shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Divide regret by the bound, and by its exact expectation."""
     exact = etc_regret(panel.x, trials.horizon, math.ceil(algorithm.exploration))
     regret = trials.get("regret")

@@ -2,15 +2,15 @@
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.explore.proportions import optimal_proportions
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.explore import KLLUCB, TopTwoThompson, TrackAndStop
-from jaxbandits.reproduction.engine import Panel, Shares, Study
+from jaxbandits.reproduction.engine import Learner, Learners, Panel, Shares, Study
 from jaxbandits.reproduction.experiments.classics.setting import GARIVIER, PRESETS, coins
 from jaxbandits.reproduction.sentences import Statistic, exact_value, mean, measure, observations, share, slug, theorems
 
@@ -23,9 +23,9 @@ _WITHIN = 1.1
 _plays = functools.partial(mean, of="stopping_time")
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
-    common: dict[str, Any] = {"n_arms": panel.environment.n_arms, "delta": _DELTA}
+    common: Fields = {"n_arms": panel.environment.n_arms, "delta": _DELTA}
     return {
         "Track-and-Stop": TrackAndStop(**common),
         "KL-LUCB": KLLUCB(**common),
@@ -33,7 +33,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _errors(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _errors(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm, panel
     return {"error": 1.0 - trials.get("correct"), "unfinished": 1.0 - trials.get("stopped")}
 

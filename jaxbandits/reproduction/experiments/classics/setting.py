@@ -2,16 +2,18 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jaxbandits.armed import KLUCB, MOSS, UCB1, UCBV, BayesUCB, BernoulliArms, NoisyArms, ThompsonBeta
+from jaxbandits.base.pytree import Fields
 from jaxbandits.base.text import count_of
 from jaxbandits.linear import BallArms, DLinUCB, SWLinUCB
 from jaxbandits.operators import Given, with_drift
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Claim, Panel, Report, Study
+from jaxbandits.reproduction.engine import Claim, Learners, Panel, Report, Study
 from jaxbandits.reproduction.sentences import claims, log_growth, mean, observations
 from jaxbandits.theory.classics import lai_robbins
 
@@ -46,7 +48,7 @@ class LogCurves:
     metric: str | None = None
     name: str = "log"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         metric = self.metric or report.experiment.metric
         panels = report.panels
@@ -90,7 +92,7 @@ class AgainstGap:
     bound: str = ""
     name: str = "gaps"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         figure, ax = plt.subplots(figsize=(7.4, 4.4), layout="constrained")
         panels = report.panels
@@ -130,7 +132,7 @@ KL = Study(
 )
 
 
-def kl_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def kl_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners of both figures."""
     del preset
     n_arms = panel.environment.n_arms
@@ -204,12 +206,12 @@ RUSSAC = Study(
 )
 
 
-def forgetting(variation: float) -> Callable[[str, int, Panel], Mapping[str, Any]]:
+def forgetting(variation: float) -> Callable[[str, int, Panel], Learners]:
     """Return a maker of the learners for a theta of this variation."""
 
-    def learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+    def learners(preset: str, horizon: int, panel: Panel) -> Learners:
         del preset, panel
-        common: dict[str, Any] = {"dim": 2, "ridge": 0.1, "delta": 0.01}
+        common: Fields = {"dim": 2, "ridge": 0.1, "delta": 0.01}
         moving = {"horizon": horizon, "variation": variation}
         return {
             "LinUCB": DLinUCB(discount=1.0, **common),

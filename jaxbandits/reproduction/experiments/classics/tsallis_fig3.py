@@ -1,10 +1,9 @@
 """Figure 3: an adversary that keeps the gaps, against which UCB1 and Thompson sampling have almost linear regret."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.armed import UCB1, BernoulliArms, Exp3, SwitchingArms, ThompsonBeta, TsallisINF
-from jaxbandits.reproduction.engine import Curves, Panel, Study
+from jaxbandits.reproduction.engine import Curves, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS, ZIMMERT, LogCurves
 from jaxbandits.reproduction.sentences import MUCH, claims, growth, mean, observations
 
@@ -12,7 +11,7 @@ _ARMS, _GAP = 8, 0.125
 _ALMOST_LINEAR, _LOGARITHMIC = 0.85, 0.3  # log-log slopes; that of log t is below 0.1 here
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon, panel
     classes = {"UCB1": UCB1, "Thompson": ThompsonBeta, "Exp3": Exp3, "Tsallis-INF": TsallisINF}
     return {label: cls(n_arms=_ARMS) for label, cls in classes.items()}

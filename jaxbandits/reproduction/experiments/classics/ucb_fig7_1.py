@@ -1,11 +1,12 @@
 """Figure 7.1: UCB beside explore-then-commit with fixed m and with the best m, against the gap."""
 
 from collections.abc import Mapping
-from typing import Any
+
+import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.armed import ETC, UCBDelta
-from jaxbandits.reproduction.engine import Panel, Study
+from jaxbandits.reproduction.engine import Learner, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BOOK, GAPS, PRESETS, AgainstGap, gap_panels, titles
 from jaxbandits.reproduction.sentences import MODEST, mean, observations, theorems
 from jaxbandits.theory.classics import etc_regret, ucb_bound
@@ -20,7 +21,7 @@ def best_exploration(gap: float, horizon: int) -> int:
     return min(range(1, horizon // 2 + 1), key=lambda m: etc_regret(gap, horizon, m))
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     etc = {f"ETC, m = {m}": float(m) for m in _FIXED}
     etc["ETC, best m"] = float(best_exploration(panel.x, horizon))
@@ -30,7 +31,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _share(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _share(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm
     return {"share_of_bound": trials.get("regret") / panel.bound}
 

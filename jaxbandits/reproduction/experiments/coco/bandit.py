@@ -1,14 +1,15 @@
 """Theorems 3 and 4: bandit feedback, every horizon a run of its own."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.coco import BFWTVC, SCBFWTVC, QuadraticConstraints
 from jaxbandits.domains import L2Ball, points
-from jaxbandits.reproduction.engine import Claim, Panel
+from jaxbandits.reproduction.engine import Claim, Learner, Learners, Panel, Problem
 from jaxbandits.reproduction.experiments.coco.rates import Rates
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants
 from jaxbandits.reproduction.sentences import (
@@ -42,9 +43,9 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return {name: Panel(f"T = {t:,}", _problem(), x=float(t), rounds=t) for name, t in rounds.items()}
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
-    environment: Any = panel.environment
+    environment: Problem = panel.environment
     setting = constants(environment, panel.horizon(horizon))
     valued = {**setting, "value_bound": float(environment.value_bound)}
     return {
@@ -56,7 +57,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 def bounds(label: str, rounds: float) -> theory.Bounds:
     """Return the bounds of the theorem about a learner on this problem, after `rounds` rounds."""
-    environment: Any = _problem()
+    environment: Problem = _problem()
     r = environment.domain.inner_radius(environment.dim)
     common = {"dim": environment.dim, "M": float(environment.value_bound), "r": float(r), "c": _CONSTANT * float(r)}
     problem = float(environment.lipschitz), float(environment.domain.diameter), rounds
@@ -65,7 +66,7 @@ def bounds(label: str, rounds: float) -> theory.Bounds:
     return theory.theorem_3(*problem, **common)
 
 
-def _shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Divide regret and violation, scaled as the learner scales it, by the bounds for the whole run."""
     del panel
     found = bounds("SCBFW-TVC" if isinstance(algorithm, SCBFWTVC) else "BFW-TVC", trials.horizon)
@@ -76,7 +77,7 @@ def _shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _is_unfinished(r: Round) -> Any:
+def _is_unfinished(r: Round) -> jax.Array:
     """Return 1 where Frank-Wolfe ended a block above the gap eps, at its cap; 0 for SCBFW-TVC, whose steps are L."""
     return 1.0 * r.next_state.unfinished if isinstance(r.algorithm, BFWTVC) else 0.0 * r.outcome.loss
 

@@ -13,7 +13,7 @@ from jaxbandits.analysis.trials import Trials
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, NuclearBall, points
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
@@ -23,7 +23,7 @@ _OFW, _INSIDE = ("OFW-TVC", "OFW-TVC, balanced", _PRINTED), ("OFW-TVC", "OFW-TVC
 _FREE = (*_OFW, "SCOFW-TVC")
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     setting, curvature = constants(panel.environment, panel.horizon(horizon)), float(panel.environment.curvature)
     return {
@@ -64,7 +64,7 @@ def _potential(played: Round) -> jax.Array:
     return phi / (surrogate.beta * surrogate.gamma)
 
 
-def _derive(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Measure the slack of inequality (7) at record points, relative to its terms, and shares of the theorems' bounds.
 
     Positive `inequality_7` means that it fails; its largest value so far.

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from jaxbandits.coco import OFWTVC, LinearConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball, NuclearBall
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Panel, Report, TimePerRound
+from jaxbandits.reproduction.engine import Learners, Panel, Report, TimePerRound
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.reproduction.sentences import observations, time
 
@@ -41,7 +42,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return matrices | vectors
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     environment, rounds = panel.environment, panel.horizon(horizon)
     return {
@@ -61,7 +62,7 @@ class Crossover:
     timed: ClassVar[bool] = True  # draws times, and nothing where there are none
     name: str = "crossover"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw a frame for each kind of set."""
         figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.4), layout="constrained")
         frames = (("trace-norm ball", "n (matrices n x n)", _MATRICES), ("l1 ball", "d", _VECTORS))

@@ -2,7 +2,8 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpy as np
 
 from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.coco import (
     BFWTVC,
     LBPM,
@@ -24,7 +26,7 @@ from jaxbandits.coco import (
 from jaxbandits.diagnostics import coco as meters
 from jaxbandits.domains import L1Ball, L2Ball, points
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Measurements, Panel, Report
+from jaxbandits.reproduction.engine import Learner, Learners, Measurements, Panel, Problem, Report
 from jaxbandits.reproduction.experiments.coco.setting import RECONSTRUCTED, STUDY, constants
 from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
@@ -51,8 +53,8 @@ class _Case(NamedTuple):
     """A flaw: where it shows, and the learners with and without it."""
 
     title: str
-    environment: Any
-    learners: Callable[[int, Any], Mapping[str, Any]]  # from horizon and environment
+    environment: Problem
+    learners: Callable[[int, Problem], Learners]  # from horizon and environment
     metric: str  # the one that shows it
     share: float = 1.0  # of the rounds
 
@@ -68,9 +70,9 @@ _HALF_SPACE = LinearConstraints(
 )
 
 
-def _steps(horizon: int, environment: Any) -> Mapping[str, Any]:
+def _steps(horizon: int, environment: Problem) -> Learners:
     """Make learners that start from a vertex; gradients are the same in every round."""
-    setting: dict[str, Any] = {
+    setting: Fields = {
         "dim": 2,
         "horizon": horizon,
         "domain": environment.domain,
@@ -82,44 +84,44 @@ def _steps(horizon: int, environment: Any) -> Mapping[str, Any]:
     }
 
 
-def _first_level(horizon: int, environment: Any) -> Mapping[str, Any]:
+def _first_level(horizon: int, environment: Problem) -> Learners:
     setting = constants(environment, horizon)
     return {"G~ = beta G gamma": OFWTVC.theory(**setting), "G~ = 1, as printed": OFWTVC.theory(**setting, g_init=1.0)}
 
 
-def _weights(horizon: int, environment: Any) -> Mapping[str, Any]:
+def _weights(horizon: int, environment: Problem) -> Learners:
     setting = constants(environment, horizon)
     return {"balanced (ours)": OFWTVC.practical(**setting), "Theorem 1": OFWTVC.theory(**setting)}
 
 
-def _scales(horizon: int, environment: Any) -> Mapping[str, Any]:
-    scaled: dict[str, Any] = constants(environment, horizon) | {"curvature": 1.0}
-    plain: dict[str, Any] = scaled | {"constraint_scale": 1.0}
+def _scales(horizon: int, environment: Problem) -> Learners:
+    scaled: Fields = constants(environment, horizon) | {"curvature": 1.0}
+    plain: Fields = scaled | {"constraint_scale": 1.0}
     return {"g scaled to the steepness of f": SCOFWTVC.theory(**scaled), "g as it is": SCOFWTVC.theory(**plain)}
 
 
-def _centres(horizon: int, environment: Any) -> Mapping[str, Any]:
+def _centres(horizon: int, environment: Problem) -> Learners:
     """Make learners that see two values a round: exact but for the direction, so that (27) alone differs."""
-    setting: dict[str, Any] = constants(environment, horizon) | {"estimator": TwoPoint(), "curvature": 1.0}
+    setting: Fields = constants(environment, horizon) | {"estimator": TwoPoint(), "curvature": 1.0}
     return {
         "re-centred": SCBFWTVC.practical(**setting),
         "(27), as printed": SCBFWTVC.practical(**setting, recenter=False),
     }
 
 
-def _betas(horizon: int, environment: Any) -> Mapping[str, Any]:
-    setting: dict[str, Any] = constants(environment, horizon) | {"curvature": 1.0}
+def _betas(horizon: int, environment: Problem) -> Learners:
+    setting: Fields = constants(environment, horizon) | {"curvature": 1.0}
     return {"beta of the proof": SCOFWTVC.theory(**setting), "beta of Theorem 2": SCOFWTVC.printed(**setting)}
 
 
-def _orders(horizon: int, environment: Any) -> Mapping[str, Any]:
+def _orders(horizon: int, environment: Problem) -> Learners:
     """Make learners that never move (one block, longer than the run), half of whose plays violate; lam beta = 2.5."""
-    setting: dict[str, Any] = {"dim": 2, "horizon": horizon, "domain": environment.domain, "block": horizon + 1}
+    setting: Fields = {"dim": 2, "horizon": horizon, "domain": environment.domain, "block": horizon + 1}
     setting |= {"delta": 0.5, "beta": 1.0, "gamma": 1.0, "lam": 2.5}
     return {"w_t of Q_{t-1}": BFWTVC(**setting, weight_before=True), "w_t of Q_t, as printed": BFWTVC(**setting)}
 
 
-def _blocks(horizon: int, environment: Any) -> Mapping[str, Any]:
+def _blocks(horizon: int, environment: Problem) -> Learners:
     setting = constants(environment, horizon, scaled=False)
     return {"eps = 1.8 R^2 / sqrt(T) (ours)": LPM.practical(**setting), "eps = 60 R^2 / sqrt(T)": LPM.theory(**setting)}
 
@@ -153,12 +155,12 @@ _UNITS = {
 }
 
 
-def _in_both_units(horizon: int, environment: Any) -> Mapping[str, Any]:
+def _in_both_units(horizon: int, environment: Problem) -> Learners:
     """Make learners whose G and M are in the units of the losses, as is all that the papers' formulas derive."""
     setting = constants(environment, horizon)
     scale = float(environment.cost)
-    bandit: dict[str, Any] = setting | {"value_bound": 2.0 * scale}  # |f| <= ||c_t|| <= 2 on the unit ball
-    plain: dict[str, Any] = {name: value for name, value in bandit.items() if name != "constraint_scale"}
+    bandit: Fields = setting | {"value_bound": 2.0 * scale}  # |f| <= ||c_t|| <= 2 on the unit ball
+    plain: Fields = {name: value for name, value in bandit.items() if name != "constraint_scale"}
     return {
         "OFW-TVC": OFWTVC.theory(**setting),
         "BFW-TVC, (22) as printed": BFWTVC.theory(**bandit),
@@ -172,7 +174,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return cases | _UNITS
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     if panel.title in {units.title for units in _UNITS.values()}:
         return _in_both_units(horizon, panel.environment)
@@ -212,7 +214,7 @@ def _lemma_4(played: Round) -> jax.Array:
     return meters.lemma_4(played) if isinstance(played.algorithm, OFWTVC) else jnp.zeros(())
 
 
-def _derive(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Return sums per round, regret in units of the losses where they are scaled, and shares of the bound (41)."""
     rate = trials.get("violation") / trials.record_points
     derived = {"slope": trials.get("slope_sum") / trials.record_points, "violation_rate": rate}
@@ -252,7 +254,7 @@ class Pairs:
 
     name: str = "pairs"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw means with t-intervals against the round."""
         figure, axes = plt.subplots(2, 4, figsize=(14.0, 6.0), layout="constrained")
         for ax, (name, case) in zip(axes.flat, _CASES.items(), strict=True):

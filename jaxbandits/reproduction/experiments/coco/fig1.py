@@ -1,8 +1,8 @@
 """Figure 1: online matrix completion with full information, on MovieLens-100k or a stand-in."""
 
 import functools
-from typing import Any
 
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.reproduction.experiments.coco import setting
 from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, Claim, claims, mean, observations
 
@@ -12,7 +12,7 @@ _JUDGED = {"remark": setting.UNKNOWN, "least": 32}  # the paper: ten repetitions
 _REBUILT = "OPDP and LPM had to be rebuilt from the abstracts of their papers"
 
 
-def _statements(prefix: str = "", rebuilt: str = _REBUILT, **fields: Any) -> tuple[Claim, ...]:
+def _statements(prefix: str = "", rebuilt: str = _REBUILT, **fields: FieldValue) -> tuple[Claim, ...]:
     """Claim what the text says of the figure; `rebuilt` is why nothing can be said against OPDP and LPM."""
     at = {"place": "Figure 1", **_JUDGED, **fields}
     lowest = {"says": "SCOFW-TVC ends below {rival}", **at}

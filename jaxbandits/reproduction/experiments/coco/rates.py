@@ -3,14 +3,15 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jaxbandits.coco import OFWTVC, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Claim, Panel, Report
+from jaxbandits.reproduction.engine import Claim, Learners, Panel, Problem, Report
 from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, shares_of_bounds
 from jaxbandits.reproduction.sentences import (
     OUT_OF_REACH,
@@ -44,7 +45,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return {name: Panel(f"T = {t:,}", problem, x=float(t), rounds=t) for name, t in rounds.items()}
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     environment, rounds = panel.environment, panel.horizon(horizon)
     setting = constants(environment, rounds)
@@ -71,7 +72,7 @@ class Rates:
     metrics: Mapping[str, tuple[float, ...]]
     name: str = "growth"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw one column per metric; what is not positive cannot be drawn and is left out."""
         size = (4.6 * len(self.metrics) + 2.6, 4.4)
         figure, axes = plt.subplots(1, len(self.metrics), figsize=size, layout="constrained", squeeze=False)
@@ -118,7 +119,7 @@ def _sinha_vaze(G: float, D: float, T: float) -> theory.Bounds:
 
 def _growth(law: _Law, place: str, *labels: str) -> Iterable[Claim]:
     """Claim that neither regret nor violation grows faster than its bound, with its logarithms, up to T = 10^6."""
-    environment: Any = _problem()
+    environment: Problem = _problem()
     geometry = float(environment.lipschitz), float(environment.domain.diameter)
     horizons = [part * _HORIZON for part in _SHARES.values()]
     for metric, what in (("feasible_regret", "regret"), ("violation", "violation")):

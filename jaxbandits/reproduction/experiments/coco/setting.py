@@ -15,12 +15,25 @@ import numpy as np
 
 from jaxbandits.algorithms.coco import multipliers as table
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.coco import BFWTVC, LBPM, LPM, OFWTVC, OPDP, SCBFWTVC, SCOFWTVC, MatrixCompletion
 from jaxbandits.diagnostics.coco import diagnostic, oracle_residual
 from jaxbandits.domains import NuclearBall, points
+from jaxbandits.domains.points import Point
 from jaxbandits.environments.datasets.movielens import load_movielens
 from jaxbandits.environments.datasets.ratings import densest_part, low_rank_ratings
-from jaxbandits.reproduction.engine import Curves, Multipliers, MultiplierTable, Panel, Study, TunedLearner, Tuning
+from jaxbandits.reproduction.engine import (
+    Curves,
+    Learner,
+    Learners,
+    Multipliers,
+    MultiplierTable,
+    Panel,
+    Problem,
+    Study,
+    TunedLearner,
+    Tuning,
+)
 from jaxbandits.simulation import Meter
 from jaxbandits.theory import coco as theory
 
@@ -50,7 +63,7 @@ PRESETS = {
 
 
 def full_information(
-    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
+    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Point = None
 ) -> dict[str, Any]:
     """Make the learners of Figure 1 with multipliers by label."""
     common, scale, bound = _common_constants(environment, horizon, start)
@@ -85,7 +98,7 @@ def full_information(
     }
 
 
-def full_information_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
+def full_information_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
     """Make the same learners with the constants of their theory."""
     common, scale, _ = _common_constants(environment, horizon, start)
     share = environment.batch / len(environment.observed)
@@ -98,7 +111,7 @@ def full_information_theory(environment: MatrixCompletion, horizon: int, start: 
 
 
 def bandit(
-    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Any = None
+    environment: MatrixCompletion, horizon: int, multipliers: Mapping[str, Multipliers], start: Point = None
 ) -> dict[str, Any]:
     """Make the learners of Figure 2 with multipliers by label; delta = 0.3 r."""
     common, scale, bound = _common_constants(environment, horizon, start)
@@ -132,7 +145,7 @@ def bandit(
     }
 
 
-def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None) -> dict[str, Any]:
+def bandit_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
     """Make the same learners with the constants of their theory."""
     common, scale, _ = _common_constants(environment, horizon, start)
     common |= {"delta": DELTA * float(common["domain"].inner_radius(environment.dim))}
@@ -144,7 +157,7 @@ def bandit_theory(environment: MatrixCompletion, horizon: int, start: Any = None
     }
 
 
-def _common_constants(environment: MatrixCompletion, horizon: int, start: Any) -> tuple[dict[str, Any], float, float]:
+def _common_constants(environment: MatrixCompletion, horizon: int, start: Point) -> tuple[dict[str, Any], float, float]:
     """Return the common constants, the factor that gives g the Lipschitz constant of f, and that constant G."""
     bound, steep = float(environment.lipschitz), environment.constraint_lipschitz
     domain = NuclearBall(radius=float(environment.radius))
@@ -227,7 +240,7 @@ def panels(environment_of: Callable[[str], MatrixCompletion]) -> dict[str, Panel
     return {name: Panel(TITLES[name], environment_of(constraint)) for name, constraint in CONSTRAINTS.items()}
 
 
-def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners of Figure 1 or 2 in a preset, in one of the panels above."""
     environment, full = panel.environment, figure == "fig1"
     name = next(name for name, title in TITLES.items() if title == panel.title)
@@ -280,7 +293,7 @@ NOTES = (
 )
 
 
-def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Divide the loss by that of the decision 0, and the violation by ||X_t||, both summed; 0 where nothing moved.
 
     Under the budget, `regret` is against the best point that keeps it.
@@ -346,14 +359,14 @@ STUDY = Study("coco", PAPER, float64=True, reconstructed=RECONSTRUCTED, notes=(_
 OWN_STUDY = Study("coco", f"ours, on {PAPER}", reconstructed=RECONSTRUCTED, notes=(_OURS,))
 
 
-def constants(environment: Any, horizon: int, scaled: bool = True) -> dict[str, Any]:
+def constants(environment: Problem, horizon: int, scaled: bool = True) -> Fields:
     """Return shape, horizon, domain and G; `scaled` adds the factor that gives the constraints the constant G too."""
     bound, steep = float(environment.lipschitz), float(environment.slope * (1.0 + environment.slope_noise))
     fields = {"dim": environment.dim, "horizon": horizon, "domain": environment.domain, "lipschitz": bound}
     return fields | ({"constraint_scale": bound / steep} if scaled else {})
 
 
-def shares_of_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, np.ndarray]:
+def shares_of_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Return `regret_share`, `violation_share`: of the bounds for the whole run; of Theorem 1 but for SCOFW-TVC."""
     del panel
     G, D = float(algorithm.lipschitz), float(algorithm.domain.diameter)
@@ -402,7 +415,7 @@ def _tuned_learners(figure: str, path: Path | None = None) -> dict[str, TunedLea
         return {name: Panel(figure, environment)}, environment.rounds_of_a_pass
 
     def learner(name: str, label: str) -> TunedLearner:
-        def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+        def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
             own = {label: {**_ONES, **multipliers}}
             start = _start(figure, name, panel.environment)
             return make(panel.environment, horizon, plain_multipliers(labels) | own, start)[label]

@@ -1,8 +1,8 @@
 """Loss against violation: one sweep of each learner over the weight of the constraint."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from jaxbandits.analysis.intervals import Estimate, infinite_estimate
 from jaxbandits.coco import LPM, OFWTVC, OPDP, SCOFWTVC, QuadraticConstraints, SinhaVaze
 from jaxbandits.domains import L1Ball
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Measurements, Panel, Report
+from jaxbandits.reproduction.engine import Learner, Learners, Measurements, Panel, Report
 from jaxbandits.reproduction.experiments.coco.setting import OWN_STUDY, constants
 from jaxbandits.reproduction.sentences import as_statistic, measure, observations, paired_mean
 from jaxbandits.simulation import Grid, Trials
@@ -22,13 +22,13 @@ MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # of the weight of
 _PANEL = "half-space"
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Sweep the weight of the constraint, 1 in the middle, by the loss's weight gamma or the step of the multiplier."""
     del preset
     setting, plain = constants(panel.environment, horizon), constants(panel.environment, horizon, scaled=False)
     G, D, T = setting["lipschitz"], float(setting["domain"].diameter), float(horizon)
 
-    def lighter_loss(algorithm: Any, middle: float) -> Grid:
+    def lighter_loss(algorithm: Learner, middle: float) -> Grid:
         return Grid(algorithm, {"gamma": [middle / m for m in MULTIPLIERS]})
 
     step, damping = T ** (-5.0 / 6.0) / (G * D), G * D * T ** (-1.0 / 6.0)  # the multiplier ends near g / damping
@@ -93,7 +93,7 @@ class Frontier:
     marked: float
     name: str = "frontier"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw one frame; the heaviest weight of each sweep has the larger mark."""
         figure, ax = plt.subplots(figsize=(7.6, 4.8), layout="constrained")
         order, least, most = report.order(), np.inf, 0.0

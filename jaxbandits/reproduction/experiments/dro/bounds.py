@@ -2,15 +2,17 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from jaxbandits import dro
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.base.text import count_of
 from jaxbandits.domains import Box
-from jaxbandits.reproduction.engine import Claim, Panel, Report
+from jaxbandits.reproduction.engine import Claim, Learner, Learners, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, mean, observations, share, share_for_all, slug, theorems
 from jaxbandits.theory import dro as theory
@@ -69,7 +71,7 @@ def panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def learners(horizon: int, panel: Panel) -> dict[str, Any]:
+def learners(horizon: int, panel: Panel) -> Learners:
     """Make the learners of a panel with the steps of their theorems."""
     common = {"dim": 1, "n_groups": panel.environment.n_groups, "domain": Box(dim=1, low=0.0, high=1.0)}
     common |= {"lipschitz": LIPSCHITZ, "diameter_sq": DIAMETER_SQ}
@@ -82,7 +84,7 @@ def learners(horizon: int, panel: Panel) -> dict[str, Any]:
     }
 
 
-def _with_bounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute the bounds: of fixed steps at their horizon only, of anytime forms at every round."""
     environment, gap = panel.environment, trials.get("duality_gap")
     at = np.full_like(trials.record_points, trials.horizon) if hasattr(algorithm, "horizon") else trials.record_points
@@ -105,7 +107,7 @@ class GapsBesideBounds:
     needs: ClassVar = ("mean_bound", "likely_bound")
     name: str = "bounds"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         from matplotlib.lines import Line2D
 
@@ -146,7 +148,7 @@ def _draw(ax: "Axes", trials: Trials, at_every_round: bool) -> None:
 def _claims() -> Iterable[Claim]:
     likely = f"{{label}}: the gap is below its bound with probability at least 1 - delta = {1.0 - DELTA:g}"
     for name, (_, panel, source, _) in THEOREMS.items():
-        at: dict[str, Any] = {"on": panel, "place": source, "least": TRIALS}
+        at: Fields = {"on": panel, "place": source, "least": TRIALS}
         below, mostly = mean(name, of="share_of_mean") < 1.0, share(name, of="share_of_likely") > 1.0 - DELTA
         single, vacuous = share(name, of="share_of_mean") > share_for_all(TRIALS), _vacuous(name)
         beyond = OUT_OF_REACH.format(most="1", what="a gap") if vacuous else ""

@@ -2,15 +2,16 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxbandits.algorithms.dro.steps import budget_weights
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.domains import Box
 from jaxbandits.dro import SMPA, ExampleGroups, SMDr
-from jaxbandits.reproduction.engine import Against, Claim, Panel
+from jaxbandits.reproduction.engine import Against, Claim, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.bounds import DELTA, DIAMETER_SQ, LIPSCHITZ, PRODUCT, TRIALS
 from jaxbandits.reproduction.sentences import FLAT, growth_over, observations, share, slug, theorems
@@ -88,19 +89,19 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return {name: Panel(f"n_1 = {n:,}", ExampleGroups(), x=float(n)) for name, n in largest.items()}
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
-    common: dict[str, Any] = {"dim": 1, "budgets": budgets_of(int(panel.x)), "domain": Box(dim=1, low=0.0, high=1.0)}
+    common: Fields = {"dim": 1, "budgets": budgets_of(int(panel.x)), "domain": Box(dim=1, low=0.0, high=1.0)}
     common |= {"lipschitz": LIPSCHITZ, "diameter_sq": DIAMETER_SQ}
     return {"SMD_r": SMDr(**common), "SMPA_m": SMPA(**common, smoothness=_SMOOTHNESS)}
 
 
-def _horizons(horizon: int, panel: Panel, labels: Mapping[str, Any]) -> Mapping[str, int]:
+def _horizons(horizon: int, panel: Panel, labels: Learners) -> Mapping[str, int]:
     del horizon, panel
     return {label: learner.rounds for label, learner in labels.items()}
 
 
-def _with_excess(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_excess(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute the largest b_i R_i - p*, and that of R_i - p* / b_i over its bound."""
     (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
     factors, risk = theorem.factors(algorithm.budgets), trials.get("risk")
@@ -113,7 +114,7 @@ def _claims() -> Iterable[Claim]:
     likely = f"with probability at least 1 - delta = {1.0 - DELTA:g}"
     over_n, axis = {name: part * HORIZON for name, part in _ROUNDS.items()}, f"n_1, from n_1/{_PARTS[0]} to n_1"
     for label, (_, source, *_) in THEOREMS.items():
-        at: dict[str, Any] = {"on": _LAST, "place": source, "least": TRIALS}
+        at: Fields = {"on": _LAST, "place": source, "least": TRIALS}
         within, falls = share(label, of="share_of_bound"), growth_over(over_n, axis, label, of="excess")
         says = f"{{label}}: the risks of all groups are within their bounds {likely}"
         yield from theorems(f"{slug(label)}-within-bounds", within > 1.0 - DELTA, says=says, **at)

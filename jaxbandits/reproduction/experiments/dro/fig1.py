@@ -2,14 +2,16 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxbandits.base.pytree import Fields
 from jaxbandits.domains import Box
 from jaxbandits.dro import SMD, ATkROk, ATkROm, ExampleGroups, Online
 from jaxbandits.plots.curves import COLOURS, SMALL_LEGEND
-from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves, Report
+from jaxbandits.reproduction.engine import Claim, Learners, Panel, PanelCurves, Report
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS, THEOREMS
 from jaxbandits.reproduction.sentences import exact_value, mean, measure, observations, theorems
 
@@ -27,7 +29,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     common = {"dim": 1, "n_groups": panel.environment.n_groups, "horizon": horizon, "lipschitz": 2.0}
     common |= {"domain": Box(dim=1, low=0.0, high=1.0)}
@@ -42,7 +44,7 @@ class Example:
 
     name: str = "example"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title: nothing in it is sampled."""
         environment = report.panels["max"].environment
         w = np.linspace(0.0, 1.0, 401)
@@ -89,7 +91,7 @@ _EXACT = {  # sentence to its words, the number in them, and the exact one
     "others-gain": ("going there gains the others 0.168 on average", -0.168, lambda: _change(slice(1, None))),
 }
 _ROUNDING = 1e-6  # the programs of a run are in float32
-_FIELDS: dict[str, Any] = {"place": "Example 1", "least": SEEDS}
+_FIELDS: Fields = {"place": "Example 1", "least": SEEDS}
 
 
 def _claims() -> Iterable[Claim]:

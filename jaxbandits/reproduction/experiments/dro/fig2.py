@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from jaxbandits.dro import SMD, Online, SagawaSMD, SyntheticGroups
-from jaxbandits.reproduction.engine import Interpretation, Panel, PanelCurves
+from jaxbandits.reproduction.engine import Interpretation, Learners, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro.setting import (
     GUESSED,
     SEEDS,
@@ -26,14 +25,14 @@ def panels(path: Path | None) -> dict[str, Panel]:
     return {"synthetic": Panel("synthetic, d = 1000, m = 20", homogeneous()), "adult": Panel(*adult(path))}
 
 
-def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Mapping[str, Any]:
+def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Learners:
     """Make SMD(m), Online(1) and SMD(1), each with the rounds that its steps are made for."""
     common = groups(panel) | scales(preset, 3.0 if isinstance(panel.environment, SyntheticGroups) else 1.0)
     classes = {"SMD(m)": SMD, "Online(1)": Online, "SMD(1)": SagawaSMD}
     return {label: cls(horizon=horizons[label], **common) for label, cls in classes.items()}
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     return learners(preset, panel, dict.fromkeys(("SMD(m)", "Online(1)", "SMD(1)"), horizon))
 
 

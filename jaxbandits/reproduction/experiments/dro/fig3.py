@@ -1,9 +1,9 @@
 """Figure 3: the maximal risk against samples, balanced groups."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves
+from jaxbandits.base.pytree import Fields
+from jaxbandits.reproduction.engine import Claim, Learners, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro.fig2 import GRID, learners, panels
 from jaxbandits.reproduction.experiments.dro.setting import GUESSED, SEEDS, STAND_IN, STUDY, adult_panels, tuning
 from jaxbandits.reproduction.sentences import claims, mean
@@ -16,7 +16,7 @@ def _rounds(horizon: int, panel: Panel) -> dict[str, int]:
     return {"SMD(m)": max(1, horizon // panel.environment.n_groups), "Online(1)": horizon, "SMD(1)": horizon}
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     return learners(preset, panel, _rounds(horizon, panel))
 
 
@@ -24,7 +24,7 @@ def _claims() -> Iterable[Claim]:
     close = (mean("SMD(m)", of="max_risk") - mean("Online(1)")).between(-_CLOSE, _CLOSE)
     more = mean("SMD(1)", of="max_risk") > mean("Online(1)", "SMD(m)")
     for letter, panel in (("a", "synthetic"), ("b", "adult")):
-        at: dict[str, Any] = {"on": panel, "place": f"Figure 3({letter})", "least": SEEDS}
+        at: Fields = {"on": panel, "place": f"Figure 3({letter})", "least": SEEDS}
         yield from claims("very-close", close, says="per sample SMD(m) and Online(1) are very close", **at)
         yield from claims("more-samples", more, says="SMD(1) needs more samples than {rival}", **at)
 

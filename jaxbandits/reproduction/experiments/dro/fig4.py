@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.base.pytree import Fields, FieldValue
 from jaxbandits.dro import SMD, SMPA, SMDr
-from jaxbandits.reproduction.engine import Claim, GroupCurves, Panel
+from jaxbandits.reproduction.engine import Claim, GroupCurves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.setting import N_GROUPS, SEEDS
 from jaxbandits.reproduction.sentences import Quantity, Statistic, claims, mean, measure, observations
@@ -21,7 +22,7 @@ def learners(
     """Make SMD(m) for the least budget, SMD_r and SMPA_m for all of them."""
     common, budgets = setting.space(panel), setting.budgets_of(horizon, panel)
 
-    def make(label: str, cls: Any, **fields: Any) -> Any:
+    def make(label: str, cls: Any, **fields: FieldValue) -> Learner:
         return cls(**common, **setting.scales(preset, factors[label]), **fields)
 
     return {
@@ -31,7 +32,7 @@ def learners(
     }
 
 
-def _rounds(horizon: int, panel: Panel, algorithms: Mapping[str, Any]) -> Mapping[str, int]:
+def _rounds(horizon: int, panel: Panel, algorithms: Learners) -> Mapping[str, int]:
     """Return the rounds for which the budgets last."""
     lasts = {
         label: learner.rounds if hasattr(learner, "rounds") else learner.horizon
@@ -52,7 +53,7 @@ def claims_on_groups(
       usually: fields of the claim that SMPA_m usually ends lowest.
       depends: what the claim that two risks are close depends on.
     """
-    at: dict[str, Any] = {"on": panel, "least": SEEDS}
+    at: Fields = {"on": panel, "least": SEEDS}
     counted = f"{{of}} in a mean number of the {n_groups} groups {{region}}"
 
     def groups(words: str, statistic: Statistic, *rivals: str) -> Quantity:
@@ -83,7 +84,7 @@ def figures(panel: str, groups: tuple[int, ...]) -> tuple[GroupCurves, ...]:
     return tuple(GroupCurves(groups, panel, x=x, logarithmic=True, name=name) for name, x in axes.items())
 
 
-FIELDS: Mapping[str, Any] = {  # of Figures 4 and 5
+FIELDS: Fields = {  # of Figures 4 and 5
     "horizons": _rounds,
     "metric": "mean_risk",
     "tabulated": ("first_risk", "last_risk"),

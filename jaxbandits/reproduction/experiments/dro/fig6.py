@@ -1,10 +1,10 @@
 """Figure 6: average top-k risk against iterations and against samples, one outlier group."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from jaxbandits.base.pytree import Fields
 from jaxbandits.dro import ATkROk, ATkROm
-from jaxbandits.reproduction.engine import Panel, PanelCurves
+from jaxbandits.reproduction.engine import Learners, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro.setting import GUESSED, SEEDS, STUDY, groups, heterogeneous, scales, tuning
 from jaxbandits.reproduction.sentences import claims, mean
 
@@ -27,7 +27,7 @@ def _rounds(horizon: int, panel: Panel) -> dict[str, int]:
     return {"ATkRO(m)": horizon, "ATkRO(k)": more}
 
 
-def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> dict[str, Any]:
+def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Learners:
     """Make both methods, k = 3."""
     common = groups(panel) | {"k": _K}
     return {
@@ -36,7 +36,7 @@ def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> dict[str
     }
 
 
-def _at(letter: str) -> dict[str, Any]:
+def _at(letter: str) -> Fields:
     return {"place": f"Figure 6({letter})", "least": SEEDS}
 
 

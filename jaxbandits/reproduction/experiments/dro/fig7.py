@@ -1,11 +1,13 @@
 """Figure 7: risks of single groups, one of them an outlier, under two objectives."""
 
 from collections.abc import Mapping
-from typing import Any
+
+import numpy as np
 
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.dro import SMD
-from jaxbandits.reproduction.engine import GroupCurves, Panel
+from jaxbandits.reproduction.engine import GroupCurves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.fig6 import GRID, Q_GRID, learners
 from jaxbandits.reproduction.experiments.dro.setting import SEEDS
@@ -17,7 +19,7 @@ _OPTIMA_FIRST, _OPTIMA_OTHER = (
     mean("SMD(m)", of=f"optimum_{metric}") - mean("SMD(m)", of=f"top_k_optimum_{metric}")
     for metric in ("first_risk", "other_risk")
 )
-_FIGURE: dict[str, Any] = {"on": "synthetic", "place": "Figure 7", "least": SEEDS}
+_FIGURE: Fields = {"on": "synthetic", "place": "Figure 7", "least": SEEDS}
 _WITHIN = 0.015
 _ABOUT = {value: (value - _WITHIN, value + _WITHIN) for value in (-0.061, -0.056, 0.12)}
 _BOTH = (_ABOUT[-0.056][0], _ABOUT[-0.061][1])  # about either number: the optima are one for ATkRO(m) and ATkRO(k)
@@ -26,17 +28,17 @@ _OTHER_SAYS = "on the other 19 groups SMD(m) ends approximately 0.12 higher"
 _REMARK = {"remark": f"the margin of {_WITHIN:g} on either side, which is ours; no step and no horizon enters"}
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     smd = SMD(horizon=horizon, **setting.groups(panel), **setting.scales(preset, 3.0, 30.0))
     return {"SMD(m)": smd, **learners(preset, panel, {"ATkRO(m)": horizon, "ATkRO(k)": horizon})}
 
 
-def _objective(learner: Any, panel: Panel) -> str:
+def _objective(learner: Learner, panel: Panel) -> str:
     del panel
     return "max_risk" if isinstance(learner, SMD) else "top_k_risk"
 
 
-def _derive(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute the risks of the outlier and of the others: of the learner, and of the exact optima of both problems."""
     found = dict(setting.outlier(trials, algorithm, panel))
     for name in ("optimum", "top_k_optimum"):

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from jaxbandits import dro
 from jaxbandits.analysis.trials import Trials
-from jaxbandits.reproduction.engine import Claim, Panel, PanelCurves
+from jaxbandits.base.pytree import Fields
+from jaxbandits.reproduction.engine import Claim, Learner, Learners, Panel, PanelCurves
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.sentences import Quantity, claims, mean
 
@@ -38,10 +38,10 @@ def _rounds(horizon: int, panel: Panel) -> int:
     return horizon if isinstance(panel.environment, dro.GroupData) else _LONGER * horizon
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     common, fixed = setting.groups(panel), {"horizon": max(1, _rounds(horizon, panel) // _BEYOND)}
 
-    def at(w_scale: float, q_scale: float) -> dict[str, Any]:
+    def at(w_scale: float, q_scale: float) -> Fields:
         return common | setting.scales(preset, w_scale, q_scale)
 
     if isinstance(panel.environment, dro.GroupData):
@@ -59,18 +59,18 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _tuning_metric(learner: Any, panel: Panel) -> str:
+def _tuning_metric(learner: Learner, panel: Panel) -> str:
     del learner
     return "max_risk" if isinstance(panel.environment, dro.GroupData) else "top_k_risk"
 
 
-def _q_grid(learner: Any) -> tuple[float, ...]:
+def _q_grid(learner: Learner) -> tuple[float, ...]:
     """Return two factors each, larger ones where all groups are sampled: the theorems' steps of q are small there."""
     few_samples = (dro.Online, dro.AnytimeOnline, dro.ATkROk, dro.AnytimeATkRO1)
     return (0.3, 1.0) if isinstance(learner, few_samples) else (1.0, 10.0)
 
 
-def _objective(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _objective(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Return the objective of a panel, and its value at the horizon of the fixed steps, at every record point."""
     value = trials.get(_tuning_metric(algorithm, panel))
     at = int(np.argmin(np.abs(trials.record_points - trials.horizon / _BEYOND)))
@@ -83,7 +83,7 @@ def _change(label: str) -> Quantity:
 
 def _claims() -> Iterable[Claim]:
     for panel, place in (("adult", "Figure 8(a)"), ("heterogeneous", "Figure 8(b)")):
-        at: dict[str, Any] = {"on": panel, "place": place, "least": setting.SEEDS, "remark": _REMARK}
+        at: Fields = {"on": panel, "place": place, "least": setting.SEEDS, "remark": _REMARK}
         pairs = [pair for name, *pair in _PAIRS if name == panel]
         ahead = (mean(fixed, of="objective_at_preset") < mean(anytime) for fixed, anytime in pairs)
         says = "{label} is ahead of {rival} at the horizon that it was made for"

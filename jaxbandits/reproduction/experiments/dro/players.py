@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.dro import AnytimeOnline, ATkROk, Online
-from jaxbandits.reproduction.engine import Claim, Curves, Panel
+from jaxbandits.reproduction.engine import Claim, Curves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.dro import bounds, setting
 from jaxbandits.reproduction.sentences import mean, share, slug, theorems
 from jaxbandits.simulation import Meter, Round
@@ -42,13 +43,13 @@ def _weight(r: Round) -> jax.Array:
 def _meter(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callable[[Round], Any]:
     """Return a meter of a weighted function of w_t, q_t and the means mu of the groups."""
 
-    def of(r: Round) -> Any:
+    def of(r: Round) -> jax.Array:
         return _weight(r) * measure(r.decision.play[0], r.decision.weights, jnp.asarray(r.environment.means))
 
     return of
 
 
-def _with_regrets(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_regrets(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute both regrets, as means over the rounds, and their bounds.
 
     With R_i(w) = w^2 - 2 mu_i w + mu_i the model competes with c (1 - c), c the mean of sum_i q_i mu_i, and the weights
@@ -71,7 +72,7 @@ def _with_regrets(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, 
     return found
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     learners = bounds.learners(horizon, panel)
     return {label: learners[label] for label in LABELS if label in learners}
@@ -81,7 +82,7 @@ def _claims() -> Iterable[Claim]:
     likely = f"with probability at least 1 - delta = {1.0 - bounds.DELTA:g}"
     for label, panel in LABELS.items():
         for name, player in zip(_METRICS, PLAYERS[bounds.THEOREMS[label].learner], strict=True):
-            at: dict[str, Any] = {"on": panel, "least": bounds.TRIALS, "place": player.source}
+            at: Fields = {"on": panel, "least": bounds.TRIALS, "place": player.source}
             yield from theorems(f"{slug(label)}-{name}-mean", mean(label, of=f"{name}_share_of_mean") < 1.0,
                                 says=f"{{label}}: the mean regret of the {name} is below its bound", **at)
             yield from theorems(f"{slug(label)}-{name}-likely",

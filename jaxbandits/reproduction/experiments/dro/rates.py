@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from jaxbandits.base.text import count_of
 from jaxbandits.domains import L2Ball
 from jaxbandits.dro import SyntheticGroups
 from jaxbandits.plots.curves import COLOURS, MARKERS, SMALL_LEGEND
-from jaxbandits.reproduction.engine import Claim, Measurements, Panel, Report
+from jaxbandits.reproduction.engine import Claim, Learners, Measurements, Panel, Report
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.experiments.dro.bounds import THEOREMS
 from jaxbandits.reproduction.sentences import FLAT, growth_across, growth_over, observations, slug
@@ -55,7 +56,7 @@ def _rounds(horizon: int, panel: Panel, label: str) -> int:
     return max(1, horizon // panel.environment.n_groups) if "(m)" in label else horizon
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     common = {"dim": _DIM, "n_groups": panel.environment.n_groups, "domain": L2Ball(radius=_RADIUS)}
     fixed, anytime = _FIXED, _ANYTIME
@@ -66,7 +67,7 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {label: THEOREMS[label].learner(**common, **fields) for label, fields in own.items()}
 
 
-def _horizons(horizon: int, panel: Panel, labels: Mapping[str, Any]) -> Mapping[str, int]:
+def _horizons(horizon: int, panel: Panel, labels: Learners) -> Mapping[str, int]:
     return {label: _rounds(horizon, panel, label) for label in labels}
 
 
@@ -108,7 +109,7 @@ class Rates:
 
     name: str = "rates"
 
-    def draw(self, plt: Any, report: Report) -> "Figure":
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title."""
         from matplotlib.ticker import LogLocator
 

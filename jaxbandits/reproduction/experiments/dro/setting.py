@@ -18,10 +18,12 @@ from jaxbandits import dro
 from jaxbandits.algorithms.dro import multipliers
 from jaxbandits.analysis.intervals import Estimate, mean_interval
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields, FieldValue
 from jaxbandits.domains import L2Ball
 from jaxbandits.environments.datasets.adult import HELD_OUT
 from jaxbandits.reproduction.engine import (
     TOLERANCE,
+    Learner,
     Measurements,
     Multipliers,
     MultiplierTable,
@@ -65,7 +67,7 @@ STAND_IN = (
 DIM, N_GROUPS = 1000, 20
 
 
-def space(panel: Panel) -> dict[str, Any]:
+def space(panel: Panel) -> Fields:
     """Return the constants of a panel's problem that learners are given."""
     environment = panel.environment
     if isinstance(environment, dro.GroupData):
@@ -73,7 +75,7 @@ def space(panel: Panel) -> dict[str, Any]:
     return {"dim": environment.dim, "domain": L2Ball(radius=3.0)}
 
 
-def groups(panel: Panel) -> dict[str, Any]:
+def groups(panel: Panel) -> Fields:
     """Return the constants of `space` and the number of groups."""
     return space(panel) | {"n_groups": panel.environment.n_groups}
 
@@ -84,7 +86,7 @@ def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
     return known or tuple(max(2, horizon * (N_GROUPS - i) // N_GROUPS) for i in range(N_GROUPS))
 
 
-def scales(preset: str, w_scale: float, q_scale: float = 1.0) -> dict[str, Any]:
+def scales(preset: str, w_scale: float, q_scale: float = 1.0) -> Fields:
     """Return the factors of the preset demonstration; nothing (factors of 1) in the other presets.
 
     They were picked by hand for a method in a figure, not raced for a learner as those of the preset `practical` of the
@@ -102,23 +104,23 @@ def tuning(
 ) -> Tuning:
     """Declare one grid for all learners: factors of the step of w, and of q if given."""
 
-    def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
+    def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
         return {"w_scale": w} | ({} if q is None else {"q_scale": q(learner)})
 
     return Tuning(presets=("tuned",), grid=grid, metric=metric, part=part)
 
 
-def homogeneous(dim: int = DIM, **settings: Any) -> dro.SyntheticGroups:
+def homogeneous(dim: int = DIM, **settings: FieldValue) -> dro.SyntheticGroups:
     """Make the problem of the balanced and imbalanced experiments."""
     return dro.SyntheticGroups.homogeneous(dim=dim, n_groups=N_GROUPS, **settings)
 
 
-def heterogeneous(dim: int = DIM, **settings: Any) -> dro.SyntheticGroups:
+def heterogeneous(dim: int = DIM, **settings: FieldValue) -> dro.SyntheticGroups:
     """Make the problem of the outlier experiments, k = 3."""
     return dro.SyntheticGroups.heterogeneous(dim=dim, n_groups=N_GROUPS, top_k=3, **settings)
 
 
-def adult(path: Path | None = None, **settings: Any) -> tuple[str, dro.GroupData]:
+def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.GroupData]:
     """Return a title, which names a stand-in as such, and the Adult data.
 
     Args:
@@ -157,7 +159,7 @@ def _adult(data: str, settings: tuple[tuple[str, Any], ...]) -> tuple[str, dro.G
     return ("Adult" if environment.dataset == "adult" else "stand-in for Adult (synthetic)"), environment
 
 
-def outlier(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def outlier(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Return the risks of the first and of the last group, the mean risk of all but the first, and the iterations.
 
     An iteration of SMPA_m is two rounds: it samples twice.
@@ -219,7 +221,7 @@ _TUNED_TOP = (dro.ATkROm, dro.ATkROk, dro.AnytimeATkROm, dro.AnytimeATkRO1)
 _FACTORS = {"w_scale": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), "q_scale": (0.1, 1.0, 10.0, 100.0)}
 
 
-def _tuning_metric(learner: Any, panel: Panel) -> str:
+def _tuning_metric(learner: Learner, panel: Panel) -> str:
     """Return the metric that a learner is tuned by; with other numbers of samples by group it is the mean risk."""
     del panel
     return "top_k_risk" if hasattr(learner, "k") else "mean_risk" if hasattr(learner, "budgets") else "max_risk"
@@ -228,7 +230,7 @@ def _tuning_metric(learner: Any, panel: Panel) -> str:
 def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
     """Return a learner of the table; its constants are those among the following that its class has."""
 
-    def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+    def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
         n_1 = (
             N_GROUPS * horizon if cls is dro.SMPA else horizon
         )  # SMPA_m lasts for n_m = n_1 / 20 rounds, SMD_r for n_1

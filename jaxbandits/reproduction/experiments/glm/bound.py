@@ -1,12 +1,13 @@
 """Theorem 2: regret beside the explicit bound."""
 
 from collections.abc import Mapping
-from typing import Any
+
+import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.glm import GLBOMD, GeneralizedLinear, links
-from jaxbandits.reproduction.engine import Bound, Panel
+from jaxbandits.reproduction.engine import Bound, Learner, Learners, Panel, Problem
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, theorems
 from jaxbandits.theory.glm import theorem_2
@@ -19,14 +20,14 @@ _BOUNDED = {  # panel: family, S
 }
 
 
-def _glb_omd(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _glb_omd(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
-    environment: Any = panel.environment
+    environment: Problem = panel.environment
     norm_bound = float(environment.norm_bound)
     return {"GLB-OMD": GLBOMD.theory(dim=environment.dim, norm_bound=norm_bound, link=environment.link, delta=DELTA)}
 
 
-def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del panel
     bound = theorem_2(algorithm, trials.record_points, trials.get("optimal_slope"))
     return {"bound": bound, "share_of_bound": trials.get("regret") / bound}

@@ -1,7 +1,6 @@
 """Theorem 1 and the rivals' own: theta* in the confidence sets."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.glm import (
@@ -15,15 +14,15 @@ from jaxbandits.glm import (
     OFULogR,
     links,
 )
-from jaxbandits.reproduction.engine import Claim, Interpretation, Panel, Shares
+from jaxbandits.reproduction.engine import Claim, Interpretation, Learners, Panel, Problem, Shares
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.reproduction.sentences import claims, observations, share, slug
 
 
-def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make each learner with the constants of its promise; GLB-OMD also with lambda = d, which promises nothing."""
     del preset
-    environment: Any = panel.environment
+    environment: Problem = panel.environment
     common = {"dim": environment.dim, "norm_bound": float(environment.norm_bound), "delta": DELTA}
     linked = {**common, "link": environment.link}
     learners = {

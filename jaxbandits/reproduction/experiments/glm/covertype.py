@@ -4,13 +4,14 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from jaxbandits.glm import Covertype
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Against, Curves, Panel, TimePerRound
+from jaxbandits.reproduction.engine import Against, Curves, Learner, Learners, Panel, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, claims, mean, observations, time
 
@@ -25,18 +26,18 @@ _UNDRAWN = ("GLM-UCB", "uniform")
 _JUDGED = ("x0.1", "x0.02")
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners of the figure, every radius times the factor of the panel."""
     every = setting.learners(preset, horizon, panel.environment, bound=6.0, delta=0.01, fixed_arms=True)
     every["RS-GLinCB"] = dataclasses.replace(every["RS-GLinCB, theorem"], kappa=200.0)
     return {name: _shrunk(every[name], panel.x) for name in _PLAYED}
 
 
-def _shrunk(learner: Any, factor: float) -> Any:
+def _shrunk(learner: Learner, factor: float) -> Learner:
     return dataclasses.replace(learner, **{name: factor * getattr(learner, name) for name in setting.scales(learner)})
 
 
-def _below(learner: Any) -> Mapping[str, tuple[float, ...]]:
+def _below(learner: Learner) -> Mapping[str, tuple[float, ...]]:
     """Return the grid of the other figures, times the radii that the learner has in the panel."""
     return {
         name: tuple(getattr(learner, name) * value for value in values)
@@ -71,7 +72,7 @@ class RegretAgainstTime:
     timed: ClassVar[bool] = True
     name: str = "scatter"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: ModuleType, report: "Report") -> "Figure":
         """Draw one mark a learner: medians of time over repeats, means of regret with their intervals."""
         figure, ax = plt.subplots(figsize=(8.0, 4.6), layout="constrained")
         ((panel, _), times), *_ = report.times.items()

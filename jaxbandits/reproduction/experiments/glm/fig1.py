@@ -1,8 +1,8 @@
 """Figures 1 and 3: logistic bandits on the published instance, fresh arms in every round."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.glm import links
 from jaxbandits.reproduction.engine import Claim, Cost, Curves, Interpretation, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
@@ -34,12 +34,12 @@ def on_axis(ratio: Quantity) -> Quantity:
     return ratio.with_companions(lambda panel, found: with_axis_share(found, panel, "GLB-OMD", "OFUGLB", "GLOC"))
 
 
-def ofuglb_is_lowest(*rivals: str, **fields: Any) -> tuple[Claim, ...]:
+def ofuglb_is_lowest(*rivals: str, **fields: FieldValue) -> tuple[Claim, ...]:
     """Claim that no learner has less regret than OFUGLB, which keeps the data."""
     return claims("lowest", mean("OFUGLB") < mean(*rivals), says="OFUGLB has the lowest regret", least=32, **fields)
 
 
-def modest_increase(says: str, **fields: Any) -> tuple[Claim, ...]:
+def modest_increase(says: str, **fields: FieldValue) -> tuple[Claim, ...]:
     """Claim that GLB-OMD pays little beside OFUGLB."""
     return claims("modest", on_axis(_OFUGLB) < MODEST, says=says, least=32, **fields)
 

@@ -1,10 +1,8 @@
 """Figure 3, right: run time of Poisson bandits against S, to S = 9; with the regret there."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.glm import links
-from jaxbandits.reproduction.engine import Cost, Curves, Panel, TimePerRound
+from jaxbandits.reproduction.engine import Cost, Curves, Learners, Panel, TimePerRound
 from jaxbandits.reproduction.experiments.glm import setting
 from jaxbandits.reproduction.experiments.glm.fig1 import PLACE_OF_TIMES
 from jaxbandits.reproduction.sentences import COMPARABLE, LITTLE, claims, time, time_over_panels
@@ -14,7 +12,7 @@ _NORMS = (3, 5, 7, 9)
 _PANELS = tuple(f"S{norm}" for norm in _NORMS)
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     every = setting.learners_on_instance(preset, horizon, panel)
     return {label: every[label] for label in ("OFUGLB", "GLB-OMD", "uniform")}
 

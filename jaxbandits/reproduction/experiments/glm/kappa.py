@@ -1,20 +1,18 @@
 """Theorem 2 and Table 1: regret against kappa."""
 
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.diagnostics import glm as meters
 from jaxbandits.glm import GLBOMD, GLOC, ECOLog, GeneralizedLinear
-from jaxbandits.reproduction.engine import Against, Interpretation, Panel
+from jaxbandits.reproduction.engine import Against, Interpretation, Learners, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.reproduction.sentences import COMPARABLE, growth_over, observations, panel_ratio
 
 _KAPPA = {f"S{size}": float(2.0 + 2.0 * np.cosh(size)) for size in range(1, 10)}  # over the ball of radius S
 
 
-def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _one_pass(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     common = {"dim": 2, "norm_bound": float(panel.environment.norm_bound), "delta": DELTA}
     return {

@@ -1,12 +1,10 @@
 """Theorem 2 and Table 1: regret against kappa_*, the curvature at the best arms."""
 
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.glm import GLBOMD, OFUGLB, ECOLog, GeneralizedLinear
-from jaxbandits.reproduction.engine import Against, Claim, Panel
+from jaxbandits.reproduction.engine import Against, Claim, Learners, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, MOST, THEOREMS
 from jaxbandits.reproduction.sentences import growth_over, observations
 
@@ -27,7 +25,7 @@ def kappa_star(length: float) -> float:
     return float(1.0 / np.mean(np.exp(-z) / (1.0 + np.exp(-z)) ** 2))
 
 
-def _same_ball(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _same_ball(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners for S = 5, which all panels share: one kappa over the ball, one lambda, one radius."""
     del preset, horizon, panel
     common = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.glm import GLBOMD, GeneralizedLinear
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learners, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.reproduction.sentences import exponent_of, growth, observations
 
@@ -25,7 +24,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return {f"S{size}": Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size))) for size in _SIZES}
 
 
-def _learner(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learner(preset: str, horizon: int, panel: Panel) -> Learners:
     del horizon
     return {"GLB-OMD": getattr(GLBOMD, preset)(dim=2, norm_bound=float(panel.environment.norm_bound), delta=DELTA)}
 

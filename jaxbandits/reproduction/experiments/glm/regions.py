@@ -2,15 +2,17 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.diagnostics import confidence_regions as plane
 from jaxbandits.glm import GLBOMD, GLMUCB, OFUGLB, GeneralizedLinear
 from jaxbandits.plots import curves
-from jaxbandits.reproduction.engine import Panel
+from jaxbandits.reproduction.engine import Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.glm.setting import DELTA, THEOREMS
 from jaxbandits.reproduction.sentences import claims, mean, observations
 from jaxbandits.simulation import Meter
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
 _MARKS = (50, 500, 3000)
 _NORM, _ARMS = 3.0, 20
 _NAMES = ("GLB-OMD", "OFUGLB", "GLM-UCB")
-_FIGURE: dict[str, Any] = {"on": "S3", "place": "v2 Figure 3; Appendix E.2", "least": 32}
+_FIGURE: Fields = {"on": "S3", "place": "v2 Figure 3; Appendix E.2", "least": 32}
 
 
-def _player(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _player(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     return {"GLB-OMD": GLBOMD.experiments(dim=2, norm_bound=float(panel.environment.norm_bound), delta=DELTA)}
 
@@ -46,7 +48,7 @@ def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Regio
     """
     xs, rs, theta = (trials.get(name)[0, seed] for name in ("arm", "reward", "theta"))
     xs, rs = xs[:rounds], rs[:rounds]
-    common: dict[str, Any] = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
+    common: Fields = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
     learners = {
         "GLB-OMD": GLBOMD.experiments(**common),
         "OFUGLB": OFUGLB.theory(**common, n_arms=_ARMS),
@@ -61,7 +63,7 @@ def marks(horizon: int) -> tuple[int, ...]:
     return (*(mark for mark in _MARKS if mark < horizon), horizon)
 
 
-def _areas(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _areas(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Measure the area of each region within the ball as a share of it, and whether theta* is inside.
 
     Rounds between two marks have the values of the later one. `ellipses` is the area of GLB-OMD's ellipse over
@@ -96,7 +98,7 @@ class Regions:
 
     name: str = "regions"
 
-    def draw(self, plt: Any, report: "Report") -> "Figure":
+    def draw(self, plt: ModuleType, report: "Report") -> "Figure":
         """Draw one column per mark, each with the ball, the regions and theta*."""
         (result,) = report.results.values()
         trials, at = result["GLB-OMD"], marks(report.horizon)

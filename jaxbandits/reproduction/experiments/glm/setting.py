@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.algorithms.glm import multipliers
+from jaxbandits.base.pytree import Fields
 from jaxbandits.environments.glm import published_instance
+from jaxbandits.estimation.links import Link
 from jaxbandits.glm import (
     GLBOMD,
     GLMUCB,
@@ -23,7 +25,17 @@ from jaxbandits.glm import (
     links,
 )
 from jaxbandits.linear import Uniform
-from jaxbandits.reproduction.engine import TOLERANCE, MultiplierTable, Panel, Study, Tuning, learners_of_figures
+from jaxbandits.reproduction.engine import (
+    TOLERANCE,
+    Learner,
+    Learners,
+    MultiplierTable,
+    Panel,
+    Problem,
+    Study,
+    Tuning,
+    learners_of_figures,
+)
 
 DELTA = 0.05
 _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
@@ -101,13 +113,13 @@ RADII_ALONE = tuple(np.geomspace(1e-4, 1.0, len(RADII) ** 2).tolist())
 _SCALES = ("gamma_scale", "beta_scale", "rho_scale", "warmup_scale")
 
 
-def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
+def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
     """Return as many multipliers for every learner: of its radius, or of both."""
     names = scales(learner)
     return dict.fromkeys(names, RADII_ALONE if len(names) == 1 else RADII)
 
 
-def scales(learner: Any) -> list[str]:
+def scales(learner: Learner) -> list[str]:
     """Return the fields that multiply its radii; for level sets the root of the level."""
     fields = {field.name for field in dataclasses.fields(learner)}
     return [name for name in _SCALES if name in fields]
@@ -116,7 +128,7 @@ def scales(learner: Any) -> list[str]:
 def learners(
     preset: str,
     horizon: int,
-    environment: Any,
+    environment: Problem,
     *,
     bound: float,
     delta: float = DELTA,
@@ -138,7 +150,7 @@ def learners(
     logistic = isinstance(link, links.Bernoulli)
     common = {"dim": environment.dim, "norm_bound": bound, "delta": delta}
     linked = {**common, "link": link}
-    history: dict[str, Any] = {"n_arms": environment.n_arms} if fixed_arms else {"capacity": horizon}
+    history: Fields = {"n_arms": environment.n_arms} if fixed_arms else {"capacity": horizon}
     largest = {"horizon": horizon, "reward_bound": 1.0 if logistic else 100.0}
     stated = preset not in TUNED  # a tuned multiplier makes little of which constants it multiplies
     ecolog = {"ECOLog": (ECOLog.public if stated else ECOLog.experiments)(**common)}
@@ -169,7 +181,7 @@ def learners(
     }
 
 
-def learners_given_norm(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def learners_given_norm(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners with S = the norm of theta*."""
     environment = panel.environment
     return learners(
@@ -177,7 +189,7 @@ def learners_given_norm(preset: str, horizon: int, panel: Panel) -> Mapping[str,
     )
 
 
-def learners_on_instance(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def learners_on_instance(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners of Figures 1 to 3 on the published instance, with S = the norm of theta*."""
     environment = panel.environment
     bound, kappa = float(environment.norm_bound), largest_kappa(environment)
@@ -192,7 +204,7 @@ def largest_kappa(environment: GeneralizedLinear) -> float:
     return float(1.0 / jnp.min(slopes))
 
 
-def on_instance(horizon: int, sizes: Sequence[int], link: Any) -> dict[str, Panel]:
+def on_instance(horizon: int, sizes: Sequence[int], link: Link) -> dict[str, Panel]:
     """Make a panel for each norm S of theta* on the published instance."""
     direction, arms = published_instance.draw(horizon)
     panels = {}
@@ -202,7 +214,7 @@ def on_instance(horizon: int, sizes: Sequence[int], link: Any) -> dict[str, Pane
     return panels
 
 
-def norms(sizes: Sequence[int], link: Any, fresh: bool) -> dict[str, Panel]:
+def norms(sizes: Sequence[int], link: Link, fresh: bool) -> dict[str, Panel]:
     """Make a panel for each norm S of theta*, with fresh arms each round or one arm set a trial."""
     make = GeneralizedLinear.tv if fresh else GeneralizedLinear.fixed
     panels = {}
@@ -221,7 +233,7 @@ PER_PANEL = Tuning(
 )
 MOST, SOME = 512, 256  # seeds of one-pass and of likelihood methods
 SEEDS_NOTE = f"Methods that fit a likelihood run on the first {SOME} seeds of {MOST}; comparisons are paired on those."
-_SHARED: Mapping[str, Any] = {
+_SHARED: Fields = {
     "horizon": 3000,
     "presets": PRESETS | TUNED,
     "reconstructed": {"ECOLog": "ECOLog as in public code, which of them guessed"},

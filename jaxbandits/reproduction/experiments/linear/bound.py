@@ -1,22 +1,24 @@
 """Theorem 1: regret beside the explicit bound."""
 
 from collections.abc import Mapping
-from typing import Any
+
+import jax
+import numpy as np
 
 from jaxbandits.analysis.trials import Trials
-from jaxbandits.reproduction.engine import Bound, Panel
+from jaxbandits.reproduction.engine import Bound, Learner, Panel
 from jaxbandits.reproduction.experiments.linear.setting import LAWS, THEOREMS
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, theorems
 from jaxbandits.simulation import Meter, Round
 from jaxbandits.theory.linear import theorem_1
 
 
-def _noise_power(r: Round) -> Any:
+def _noise_power(r: Round) -> jax.Array:
     """Return nu_t^2, whose sum stands in Theorem 1."""
     return r.feedback.noise_scale**2
 
 
-def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del panel
     bound = theorem_1(algorithm, trials.record_points, trials.get("noise_power"))
     return {"bound": bound, "share_of_bound": trials.get("regret") / bound}

@@ -8,7 +8,7 @@ import numpy as np
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import HvtUCB
-from jaxbandits.reproduction.engine import Bound, Panel, Shares
+from jaxbandits.reproduction.engine import Bound, Learner, Learners, Panel, Shares
 from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, THEOREMS, environment, largest_scale
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, share, theorems
 from jaxbandits.theory.linear import theorem_1
@@ -16,7 +16,7 @@ from jaxbandits.theory.linear import theorem_1
 _DECADES = 1.5
 
 
-def _given_a_bound(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _given_a_bound(preset: str, horizon: int, panel: Panel) -> Learners:
     eps, bound = float(panel.environment.eps), largest_scale(panel.environment)
     return {"Hvt-UCB": getattr(HvtUCB, preset)(dim=DIM, horizon=horizon, eps=eps, moment_bound=bound)}
 
@@ -30,7 +30,7 @@ def corollary_1(algorithm: HvtUCB, rounds: np.ndarray) -> np.ndarray:
     return theorem_1(algorithm, rounds, rounds * float(bound) ** 2)
 
 
-def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del panel
     regret = trials.get("regret")
     bound = np.broadcast_to(corollary_1(algorithm, trials.record_points), regret.shape)

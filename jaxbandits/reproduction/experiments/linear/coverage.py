@@ -1,36 +1,39 @@
 """Lemma 1: estimation error over the confidence radius, over thousands of trials."""
 
 from collections.abc import Mapping
-from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxbandits.algorithms.linear.hvt_estimator import HvtWeights
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.diagnostics import linear as meters
-from jaxbandits.reproduction.engine import Panel, Shares
+from jaxbandits.reproduction.engine import Learner, Panel, Shares
 from jaxbandits.reproduction.experiments.linear.setting import EXTRA_SIGMA, LAWS, THEOREMS, THEORY, multipliers_of
 from jaxbandits.reproduction.sentences import observations, share, theorems
 from jaxbandits.simulation import Meter, Round
 
-_JUDGED: dict[str, Any] = {"on": LAWS.keys(), "place": "Lemma 1", "least": 1000, "presets": ("theory",)}
+_JUDGED: Fields = {"on": LAWS.keys(), "place": "Lemma 1", "least": 1000, "presets": ("theory",)}
 
 
-def _weights(r: Round) -> Any:
+def _weights(r: Round) -> HvtWeights:
     return r.algorithm.estimator.weigh(r.t, r.state, r.decision.x, r.feedback.reward, r.feedback.noise_scale)
 
 
-def _is_clipped(r: Round) -> Any:
+def _is_clipped(r: Round) -> jax.Array:
     """Return 1 where the Huber loss clips the residual."""
     weights = _weights(r)
     return jnp.where(jnp.abs(weights.residual) >= weights.threshold, 1.0, 0.0)
 
 
-def _leverage(r: Round) -> Any:
+def _leverage(r: Round) -> jax.Array:
     """Return 1 where sigma_t is neither nu_t nor its floor, but the term that grows with the width of the arm."""
     return jnp.where(_weights(r).scale > r.feedback.noise_scale, 1.0, 0.0)
 
 
-def _shares_of_rounds(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _shares_of_rounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm, panel
     return {f"{name}_share": trials.get(name) / trials.record_points for name in ("clipped", "leverage")}
 

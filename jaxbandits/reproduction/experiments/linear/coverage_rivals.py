@@ -1,12 +1,11 @@
 """Do the rivals' confidence sets hold theta*?"""
 
 import functools
-from collections.abc import Mapping
-from typing import Any
 
+from jaxbandits.base.pytree import Fields
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import CRMM, CRTM, MENU, OFUL, TOFU, HeavyOFUL
-from jaxbandits.reproduction.engine import Panel, Shares
+from jaxbandits.reproduction.engine import Learners, Panel, Problem, Shares
 from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, PRESETS, THEOREMS, environment
 from jaxbandits.reproduction.sentences import observations, share, theorems
 
@@ -14,9 +13,9 @@ _PANELS = ("gaussian", "student", "pareto")
 _INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 on either side of it
 
 
-def _rivals(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _rivals(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make each rival with the exact moment scale of the noise, which OFUL takes for its sub-Gaussian constant."""
-    problem: Any = panel.environment
+    problem: Problem = panel.environment
     common, scale = {"dim": DIM, "horizon": horizon}, float(problem.noise.scale(problem.eps))
     moments = {**common, "eps": float(problem.eps), "noise_scale": scale}
     rivals = {"CRTM": CRTM, "CRMM": CRMM, "MENU": MENU, "TOFU": TOFU}
@@ -28,7 +27,7 @@ def _rivals(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 _covers = functools.partial(share, of="error_ratio", at_most=_INSIDE)
-_JUDGED: dict[str, Any] = {"least": 400, "presets": ("theory",)}
+_JUDGED: Fields = {"least": 400, "presets": ("theory",)}
 _KEEPS = {"says": "{label} keeps theta* in all its confidence sets", **_JUDGED}
 _KEEPS_TOO = {"says": "{label}, which no theorem covers there, keeps theta* in all its confidence sets too", **_JUDGED}
 

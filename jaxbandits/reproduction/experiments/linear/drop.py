@@ -1,10 +1,10 @@
 """Section 5: what heavy tails cost a method, against the same instances under Gaussian noise."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from jaxbandits.base.pytree import Fields
 from jaxbandits.linear import noise
-from jaxbandits.reproduction.engine import Claim, Panel
+from jaxbandits.reproduction.engine import Claim, Learners, Panel, Problem
 from jaxbandits.reproduction.experiments.linear import setting
 from jaxbandits.reproduction.sentences import (
     COMPARABLE,
@@ -34,16 +34,16 @@ def panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def _one_pass(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _one_pass(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make all learners but HEAVY-OFUL, whose few seeds in Figures 1 and 2 tell no ratio of ratios."""
-    environment: Any = panel.environment
+    environment: Problem = panel.environment
     found = setting.learners(preset, horizon, float(environment.eps), float(environment.moment_scale))
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}
 
 
 def _drops(reading: str, title: str) -> tuple[Claim, ...]:
     heavy, light = f"student-{reading}", f"gaussian-{reading}"
-    on: dict[str, Any] = {"on": {reading: title}, "panels": (heavy, light)}
+    on: Fields = {"on": {reading: title}, "panels": (heavy, light)}
     more = measure(
         "growth of mean regret from Gaussian to Student t noise, OFUL's over Hvt-UCB's,",
         ratio_of_ratios(heavy, light, "OFUL", "Hvt-UCB"),

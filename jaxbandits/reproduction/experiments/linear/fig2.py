@@ -2,16 +2,16 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.linear import CRTM, noise
+from jaxbandits.reproduction.engine import Learner
 from jaxbandits.reproduction.experiments.linear import setting
 from jaxbandits.reproduction.sentences import claims, mean
 
 _FIGURE = {"on": setting.TITLES, "place": "Figure 2, left; Section 5"}
 
 
-def _grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
+def _grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
     """Return the multipliers of all figures; CRTM keeps its paper's threshold, of which the figure speaks."""
     if isinstance(learner, CRTM):
         return {"beta_scale": setting.RADII_ALONE, "threshold_scale": (1.0,)}

@@ -1,10 +1,8 @@
 """The setting of HEAVY-OFUL's own experiment: ten dimensions, fresh arms in every round."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.linear import CRTM, OFUL, TOFU, FreshArms, HeavyOFUL, HvtUCB, Uniform
-from jaxbandits.reproduction.engine import Curves, Experiment, Panel
+from jaxbandits.reproduction.engine import Curves, Experiment, Learners, Panel, Problem
 from jaxbandits.reproduction.experiments.linear.setting import PRESETS, largest_scale
 from jaxbandits.reproduction.sentences import MUCH, mean, observations
 
@@ -12,9 +10,9 @@ _DECADES = {"scale0": (0.0, "noise of constant scale"), "scale2": (2.0, "log10 o
 _PLACE = {"place": "the experiment of Huang et al."}
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners of Figure 4: HEAVY-OFUL and Hvt-UCB receive nu_t each round, the others its largest value."""
-    environment: Any = panel.environment
+    environment: Problem = panel.environment
     bound = largest_scale(environment)
     common = {"dim": environment.dim, "horizon": horizon}
     moments = {**common, "eps": float(environment.eps)}

@@ -1,10 +1,8 @@
 """A linear MDP with heavy-tailed rewards, after Section 6.1 (ours)."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.linear import OFULMDP, HvtMDP, LinearMDP, noise
-from jaxbandits.reproduction.engine import Experiment, Panel
+from jaxbandits.reproduction.engine import Experiment, Learners, Panel
 from jaxbandits.reproduction.experiments.linear.setting import (
     EPS,
     OURS,
@@ -18,7 +16,7 @@ from jaxbandits.reproduction.experiments.linear.setting import (
 from jaxbandits.reproduction.sentences import mean, observations, wins
 
 
-def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _mdp_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make both learners with the moment bound of Figure 1."""
     common = {"dim": panel.environment.dim, "steps": panel.environment.steps, "horizon": horizon}
     return {

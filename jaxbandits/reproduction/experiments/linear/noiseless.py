@@ -1,12 +1,11 @@
 """Theorem 1 without noise: regret against T where nu_t = 0."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.linear import HvtUCB, noise
-from jaxbandits.reproduction.engine import Against, Panel
+from jaxbandits.reproduction.engine import Against, Learners, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, THEOREMS, environment
 from jaxbandits.reproduction.sentences import growth_over, observations
 from jaxbandits.theory.linear import theorem_1
@@ -22,7 +21,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return {name: Panel(f"T = {t:,}", silent, x=float(t), rounds=t) for name, t in rounds.items()}
 
 
-def _multipliers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _multipliers(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     common = {"dim": DIM, "horizon": panel.horizon(horizon), "eps": 1.0}
     return {

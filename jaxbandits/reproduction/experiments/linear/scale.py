@@ -4,15 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.base.pytree import Fields, FieldValue
 from jaxbandits.linear import HvtUCB, noise
-from jaxbandits.reproduction.engine import Against, Panel
+from jaxbandits.reproduction.engine import Against, Learners, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, THEOREMS, environment
 from jaxbandits.reproduction.sentences import COMPARABLE, growth_over, observations, panel_ratio
 
 _DF, _EPS, _DECADES = 2.1, 0.99, 1.5
 _SCALES = {f"nu{nu:g}": nu for nu in (0.1, 0.3, 1.0, 3.0, 10.0)}
 _LABELS = ("Hvt-UCB", "Hvt-UCB, theory")
-_ON_BOUND: dict[str, Any] = {"place": "Theorem 1 (an upper bound)", "least": 1000}
+_ON_BOUND: Fields = {"place": "Theorem 1 (an upper bound)", "least": 1000}
 
 
 def root_mean_square(decades: float) -> float:
@@ -24,7 +25,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     del horizon
     unit = float(noise.StudentT(df=_DF).scale(_EPS))
 
-    def of_scale(nu: float, **fields: Any) -> Any:
+    def of_scale(nu: float, **fields: FieldValue) -> Any:
         return environment(noise=noise.StudentT(df=_DF, spread=nu / unit), eps=_EPS, **fields)
 
     constant = {name: Panel(f"nu = {nu:g}", of_scale(nu), x=nu) for name, nu in _SCALES.items()}
@@ -36,7 +37,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def _both(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _both(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make both learners; they receive nu_t each round."""
     del preset, panel
     common = {"dim": DIM, "horizon": horizon, "eps": _EPS}

@@ -1,11 +1,10 @@
 """Sensitivity of Hvt-UCB to its tuning and to the given bounds: one sweep over five hyperparameters (ours)."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
+from jaxbandits.base.pytree import Fields
 from jaxbandits.linear import HeavyTailed, HvtUCB, noise
-from jaxbandits.reproduction.engine import Experiment, Heatmap, Panel
+from jaxbandits.reproduction.engine import Experiment, Heatmap, Learners, Panel
 from jaxbandits.reproduction.experiments.linear.setting import multipliers_of
 from jaxbandits.reproduction.sentences import at_point, observations
 from jaxbandits.simulation import Grid, product
@@ -23,13 +22,13 @@ GRID = {
 }
 
 
-def _algorithms(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, panel
     learner = HvtUCB.practical(dim=_DIM, horizon=horizon, eps=_EPS, moment_bound=_NU)
     return {"Hvt-UCB": Grid(learner, product(GRID))}
 
 
-_SWEPT: dict[str, Any] = {"on": "max", "labels": ("Hvt-UCB",)}
+_SWEPT: Fields = {"on": "max", "labels": ("Hvt-UCB",)}
 
 SENSITIVITY = Experiment(
     name="linear/sensitivity",

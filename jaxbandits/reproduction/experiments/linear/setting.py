@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from jaxbandits.algorithms.linear import multipliers
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.linear import CRMM, CRTM, MENU, OFUL, TOFU, HeavyOFUL, HeavyTailed, HvtUCB, Uniform, noise
 from jaxbandits.reproduction.engine import (
     TOLERANCE,
     Claim,
     Curves,
     Interpretation,
+    Learner,
+    Learners,
     MultiplierTable,
     Panel,
     Study,
@@ -75,7 +78,7 @@ FEWER = (
 WIDTH = 32  # trials side by side, so that HEAVY-OFUL's seeds keep several cores busy
 
 
-def grid(learner: Any) -> Mapping[str, tuple[float, ...]]:
+def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
     """Return as many multipliers for every learner that has a radius: with thresholds, or radii alone."""
     fields = {field.name for field in dataclasses.fields(learner)}
     if "beta_scale" not in fields:
@@ -89,12 +92,12 @@ SLOW_TUNING = (32, 6)  # seeds, and the part of the rounds
 PER_PANEL = dataclasses.replace(QUICK_PER_PANEL, slow={"HEAVY-OFUL": SLOW_TUNING})  # where that one plays
 
 
-def preset_of(learner: Any, preset: str) -> Any:
+def preset_of(learner: Learner, preset: str) -> Learner:
     """Return the class method of a preset; `tuned` starts from `practical`."""
     return getattr(learner, "practical" if preset in TUNED else preset)
 
 
-def learners(preset: str, horizon: int, eps: float, bound: float) -> dict[str, Any]:
+def learners(preset: str, horizon: int, eps: float, bound: float) -> dict[str, Learner]:
     """Make the learners of the figures, all with the same bound on the moment; the slowest starts first."""
     common = {"dim": DIM, "horizon": horizon}
     heavy = preset_of(HeavyOFUL, preset)(**common, eps=eps, moment_bound=bound)
@@ -112,7 +115,7 @@ def largest_scale(environment: HeavyTailed) -> float:
     return float(environment.noise.scale(environment.eps)) * 10.0**decades
 
 
-def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make those of Figures 3 and 4: Hvt-UCB and HEAVY-OFUL see nu_t each round, others have its largest value."""
     eps, bound = float(panel.environment.eps), largest_scale(panel.environment)
     uninformed = learners(preset, horizon, eps, bound)
@@ -123,17 +126,17 @@ def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Mapping[str
     return {**informed, **others, "Hvt-UCB, bound only": bound_only}
 
 
-def learners_with_common_bound(eps: float, bound: float) -> Callable[[str, int, Any], Mapping[str, Any]]:
+def learners_with_common_bound(eps: float, bound: float) -> Callable[[str, int, Panel], Learners]:
     """Return a maker of the learners of Figures 1, 2 and 5: one bound for all rounds and learners."""
     return lambda preset, horizon, panel: learners(preset, horizon, eps, bound)
 
 
-def environment(**fields: Any) -> HeavyTailed:
+def environment(**fields: FieldValue) -> HeavyTailed:
     """Make an environment with the arms of all figures."""
     return HeavyTailed(dim=DIM, n_arms=ARMS, **fields)
 
 
-def both_normalisations(**fields: Any) -> Mapping[str, Panel]:
+def both_normalisations(**fields: FieldValue) -> Mapping[str, Panel]:
     """Make a panel for each reading of the text."""
     return {
         name: Panel(title, environment(unit_arms=unit_arms, **fields))
@@ -173,7 +176,7 @@ TIMED = {  # fields of a figure that shows times beside regret
 # Claims of more than one figure ---------------------------------------------------------------------------------------
 
 
-def comparable(place: str, on: Any, **fields: Any) -> tuple[Claim, ...]:
+def comparable(place: str, on: Any, **fields: FieldValue) -> tuple[Claim, ...]:
     """Claim that Hvt-UCB loses little for its one pass over the data."""
     return claims("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=on,
                   says="Hvt-UCB is comparable to HEAVY-OFUL", place=place, **fields)
@@ -214,7 +217,7 @@ LAWS = {  # law, order of the moment minus 1
 }
 
 
-def _hvt_ucb(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _hvt_ucb(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make Hvt-UCB, which the environment gives the scale of the noise in each round."""
     return {"Hvt-UCB": getattr(HvtUCB, preset)(dim=DIM, horizon=horizon, eps=float(panel.environment.eps))}
 
@@ -238,7 +241,7 @@ EPS = 0.99
 # The written table --------------------------------------------------------------------------------------------------
 
 
-def _learners_of_table(panel: Panel) -> Mapping[str, Any]:
+def _learners_of_table(panel: Panel) -> Learners:
     """Make the learners of Figure 1, and two that no figure has."""
     del panel
     common = {"dim": DIM, "horizon": HORIZON, "eps": 0.99, "noise_scale": 1.31}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.linear import HvtUCB
 from jaxbandits.numerics import inverse_factors
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.linear.setting import DIM, HORIZON, LAWS, THEOREMS
 from jaxbandits.reproduction.sentences import growth, observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
@@ -57,14 +57,14 @@ def _error_sq(r: Round) -> jax.Array:
     return inverse_factors.norm_sq(r.next_state.inverse, r.next_state.theta - r.env_state.theta)
 
 
-def _learner(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learner(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learner of Section 4.1: sigma_t = 1, squared losses; it explores by the radius of Lemma 1."""
     eps = float(panel.environment.eps)
     fields = {"step_size": 2.0, "tau_scale": math.inf, "sigma_min": 1.0, "sigma_beta_scale": 0.0, "moment_bound": 0.0}
     return {_LABEL: getattr(HvtUCB, preset)(dim=DIM, horizon=horizon, eps=eps, **fields)}
 
 
-def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute the right side of Lemma 2, and by how much the left one exceeds it, relative to its terms, so far."""
     del panel
     terms = [trials.get(name) for name in ("gap", "stability", "negative")]

@@ -1,16 +1,14 @@
 """Identification of a linear system under heavy-tailed disturbances, after Section 6.2 (ours)."""
 
 import functools
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.linear import HvtIdentification, LinearSystem, RecursiveLeastSquares, noise
-from jaxbandits.reproduction.engine import Experiment, Panel
+from jaxbandits.reproduction.engine import Experiment, Learners, Panel
 from jaxbandits.reproduction.experiments.linear.setting import EPS, OURS, PAPER, UNTUNED, multipliers_of
 from jaxbandits.reproduction.sentences import mean, observations
 
 
-def _identifiers(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _identifiers(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make the learners; Hvt receives the exact scale of each disturbance from the environment."""
     del panel
     size = {"n_states": 2, "n_inputs": 1}

@@ -1,9 +1,8 @@
 """Table 1: cost per round against t."""
 
-from typing import Any
 
 from jaxbandits.linear import MENU, TOFU, noise
-from jaxbandits.reproduction.engine import Panel
+from jaxbandits.reproduction.engine import Learners, Panel
 from jaxbandits.reproduction.experiments.linear import setting
 from jaxbandits.reproduction.experiments.linear.setting import (
     DIM,
@@ -18,7 +17,7 @@ from jaxbandits.reproduction.sentences import FLAT, GROWS, claims, time_slope
 _TABLE = {"on": "max", "place": "Table 1, cost per round"}
 
 
-def _all_learners(preset: str, horizon: int, panel: Panel) -> dict[str, Any]:
+def _all_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del panel
     common = {"dim": DIM, "horizon": horizon, "eps": 0.99, "noise_scale": 1.31}
     others = learners(preset, horizon, eps=0.99, bound=1.31)

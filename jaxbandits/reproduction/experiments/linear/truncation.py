@@ -2,14 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import linear as meters
 from jaxbandits.linear import CRTM
-from jaxbandits.reproduction.engine import Curves, Interpretation, Panel
+from jaxbandits.reproduction.engine import Curves, Interpretation, Learner, Learners, Panel, Problem
 from jaxbandits.reproduction.experiments.linear.drop import panels
 from jaxbandits.reproduction.experiments.linear.setting import DIM, RECONSTRUCTED, STUDY, TITLES, TWO_NORMALISATIONS
 from jaxbandits.reproduction.sentences import claims, mean, observations
@@ -20,8 +19,8 @@ _FACTORS = {"CRTM": 1.0, "CRTM, Gamma x 0.1": 0.1, "CRTM, Gamma x 0.01": 0.01, _
 _LARGE = 0.01  # a share of rewards; the word has no number in the paper
 
 
-def _thresholds(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    environment: Any = panel.environment
+def _thresholds(preset: str, horizon: int, panel: Panel) -> Learners:
+    environment: Problem = panel.environment
     learner = getattr(CRTM, preset)(
         dim=DIM, horizon=horizon, eps=float(environment.eps), noise_scale=float(environment.moment_scale)
     )
@@ -29,7 +28,7 @@ def _thresholds(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {label: dataclasses.replace(learner, threshold_scale=scale * factor) for label, factor in _FACTORS.items()}
 
 
-def _share_of_rewards(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _share_of_rewards(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm, panel
     return {"truncated_share": trials.get("truncated") / trials.record_points}
 

@@ -3,10 +3,9 @@
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.oco import CAOONS, AnytimeCAOONS, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
 from jaxbandits.reproduction.sentences import MODEST, mean, observations
 
@@ -24,7 +23,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return panels
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     dim, rounds = panel.environment.dim, panel.horizon(horizon)
     return {

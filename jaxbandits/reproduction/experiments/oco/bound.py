@@ -1,15 +1,15 @@
 """Theorem 3.1: regret beside the explicit bound; the inequality behind (2)."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.oco import OONS, Alternating, Drift, IsolatedFlips, LinearLosses
-from jaxbandits.reproduction.engine import Bound, Panel
+from jaxbandits.reproduction.engine import Bound, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.reproduction.sentences import mean, observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
@@ -19,7 +19,7 @@ _DIM, _TRIALS = 5, 200
 
 
 def _environments(horizon: int) -> dict[str, tuple[str, LinearLosses]]:
-    def losses(mean: float, noise: float, **moving: Any) -> LinearLosses:
+    def losses(mean: float, noise: float, **moving: FieldValue) -> LinearLosses:
         return LinearLosses(dim=_DIM, mean=mean, noise_scale=noise, **moving)
 
     corrupted = IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)
@@ -34,7 +34,7 @@ def _environments(horizon: int) -> dict[str, tuple[str, LinearLosses]]:
 _PANELS = tuple(_environments(4096))
 
 
-def _learner(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learner(preset: str, horizon: int, panel: Panel) -> Learners:
     del horizon
     return {"OONS": getattr(OONS, preset)(dim=_DIM, lipschitz=float(panel.environment.lipschitz))}
 
@@ -70,7 +70,7 @@ def _change_sq(r: Round) -> jax.Array:
     return step @ step
 
 
-def _with_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute the bound against every u of the ball at once, and the largest shares of both bounds so far."""
     z, diameter = 2.0 * float(algorithm.lipschitz), float(algorithm.domain.diameter)
     radius_sq = float(algorithm.domain.radius) ** 2

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits import oco
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.domains import L2Ball
-from jaxbandits.reproduction.engine import Against, Curves, Panel
+from jaxbandits.reproduction.engine import Against, Curves, Learners, Panel, Problem
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, share_of_bound
 from jaxbandits.reproduction.sentences import MODEST, growth_over, mean, observations
 from jaxbandits.theory.oco import visible_bound
@@ -19,14 +19,14 @@ _DIAMETERS = {name: 2.0 * radius for name, radius in _RADII.items()}
 _MOVING = ("corrupted", "drift", "piecewise")
 
 
-def bound_of(environment: Any, horizon: int) -> float:
+def bound_of(environment: Problem, horizon: int) -> float:
     """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): the text below Theorem 4.1, before its constants."""
     diameter = float(environment.domain.diameter)
     return diameter**2 + visible_bound(environment, horizon, diameter)
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
-    def losses(radius: float, mean: float, noise: float, sequence: Any) -> oco.LinearLosses:
+    def losses(radius: float, mean: float, noise: float, sequence: FieldValue) -> oco.LinearLosses:
         domain = L2Ball(radius=radius)
         return oco.LinearLosses(dim=_DIM, domain=domain, mean=mean, noise_scale=noise, sequence=sequence)
 
@@ -47,7 +47,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return panels
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make learners for G = 1; the first three are not given D, but project onto X."""
     del preset
     radius = float(panel.environment.domain.radius)

@@ -3,17 +3,20 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.diagnostics import oco as meters
 from jaxbandits.domains import L2Ball
 from jaxbandits.oco import CAOONS, CLAOONS, OONS, LinearLosses, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.reproduction.sentences import share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
 
 
-def _certify(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _certify(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     dim = panel.environment.dim
     return {
@@ -32,13 +35,13 @@ _ROWS = {"on": ("linear", "curved"), "least": 200}
 def _of_meta(measure: Callable[[Round], Any]) -> Callable[[Round], Any]:
     """Return a meter of the meta algorithm, 0 for learners that have none."""
 
-    def of(r: Round) -> Any:
+    def of(r: Round) -> jax.Array:
         return 0.0 * r.outcome.loss if isinstance(r.algorithm, (OONS, CLAOONS)) else measure(r)
 
     return of
 
 
-def _meta_excess(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _meta_excess(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute the largest violation of the meta regret inequality over base learners: negative where all hold."""
     del algorithm, panel
     return {"meta_excess": trials.get("meta_loss") - trials.get("meta_budget")}

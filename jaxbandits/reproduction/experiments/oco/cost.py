@@ -1,15 +1,13 @@
 """Time per round of CA-OONS and its rivals against d and N."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.oco import CAOONS, CLAOONS, OGD, OONS, OptimisticOMD, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Cost, Panel, TimePerRound
+from jaxbandits.reproduction.engine import Cost, Learners, Panel, TimePerRound
 from jaxbandits.reproduction.experiments.oco.setting import AS_PRINTED, STUDY
 from jaxbandits.reproduction.sentences import observations, time
 
 
-def _cost_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _cost_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     dim = panel.environment.dim
     return {

@@ -1,10 +1,10 @@
 """Theorem 3.2 where losses are curved: regret on the unit ball beside its bound."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.oco import Alternating, Drift, IsolatedFlips, PseudoHuberLosses, QuadraticLosses
-from jaxbandits.reproduction.engine import Against, Curves, Panel
+from jaxbandits.reproduction.engine import Against, Curves, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import (
     RADIUS_FOR_D,
     STUDY,
@@ -20,7 +20,7 @@ _DIM = 5
 def environments(horizon: int) -> dict[str, tuple[str, Any]]:
     """Return the titles and problems of the panels."""
 
-    def quadratic(noise: float, sequence: Any = None) -> QuadraticLosses:
+    def quadratic(noise: float, sequence: FieldValue = None) -> QuadraticLosses:
         moving = {} if sequence is None else {"sequence": sequence}
         return QuadraticLosses(dim=_DIM, center=0.5, noise_scale=noise, **moving)
 
@@ -38,7 +38,7 @@ def environments(horizon: int) -> dict[str, tuple[str, Any]]:
     }
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     return on_the_ball(_DIM, float(panel.environment.lipschitz))
 

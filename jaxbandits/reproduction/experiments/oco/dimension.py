@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.oco import LinearLosses
-from jaxbandits.reproduction.engine import Against, Panel
+from jaxbandits.reproduction.engine import Against, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
 from jaxbandits.reproduction.sentences import COMPARABLE, FLAT, growth_over, observations, panel_ratio
 
@@ -27,7 +26,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return full | low
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     learners = on_the_ball(panel.environment.dim)
     return {label: learners[label] for label in ("OONS", "OONS, practical", "optimistic OMD", "OGD")}

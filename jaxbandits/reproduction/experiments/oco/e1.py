@@ -1,20 +1,20 @@
 """E1: regret on the unit ball beside the bound of Theorem 3.2."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from jaxbandits import oco
+from jaxbandits.base.pytree import FieldValue
 from jaxbandits.domains import L2Ball
-from jaxbandits.reproduction.engine import Against, Curves, Panel
+from jaxbandits.reproduction.engine import Against, Curves, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, panels_beside_bounds, share_of_bound
 from jaxbandits.reproduction.sentences import mean, observations
 
 _E1_DIM = 5
 
 
-def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make learners on the unit ball (D = 2), with G where they need it."""
     del preset, horizon
     dim, lipschitz = panel.environment.dim, float(panel.environment.lipschitz)
@@ -40,7 +40,7 @@ def _e1_environments(horizon: int) -> dict[str, tuple[str, Any]]:
     def adversary(period: int) -> oco.LinearLosses:
         return oco.LinearLosses(dim=_E1_DIM, mean=1.0, noise_scale=0.0, sequence=oco.Alternating(period=period))
 
-    def moving(sequence: Any) -> oco.LinearLosses:
+    def moving(sequence: FieldValue) -> oco.LinearLosses:
         return oco.LinearLosses(dim=_E1_DIM, mean=0.1, noise_scale=0.3, sequence=sequence)
 
     corrupted = oco.IsolatedFlips(count=max(1, min(64, (horizon - 3) // 2)), horizon=horizon)

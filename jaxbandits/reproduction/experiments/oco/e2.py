@@ -1,10 +1,8 @@
 """E2: regret against the norm of the comparator."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits import oco
-from jaxbandits.reproduction.engine import Against, Curves, Panel
+from jaxbandits.reproduction.engine import Against, Curves, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, VALUES
 from jaxbandits.reproduction.sentences import growth_over, mean, observations
 
@@ -12,7 +10,7 @@ _NORM_PANELS = {f"norm-{norm}": norm for norm in (1, 2, 4, 8, 16, 32)}
 _LARGE = {name: norm for name, norm in _NORM_PANELS.items() if norm >= 4}
 
 
-def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _unbounded_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make learners on R^d with G = 1, and optimistic OMD with a wrong diameter."""
     del preset
     dim = panel.environment.dim

@@ -1,18 +1,16 @@
 """E3: the erratum, CA-OONS as printed and repaired."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.oco import CAOONS, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Panel
+from jaxbandits.reproduction.engine import Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import AS_PRINTED, STUDY
 from jaxbandits.reproduction.sentences import observations, rate, theorems
 
 _STUCK = math.sqrt(17.0) - 1.0  # f(4) for the minimiser 8: what the printed algorithm pays a round
 
 
-def _ca_oons(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _ca_oons(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     dim = panel.environment.dim
     return {

@@ -2,11 +2,12 @@
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+
+import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import CLAOONS, ClippedParameterFreeMD, LinearLosses, OptaxLearner, ScaleFreeFTRL
-from jaxbandits.reproduction.engine import Against, Curves, Panel
+from jaxbandits.reproduction.engine import Against, Curves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
 from jaxbandits.reproduction.sentences import measure, observations, relative_change
 
@@ -14,7 +15,7 @@ _SCALE_PANELS = {f"c-{scale:g}": scale for scale in (0.01, 0.1, 1.0, 10.0, 100.0
 _OTHERS = {name: f"c = {scale:g}" for name, scale in _SCALE_PANELS.items() if scale != 1.0}
 
 
-def _scale_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _scale_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     """Make learners that need no G; CLA-OONS starts from B_0 = 1 whatever the losses are."""
     del preset, horizon
     dim = panel.environment.dim
@@ -27,7 +28,7 @@ def _scale_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any
     }
 
 
-def _over_scale(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _over_scale(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm
     return {"regret_over_c": trials.get("regret") / panel.x}
 

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.domains import L2Ball
 from jaxbandits.oco import AdaGradNorm, LinearLosses, OptaxLearner
-from jaxbandits.reproduction.engine import Against, Panel
+from jaxbandits.reproduction.engine import Against, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, on_the_ball
 from jaxbandits.reproduction.sentences import observations, panel_ratio
 
@@ -37,7 +36,7 @@ def _of_sigma(sigma: float) -> tuple[str, ...]:
     return tuple(f"s{sigma:g}-m{i}" for i in range(4))
 
 
-def _e5_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _e5_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     dim = panel.environment.dim
     return {
@@ -49,7 +48,7 @@ def _e5_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _over_noise(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _over_noise(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm
     return {"scaled_regret": trials.get("pseudo_regret") / (panel.x * np.sqrt(trials.record_points))}
 

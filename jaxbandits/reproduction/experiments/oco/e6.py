@@ -1,20 +1,19 @@
 """E6: two measures of the same noise (Proposition A.1)."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import OGD, CellNoise
-from jaxbandits.reproduction.engine import Against, Panel
+from jaxbandits.reproduction.engine import Against, Learner, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS
 from jaxbandits.reproduction.sentences import share, theorems
 
 _CELLS, _ERROR = (2, 8, 64), 0.02
 
 
-def _per_round(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _per_round(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm
     uniform, pointwise = (trials.get(name) / trials.record_points for name in ("uniform", "pointwise"))
     return {

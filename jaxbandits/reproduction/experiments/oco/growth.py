@@ -1,12 +1,11 @@
 """Theorems 3.2, 4.1 and 4.5: growth of regret where the step sizes have left their caps, beside the laws."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from jaxbandits.oco import CAOONS, CLAOONS, OONS
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learners, Panel, Problem
 from jaxbandits.reproduction.experiments.oco import curved, origin
 from jaxbandits.reproduction.experiments.oco.setting import STUDY
 from jaxbandits.reproduction.sentences import exponent_of, growth, observations, slug
@@ -31,8 +30,8 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    environment: Any = panel.environment
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
+    environment: Problem = panel.environment
     if panel.title.startswith("curved"):
         return {"OONS": getattr(OONS, preset)(dim=environment.dim, lipschitz=float(environment.lipschitz))}
     return {

@@ -1,10 +1,9 @@
 """Regret against u = 0: what a learner pays for moving at all."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.oco import CAOONS, CLAOONS, Alternating, KTBetting, LinearLosses, ParameterFreeMD, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, VALUES
 from jaxbandits.reproduction.sentences import FLAT, MUCH, growth, mean, observations, share, share_for_all, theorems
 
@@ -23,7 +22,7 @@ def panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset
     dim = panel.environment.dim
     return {

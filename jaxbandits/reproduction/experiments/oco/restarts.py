@@ -1,7 +1,6 @@
 """Restarts of CLA-OONS, and the growth of its ball."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +8,7 @@ import numpy as np
 
 from jaxbandits.analysis.trials import Trials
 from jaxbandits.oco import CLAOONS, LinearLosses, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Curves, Panel
+from jaxbandits.reproduction.engine import Curves, Learner, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import THEOREMS, THEORY
 from jaxbandits.reproduction.sentences import observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
@@ -20,7 +19,7 @@ def is_restart(played: Round) -> jax.Array:
     return jnp.where(played.next_state.bound > played.state.bound, 1.0, 0.0)
 
 
-def shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Divide restarts and the radius D_t by their claimed orders, with t for T at every record point."""
     del algorithm, panel
     rounds = np.maximum(trials.record_points, 2).astype(float)
@@ -47,7 +46,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     }
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     dim = panel.environment.dim
     return {"CLA-OONS": CLAOONS(dim=dim), "CLA-OONS, practical": CLAOONS.practical(dim=dim)}

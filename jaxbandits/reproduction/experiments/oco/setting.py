@@ -8,13 +8,17 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import numpy as np
+
 from jaxbandits import oco
 from jaxbandits.algorithms.oco import multipliers
 from jaxbandits.algorithms.oco.constants import scaled_constants
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields
 from jaxbandits.reproduction.engine import (
     TOLERANCE,
     Interpretation,
+    Learner,
     Multipliers,
     MultiplierTable,
     Panel,
@@ -44,9 +48,9 @@ VALUES = Interpretation(
 )
 
 
-def on_the_ball(dim: int, lipschitz: float = 1.0) -> dict[str, Any]:
+def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
     """Make OONS and the learners that know D and G too, on the unit ball of R^d, given G."""
-    common: dict[str, Any] = {"dim": dim, "lipschitz": lipschitz}
+    common: Fields = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": oco.OONS.theory(**common),
         "OONS, practical": oco.OONS.practical(**common),
@@ -73,7 +77,7 @@ def panels_beside_bounds(
     return panels
 
 
-def share_of_bound(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def share_of_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Divide regret by the bound of the panel."""
     del algorithm
     return {"share_of_bound": trials.get("regret") / panel.bound}
@@ -96,7 +100,7 @@ def smooth_losses() -> Panel:
 
 
 def _tuned_learner(make: Callable[[int, int], Any], panel: Panel, rounds: int) -> TunedLearner:
-    def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Any:
+    def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
         learner = make(panel.environment.dim, horizon)
         return with_multipliers(learner, scaled_constants(type(learner), multipliers))
 

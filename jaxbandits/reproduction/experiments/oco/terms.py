@@ -1,10 +1,9 @@
 """Theorem 4.5: regret of CLA-OONS beside all terms of the bound, against ||u|| and against G."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.oco import CLAOONS, PseudoHuberLosses
-from jaxbandits.reproduction.engine import Against, Curves, Panel
+from jaxbandits.reproduction.engine import Against, Curves, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import STUDY, share_of_bound
 from jaxbandits.reproduction.sentences import exponent_of, growth_over, mean, observations
 from jaxbandits.theory.oco import theorem_4_5
@@ -40,7 +39,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return over_u | over_g
 
 
-def _learner(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learner(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     return {"CLA-OONS": CLAOONS(dim=panel.environment.dim)}
 

@@ -1,10 +1,9 @@
 """Regret against the variation of the mean loss."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.oco import Alternating, LinearLosses
-from jaxbandits.reproduction.engine import Against, Panel
+from jaxbandits.reproduction.engine import Against, Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import RADIUS_FOR_D, STUDY, on_the_ball, share_of_bound
 from jaxbandits.reproduction.sentences import growth_over, mean, observations
 from jaxbandits.theory.oco import visible_bound
@@ -20,7 +19,7 @@ def _variation_panels(horizon: int) -> Mapping[str, Panel]:
     return panels
 
 
-def _variation_learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _variation_learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, horizon
     return on_the_ball(panel.environment.dim)
 
