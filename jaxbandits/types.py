@@ -32,7 +32,7 @@ class ArmObs(NamedTuple):
     """Arms of a round of a linear or generalised linear bandit."""
 
     arms: jax.Array  # [K, d]; [K] where they have no features (`IndexObs`)
-    mask: Any = None  # [K] True where the arm may be played; None: all of them
+    mask: jax.Array | None = None  # [K] True where the arm may be played; None: all of them
 
 
 class FixedArmObs(ArmObs):
@@ -47,7 +47,7 @@ class IndexObs(FixedArmObs):
     __slots__ = ()
 
     @classmethod
-    def of(cls, n_arms: int, mask: Any = None) -> "IndexObs":
+    def of(cls, n_arms: int, mask: jax.Array | None = None) -> "IndexObs":
         """Show the arms 0, ..., n_arms - 1, under a mask `[K]` (None: all of them)."""
         return cls(jnp.arange(n_arms, dtype=jnp.int32), mask)
 
@@ -66,10 +66,10 @@ class ContextObs(NamedTuple):
 
     context: Vector  # [p]
     arms: jax.Array  # [K] numbers of the arms; [K, k] features of their own, of models that share coefficients
-    mask: Any = None  # [K] True where the arm may be played; None: all of them
+    mask: jax.Array | None = None  # [K] True where the arm may be played; None: all of them
 
     @classmethod
-    def of(cls, context: Vector, n_arms: int, mask: Any = None) -> "ContextObs":
+    def of(cls, context: Vector, n_arms: int, mask: jax.Array | None = None) -> "ContextObs":
         """Show a context `[p]` of the arms 0, ..., n_arms - 1, under a mask `[K]` (None: all of them)."""
         return cls(context, jnp.arange(n_arms, dtype=jnp.int32), mask)
 
@@ -79,10 +79,10 @@ class AdviceObs(NamedTuple):
 
     advice: jax.Array  # [M, K]  probabilities that expert m recommends for the arms, with sum 1
     arms: jax.Array  # [K] numbers of the arms
-    mask: Any = None  # [K] True where the arm may be played; None: all of them
+    mask: jax.Array | None = None  # [K] True where the arm may be played; None: all of them
 
     @classmethod
-    def of(cls, advice: jax.Array, mask: Any = None) -> "AdviceObs":
+    def of(cls, advice: jax.Array, mask: jax.Array | None = None) -> "AdviceObs":
         """Show the advice `[M, K]` on the arms 0, ..., K - 1, under a mask `[K]` (None: all of them)."""
         return cls(advice, jnp.arange(advice.shape[1], dtype=jnp.int32), mask)
 
@@ -92,7 +92,7 @@ class ArmDecision(NamedTuple):
 
     index: jax.Array  # [] int32
     x: Vector  # [d]; its number [] where arms have no features
-    probability: Any = None  # [] with which it was drawn; None: it was not drawn, or the learner does not say
+    probability: jax.Array | None = None  # [] with which it was drawn; None: not drawn at random, or unknown
 
 
 class SetDecision(NamedTuple):
@@ -138,7 +138,7 @@ class GroupDecision(NamedTuple):
     play: Vector  # [d]  w_t
     weights: jax.Array  # [m]  q_t
     group: Any  # [Q] int32; a NumPy array where the choice is fixed, which spares the environment a gather
-    drawn: Any = None  # [Q] False where the sample is not drawn (its loss and gradient read 0); None: all are
+    drawn: jax.Array | None = None  # [Q] False where the sample is not drawn (loss and gradient read 0); None: all are
 
 
 class Reward(NamedTuple):

@@ -25,8 +25,12 @@ def blocks(page: Path, language: str) -> list[tuple[int, str]]:
 
 
 # Programs are compiled fast here, not well; the slow tests play all rounds of all seeds.
-FEWER = (("T = 18_000", "T = 200"), ("seeds=512", "seeds=64"), ("n_arms=50", "n_arms=5"),
-         ("coins, 5000, seeds=1000", "coins, 50, seeds=64"))  # fmt: skip
+FEWER = (
+    ("T = 18_000", "T = 200"),
+    ("seeds=512", "seeds=64"),
+    ("n_arms=50", "n_arms=5"),
+    ("coins, 5000, seeds=1000", "coins, 50, seeds=64"),
+)
 
 
 def is_cut(page: Path) -> bool:

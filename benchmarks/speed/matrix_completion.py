@@ -62,9 +62,12 @@ def learner(environment):
 
     bound = float(environment.lipschitz)
     return OFWTVC.practical(
-        dim=SHAPE, horizon=HORIZON, domain=NuclearBall(radius=RADIUS), lipschitz=bound,
+        dim=SHAPE,
+        horizon=HORIZON,
+        domain=NuclearBall(radius=RADIUS),
+        lipschitz=bound,
         constraint_scale=bound / environment.constraint_lipschitz,
-    )  # fmt: skip
+    )
 
 
 def shortfall(played):
@@ -114,10 +117,14 @@ def main() -> None:
     constants = [
         float(value)
         for value in (
-            algorithm.lipschitz, algorithm.beta, algorithm.gamma, algorithm.lam, algorithm.eta_scale,
+            algorithm.lipschitz,
+            algorithm.beta,
+            algorithm.gamma,
+            algorithm.lam,
+            algorithm.eta_scale,
             algorithm.constraint_scale,
         )
-    ]  # fmt: skip
+    ]
     print(f"{SHAPE[0]} x {SHAPE[1]}, batch {BATCH}, float32, one core, compile excluded")
     print(f"simulator                    {1e3 * ours:8.2f} ms a round")
     for tolerance in (0.0, 1e-2):

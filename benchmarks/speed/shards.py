@@ -83,11 +83,15 @@ def main() -> None:
         print(f"{kind:16} {cpu[kind]:8.1f} s CPU {wall[kind]:8.1f} s")
     for tail in ("", ", cold"):
         start, whole, cut = (cpu[kind + tail] for kind in ("start", "whole", f"{n} shards"))
-        print(f"{n} shards{tail}: {cut / whole - 1.0:+.1%} CPU, {(cut - n * start) / (whole - start) - 1.0:+.1%} "
-              "without starts")  # fmt: skip
+        print(
+            f"{n} shards{tail}: {cut / whole - 1.0:+.1%} CPU, {(cut - n * start) / (whole - start) - 1.0:+.1%} "
+            "without starts"
+        )
     one, two, start = wall["whole"], wall["2 workers"], wall["start"]
-    print(f"2 workers: {one / two:.2f} times as fast as one, {(one - start) / (two - start):.2f} without the start, "
-          f"{cpu['2 workers'] / cpu['whole'] - 1.0:+.1%} CPU")  # fmt: skip
+    print(
+        f"2 workers: {one / two:.2f} times as fast as one, {(one - start) / (two - start):.2f} without the start, "
+        f"{cpu['2 workers'] / cpu['whole'] - 1.0:+.1%} CPU"
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.versions import versions
 from jaxbandits.engine.collect import Hindsight, collect_trials
-from jaxbandits.engine.driver import Timing
+from jaxbandits.engine.driver import Device, Timing
 from jaxbandits.engine.host_rounds import HostRounds, Receipt, host_job
 from jaxbandits.engine.identity import describe, guard, host_identity, result_host_code
 from jaxbandits.engine.jobs import check_environment
@@ -30,7 +30,6 @@ from jaxbandits.engine.meters import Meter, Metric
 from jaxbandits.engine.options import COUNT, MAX_SEED, make_options
 from jaxbandits.engine.plan import Job, RecordPoints, resolve_record_points
 from jaxbandits.engine.progress import ProgressBar
-from jaxbandits.programs.compilation import Device
 from jaxbandits.results.result import Result
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Batches, Delays, Environment, Obs

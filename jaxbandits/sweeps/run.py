@@ -159,9 +159,15 @@ def run_shard(task: ShardTask) -> None:
     if jax.config.jax_enable_x64 != task.x64:
         jax.config.update("jax_enable_x64", task.x64)
     run_sweep(
-        task.sweep, task.out, shard=task.shard, fail_fast=task.fail_fast, retry_failed=task.retry_failed,
-        workers=task.workers, save_every=task.save_every, progress=False,
-    )  # fmt: skip
+        task.sweep,
+        task.out,
+        shard=task.shard,
+        fail_fast=task.fail_fast,
+        retry_failed=task.retry_failed,
+        workers=task.workers,
+        save_every=task.save_every,
+        progress=False,
+    )
 
 
 def run_plan(

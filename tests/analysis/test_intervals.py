@@ -110,8 +110,11 @@ def test_many_values_are_resampled_in_blocks(rng):
     for mine, other in ((found.mean - found.low, student.half_width), (found.high - found.mean, student.half_width)):
         assert 0.999 * other <= mine <= 1.4 * other
     ratio = log_ratio_interval(values, values[::-1])
-    slope = smooth_interval(np.stack([values, 2.0 * values[::-1]], axis=1), lambda m: m[..., 1] - m[..., 0],
-                            lambda m: np.stack([-1.0 + 0.0 * m[..., 0], 1.0 + 0.0 * m[..., 0]], axis=-1))  # fmt: skip
+    slope = smooth_interval(
+        np.stack([values, 2.0 * values[::-1]], axis=1),
+        lambda m: m[..., 1] - m[..., 0],
+        lambda m: np.stack([-1.0 + 0.0 * m[..., 0], 1.0 + 0.0 * m[..., 0]], axis=-1),
+    )
     assert ratio.low < 1.0 < ratio.high and ratio.n == slope.n == 5000
     assert slope.low < values.mean() < slope.high and slope.half_width < 0.3
 

@@ -113,9 +113,10 @@ def test_the_best_point_in_each_environment():
     result = Result({"a": _swept_environment(), "b": factories.trials({"loss": np.ones((2, 3, 1))}, POINTS[:2])})
     found = result.best("loss", by="environment", select=2)
     assert [row.point for row in found["a"]] == [
-        {"rate": 0.1, "environment.noise": 1.0}, {"rate": 0.2, "environment.noise": 2.0},
+        {"rate": 0.1, "environment.noise": 1.0},
+        {"rate": 0.2, "environment.noise": 2.0},
         {"rate": 0.1, "environment.noise": 3.0},
-    ]  # fmt: skip
+    ]
     assert [row.index for row in found["a"]] == [0, 4, 2]
     assert [float(row.estimate.mean) for row in found["a"]] == [5.0, 9.0, 26.0]
     assert [row.value for row in found["a"]] == [1.0, 7.0, 20.0]

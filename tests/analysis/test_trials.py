@@ -99,10 +99,12 @@ def test_points_are_found_by_their_values():
         ({"values": {"loss": np.zeros((1, 2, 3), np.float32)}}, "values of 'loss' must be float64"),
         ({"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("a", "b")}}, "1 different names are needed"),
         ({"values": {"loss": np.zeros((1, 2, 3, 4))}, "axes": {"loss": ("seed",)}}, "none of them label, point, seed"),
-        ({"values": {"a": np.zeros((1, 2, 3, 4)), "b": np.zeros((1, 2, 3, 5))}, "axes": {"a": ("g",), "b": ("g",)}},
-         "axis 'g' of 'b' has 5 entries, but 4 elsewhere"),
+        (
+            {"values": {"a": np.zeros((1, 2, 3, 4)), "b": np.zeros((1, 2, 3, 5))}, "axes": {"a": ("g",), "b": ("g",)}},
+            "axis 'g' of 'b' has 5 entries, but 4 elsewhere",
+        ),
     ],
-)  # fmt: skip
+)
 def test_arrays_that_do_not_fit_are_refused(change, message):
     trials = factories.trials({"loss": np.zeros((1, 2, 3))})
     with pytest.raises(InputError, match=message) as error:

@@ -111,7 +111,7 @@ def test_missing_entries_are_refused_by_row(missing):
         (["a"], "a", "names must be a list, got 'a'"),
         (["a"], [], "names must be"),
     ],
-)  # fmt: skip
+)
 def test_refused(values, names, message):
     with pytest.raises(InputError, match=message) as said, warnings.catch_warnings():
         warnings.simplefilter("ignore")

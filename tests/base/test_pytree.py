@@ -107,8 +107,11 @@ def test_what_is_shared_is_known_leaf_by_leaf():
     paths = [jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(tree)]
     by_path = dict(zip(paths, shared_leaves(tree), strict=True))
     assert [path for path, common in by_path.items() if not common] == [
-        "[0].parts[0].scale", "[0].parts[1].x", "[0].data.scale", "[1]['x']",
-    ]  # fmt: skip
+        "[0].parts[0].scale",
+        "[0].parts[1].x",
+        "[0].data.scale",
+        "[1]['x']",
+    ]
     assert sum(by_path.values()) == 6
     larger = map_traced(lambda leaf: np.full(4, leaf), data)
     assert larger.table is data.table and larger.rest["a"] is data.rest["a"] and larger.scale.shape == (4,)

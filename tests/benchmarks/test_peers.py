@@ -104,13 +104,18 @@ def test_no_seed_is_played_twice():
 # --- the tables of docs/migrating.md ---------------------------------------------------------------------------------
 
 ROOMS = {  # section: the modules and classes in which a call of its left column may be
-    "SMPyBandits": ("SMPyBandits.Policies", "SMPyBandits.Environment", "SMPyBandits.Environment:Evaluator",
-                    "SMPyBandits.Policies:UCB", "SMPyBandits.Arms"),
+    "SMPyBandits": (
+        "SMPyBandits.Policies",
+        "SMPyBandits.Environment",
+        "SMPyBandits.Environment:Evaluator",
+        "SMPyBandits.Policies:UCB",
+        "SMPyBandits.Arms",
+    ),
     "MABWiser": ("mabwiser.mab", "mabwiser.mab:MAB", "mabwiser.mab:LearningPolicy", "mabwiser.simulator"),
     "pymab": ("pymab", "pymab:Experiment"),
     "coba": ("coba", "coba:Environments", "coba:Experiment", "coba:Result"),
     "river": ("river", "river.bandit", "river.proba", "river.bandit:UCB"),
-}  # fmt: skip
+}
 NOT_CALLS = {"cb", "mab", "evaluation", "result", "policy", "self", "bandit", "proba"}  # variables and modules
 
 

@@ -76,8 +76,12 @@ def test_static_fields_have_a_program_each_and_one_label():
 def test_every_label_has_its_own_grid():
     result = compare(
         {"many": Grid(Shrink(), {"rate": [0.1, 0.2, 0.3]}), "one": Shrink(), "slow": Grid(Slow(), {"work": [1, 2]})},
-        Noisy(scale=1.0), 5, 4, record_points=2, **QUIET,
-    )  # fmt: skip
+        Noisy(scale=1.0),
+        5,
+        4,
+        record_points=2,
+        **QUIET,
+    )
     assert {label: len(result[label].points) for label in result} == {"many": 3, "one": 1, "slow": 2}
     assert result["one"].points == ({},)
     listed = compare(
@@ -162,9 +166,13 @@ def test_results_of_other_arrays_are_not_merged():
 
 def test_arrays_zip_with_the_sizes_that_they_have():
     coins = BernoulliArms.from_means(MEANS[0])
-    grid = zip_fields({
-        "n_arms": [2, 3, 2], "environment.n_arms": [2, 3, 2], "environment.means": [[0.9, 0.1], MEANS[0], [0.3, 0.4]],
-    })  # fmt: skip
+    grid = zip_fields(
+        {
+            "n_arms": [2, 3, 2],
+            "environment.n_arms": [2, 3, 2],
+            "environment.means": [[0.9, 0.1], MEANS[0], [0.3, 0.4]],
+        }
+    )
     trials = sweep(UCB1(n_arms=3), coins, 40, 4, grid=grid, record_points=2, **QUIET)["UCB1"]
     assert [point["environment.means"] for point in trials.points] == [0, 1, 2]
     for h, means in enumerate(([0.9, 0.1], MEANS[0], [0.3, 0.4])):

@@ -51,8 +51,9 @@ def within(missed: float, promised: float, repeats: int) -> bool:
 def entries(documented, quick: int) -> Iterator:
     """Parametrise by the entries of a table: every one is slow, and those of the first `quick` columns are not."""
     for name, column, cell in promises(documented):
-        yield pytest.param(name, column, cell, id=f"{name}, column {column}",
-                           marks=() if column < quick else pytest.mark.slow)  # fmt: skip
+        yield pytest.param(
+            name, column, cell, id=f"{name}, column {column}", marks=() if column < quick else pytest.mark.slow
+        )
 
 
 # Intervals ------------------------------------------------------------------------------------------------------------

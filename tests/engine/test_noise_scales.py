@@ -78,10 +78,14 @@ class StakedCoins(Arms):
 
 def test_one_warning_names_learners_the_range_and_the_remedy():
     learners = {
-        "UCB1": UCB1(n_arms=3), "MOSS": MOSS(n_arms=3, horizon=10), "KL": KLUCB(n_arms=3), "AO-UCB": AO,
-        "Thompson": ThompsonBeta(n_arms=3), "Gaussian": ThompsonGaussian(n_arms=3),
+        "UCB1": UCB1(n_arms=3),
+        "MOSS": MOSS(n_arms=3, horizon=10),
+        "KL": KLUCB(n_arms=3),
+        "AO-UCB": AO,
+        "Thompson": ThompsonBeta(n_arms=3),
+        "Gaussian": ThompsonGaussian(n_arms=3),
         "UCB(delta)": UCBDelta(n_arms=3, delta=0.1),
-    }  # fmt: skip
+    }
     assert warnings_of(learners, COINS) == [
         "MOSS, AO-UCB, Gaussian, UCB(delta) assume a noise scale of 1, but rewards of BernoulliArms lie in [0, 1], "
         "where 0.5 is enough, and explore longer than needed: MOSS.bounded, AOUCB.bounded, ThompsonGaussian.bounded "
@@ -93,11 +97,18 @@ def test_one_warning_names_learners_the_range_and_the_remedy():
 
 
 UNIT_INTERVAL = [
-    COINS, BetaArms(n_arms=3), RetiringArms(n_arms=3), AdvisedArms(n_arms=3, n_experts=2),
-    SwitchingArms.constrained(n_arms=3, horizon=10), rewards(0.0, 1.0, 0.3), replay(0.0, 1.0, 0.5),
-    GeneralizedLinear(dim=2, n_arms=3), operators.with_delay(COINS, 2), operators.with_batches(COINS, 2),
+    COINS,
+    BetaArms(n_arms=3),
+    RetiringArms(n_arms=3),
+    AdvisedArms(n_arms=3, n_experts=2),
+    SwitchingArms.constrained(n_arms=3, horizon=10),
+    rewards(0.0, 1.0, 0.3),
+    replay(0.0, 1.0, 0.5),
+    GeneralizedLinear(dim=2, n_arms=3),
+    operators.with_delay(COINS, 2),
+    operators.with_batches(COINS, 2),
     operators.with_drift(COINS, operators.RandomWalk()),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("environment", UNIT_INTERVAL, ids=lambda environment: type(environment).__name__)
@@ -110,11 +121,15 @@ def test_environments_with_rewards_in_0_1(environment):
 @pytest.mark.parametrize(
     "environment",
     [
-        *UNIT_INTERVAL, rewards(-3.0, 0.5, 7.0), replay(2.0, -2.0, 0.1), StakedCoins(n_arms=3, stake=4.0),
-        operators.with_corruption(COINS, rate=0.5), operators.with_corruption(COINS, factor=3.0, shift=-1.0),
+        *UNIT_INTERVAL,
+        rewards(-3.0, 0.5, 7.0),
+        replay(2.0, -2.0, 0.1),
+        StakedCoins(n_arms=3, stake=4.0),
+        operators.with_corruption(COINS, rate=0.5),
+        operators.with_corruption(COINS, factor=3.0, shift=-1.0),
     ],
     ids=lambda environment: type(environment).__name__,
-)  # fmt: skip
+)
 def test_rewards_lie_in_the_range_and_reach_its_ends(environment, key):
     """Two rounds of 2,000 trials, all arms in turn; fractions come near the ends only."""
 
@@ -137,12 +152,15 @@ def test_rewards_lie_in_the_range_and_reach_its_ends(environment, key):
 @pytest.mark.parametrize(
     "environment",
     [
-        NoisyArms(n_arms=3), NoisyArms(n_arms=3, noise=noise.Pareto(shape=1.5)),
-        NoisyArms(n_arms=3, noise=noise.StudentT(df=2.1)), operators.with_noise(COINS, noise.Gaussian(spread=0.01)),
-        GeneralizedLinear(dim=2, n_arms=3, link=links.Poisson()), operators.with_delay(NoisyArms(n_arms=3), 2),
+        NoisyArms(n_arms=3),
+        NoisyArms(n_arms=3, noise=noise.Pareto(shape=1.5)),
+        NoisyArms(n_arms=3, noise=noise.StudentT(df=2.1)),
+        operators.with_noise(COINS, noise.Gaussian(spread=0.01)),
+        GeneralizedLinear(dim=2, n_arms=3, link=links.Poisson()),
+        operators.with_delay(NoisyArms(n_arms=3), 2),
     ],
     ids=lambda environment: type(environment).__name__,
-)  # fmt: skip
+)
 def test_unbounded_rewards_have_no_range(environment):
     assert not warnings_of({"AO-UCB": AO, "large": UCBDelta(n_arms=3, delta=0.1, noise_scale=100.0)}, environment)
 

@@ -227,8 +227,12 @@ def test_the_default_width_falls_with_the_bytes_of_a_trial():
             return {"bytes_limit": self.limit}
 
     for limit, n_bytes, width in (
-        (2**34, 100, 8192), (2**34, 2**20, 2048), (2**34, 2**28, 1), (2**34, 2**26, 32), (None, 100, 8192),
-    ):  # fmt: skip
+        (2**34, 100, 8192),
+        (2**34, 2**20, 2048),
+        (2**34, 2**28, 1),
+        (2**34, 2**26, 32),
+        (None, 100, 8192),
+    ):
         assert default_width(n_bytes, Accelerator(limit)) == width
     assert default_width(2**20, Accelerator(2**34 - 2**20)) in (1024, 2048)  # a power of two
 

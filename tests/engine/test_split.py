@@ -10,9 +10,10 @@ from jaxbandits.environments import ENVIRONMENTS
 from jaxbandits.testing import contract
 
 CHECKS = (
-    contract.trials_do_not_depend_on_the_split, contract.decisions_are_admissible,
+    contract.trials_do_not_depend_on_the_split,
+    contract.decisions_are_admissible,
     contract.every_traced_field_can_be_swept,
-)  # fmt: skip
+)
 
 
 def _cases():
@@ -24,10 +25,13 @@ def _cases():
 
 
 @pytest.mark.quick_cases(
-    "armed/ucb1-*", "armed/thompson_beta-*-every_traced_field_can_be_swept",
-    "linear/oful-*-decisions_are_admissible", "linear/oful-*-every_traced_field_can_be_swept",
-    "oco/ogd-*-decisions_are_admissible", "oco/ogd-*-every_traced_field_can_be_swept",
-)  # fmt: skip
+    "armed/ucb1-*",
+    "armed/thompson_beta-*-every_traced_field_can_be_swept",
+    "linear/oful-*-decisions_are_admissible",
+    "linear/oful-*-every_traced_field_can_be_swept",
+    "oco/ogd-*-decisions_are_admissible",
+    "oco/ogd-*-every_traced_field_can_be_swept",
+)
 @pytest.mark.parametrize(("algorithm", "environment", "check"), list(_cases()))
 def test_simulated(algorithm, environment, check):
     check(ALGORITHMS[algorithm].example, ENVIRONMENTS[environment].example)

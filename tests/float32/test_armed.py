@@ -29,12 +29,14 @@ CASES = {
     "ucb_v": lambda: (UCBV(n_arms=ARMS), reference.UCBV(ARMS, zeta=1.2, c=1.0, reward_range=1.0), index),
     "kl_ucb": lambda: (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0), index),
     "d_ucb": lambda: (
-        DUCB(n_arms=ARMS, discount=0.9), reference.DUCB(ARMS, discount=0.9, reward_bound=1, xi=0.6), index
+        DUCB(n_arms=ARMS, discount=0.9),
+        reference.DUCB(ARMS, discount=0.9, reward_bound=1, xi=0.6),
+        index,
     ),
     "sw_ucb": lambda: (SWUCB(n_arms=ARMS, window=40), reference.SWUCB(ARMS, window=40, reward_bound=1, xi=0.6), index),
     "exp3": lambda: (Exp3(n_arms=ARMS, learning_rate=0.1), reference.Exp3(ARMS, learning_rate=0.1), weights),
     "tsallis_inf": lambda: (TsallisINF(n_arms=ARMS), reference.TsallisINF(ARMS), weights),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)

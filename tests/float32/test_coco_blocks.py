@@ -32,19 +32,22 @@ def bandits(x):
         "bfw_tvc": (
             BFWTVC(**COMMON, block=5, start=x, g_init=1.0, **first),
             bfw_tvc.BFWTVC(BOX, x, T=ROUNDS, K=5, G=1.0, M=1.0, **first),
-            lambda state: state.last.x, lambda other: other.y,
+            lambda state: state.last.x,
+            lambda other: other.y,
         ),
         "scbfw_tvc": (
             SCBFWTVC(**COMMON, block=5, steps=3, start=x, curvature=0.8, beta=0.7, gamma=1.3, delta=DELTA),
             scbfw_tvc.SCBFWTVC(BOX, x, ROUNDS, K=5, L=3, **second),
-            lambda state: state.last.x, lambda other: other.y,
+            lambda state: state.last.x,
+            lambda other: other.y,
         ),
         "lbpm": (
             LBPM(**COMMON, block=5, start=x, eta=0.03, damping=0.2, dual_step=0.4, delta=DELTA, cut_first=False),
             lpm.LBPM(BOX, x, K=5, delta=DELTA, **third),
-            lambda state: state.run.x, lambda other: other.x,
+            lambda state: state.run.x,
+            lambda other: other.x,
         ),
-    }  # fmt: skip
+    }
 
 
 def first_order(x):
@@ -52,19 +55,22 @@ def first_order(x):
         "loo_bogd": (
             LOOBOGD(**COMMON, block=5, start=x, eta=0.3, eps=0.01, cut_first=False),
             loo_bogd.LOOBOGD(BOX, x, 0.3, 0.01, 5),
-            lambda state: state.run.x, lambda other: other.x,
+            lambda state: state.run.x,
+            lambda other: other.x,
         ),
         "lpm": (
             LPM(**COMMON, block=5, start=x, eta=0.3, eps=0.01, damping=0.2, dual_step=0.4, cut_first=False),
             lpm.LPM(BOX, x, 0.3, 0.01, 5, 0.2, 0.4),
-            lambda state: state.run.x, lambda other: other.x,
+            lambda state: state.run.x,
+            lambda other: other.x,
         ),
         "opdp": (
             OPDP(**COMMON, start=x, dual_step=0.4, damping=0.2),
             opdp.OPDP(BOX, x, ROUNDS, 1.0, 0.4, 0.2),
-            lambda state: state.last.x, lambda other: other.x,
+            lambda state: state.last.x,
+            lambda other: other.x,
         ),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.slow_after_first

@@ -47,7 +47,7 @@ def test_estimates_of_episodes_follow_the_float64_loop(rng):
     pairs = [
         (HvtMDP(dim=d, steps=H, horizon=K, eps=0.99, **SCALES), mdp.hvt(phi, P, H, K, 0.99, **SCALES)),
         (OFULMDP(dim=d, steps=H), mdp.oful(phi, P, H, 1.0, 0.01)),
-    ]  # fmt: skip
+    ]
     for alg, learner in pairs:
         got = np.asarray(replay(as_arrays(alg), *single(x, rewards)))
         assert got.dtype == np.float32

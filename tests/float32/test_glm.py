@@ -67,9 +67,12 @@ def test_heavy_poisson_stays_finite_and_in_the_ball():
     xs *= (rng.random(10_000) ** (1.0 / d) / np.linalg.norm(xs, axis=1))[:, None]
     theta = np.array([2.0, -3.0, 6.0])
     rs = rng.poisson(np.exp(xs @ theta)).astype(np.float32)
-    thetas, inverses, _ = (np.asarray(a) for a in replay(
-        as_arrays(GLBOMD(dim=d, link=Poisson(), norm_bound=S)), jnp.asarray(xs, jnp.float32), jnp.asarray(rs)
-    ))  # fmt: skip
+    thetas, inverses, _ = (
+        np.asarray(a)
+        for a in replay(
+            as_arrays(GLBOMD(dim=d, link=Poisson(), norm_bound=S)), jnp.asarray(xs, jnp.float32), jnp.asarray(rs)
+        )
+    )
     assert np.all(np.linalg.norm(thetas, axis=1) <= S * (1.0 + 1e-6))
     assert np.linalg.norm(thetas[-1] - theta) < 0.05
     assert np.all(np.linalg.eigvalsh(inverses[-1].astype(np.float64)) > 0.0)

@@ -49,11 +49,12 @@ def test_follows_the_float64_reference(method, name, d, S, atol):
             glm_mle.GLMUCB(f, d, S, "det", R_sub=0.5),
         ),
         "glm_ucb-history": (
-            GLMUCB(**common | {"n_arms": None, "capacity": ROUNDS}, horizon=ROUNDS), glm_mle.GLMUCB(f, d, S, T=ROUNDS)
+            GLMUCB(**common | {"n_arms": None, "capacity": ROUNDS}, horizon=ROUNDS),
+            glm_mle.GLMUCB(f, d, S, T=ROUNDS),
         ),
         "ofuglb": (OFUGLB(**common, link=LINKS[name]), glm_mle.OFUGLB(f, d, S, name)),
         "ofulog_r": (OFULogR(**common), glm_mle.OFULogR(f, d, S)),
-    }[method]  # fmt: skip
+    }[method]
     trace = play(learner, np.broadcast_to(X, (ROUNDS, *X.shape)) if "history" in method else X, R)
     assert all(a.dtype == np.float32 for a in trace.values() if a.dtype != np.int32)
     for t, k in enumerate(trace["index"]):

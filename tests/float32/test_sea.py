@@ -67,8 +67,13 @@ def test_ca_oons(meta_loss, rng):
     expected = ca_reference.run(
         lambda t, x: np.sqrt(1.0 + error(t, x) @ error(t, x)) - 1.0,
         lambda t, x: error(t, x) / np.sqrt(1.0 + error(t, x) @ error(t, x)),
-        300, 2, 6, 1.0, 64.0, meta_loss,
-    )  # fmt: skip
+        300,
+        2,
+        6,
+        1.0,
+        64.0,
+        meta_loss,
+    )
     np.testing.assert_allclose(play, expected.play, rtol=0.0, atol=2e-5)
     np.testing.assert_allclose(np.asarray(state.play.weights).sum(), 1.0, rtol=1e-6)
 

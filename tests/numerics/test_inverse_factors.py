@@ -59,9 +59,14 @@ def test_against_numpy(problem):
     got = everything(*map(jnp.asarray, (xs, weights, y, rows)))
     p = np.linalg.inv(v)
     want = {
-        "dense": p, "image": p @ y[0], "width_sq": y[0] @ p @ y[0], "matvec": p @ y[0], "solve": v @ y[0],
-        "norm_sq": y[0] @ v @ y[0], "quads": np.einsum("ki,ij,kj->k", rows[0], p, rows[0]),
-    }  # fmt: skip
+        "dense": p,
+        "image": p @ y[0],
+        "width_sq": y[0] @ p @ y[0],
+        "matvec": p @ y[0],
+        "solve": v @ y[0],
+        "norm_sq": y[0] @ v @ y[0],
+        "quads": np.einsum("ki,ij,kj->k", rows[0], p, rows[0]),
+    }
     for name, value in want.items():
         np.testing.assert_allclose(got[name][0], value, rtol=1e-11, atol=1e-11 * np.abs(value).max(), err_msg=name)
     np.testing.assert_allclose(got["quads"][1, 0], 1e-12, rtol=1e-9)

@@ -304,9 +304,11 @@ def test_proximal_step_keeps_small_steps_in_float32():
 
 @settings(max_examples=25)
 @given(
-    seed=st.integers(0, 2**32 - 1), log_condition=st.floats(0.0, 10.0), log_ratio=st.floats(0.0, 4.0),
+    seed=st.integers(0, 2**32 - 1),
+    log_condition=st.floats(0.0, 10.0),
+    log_ratio=st.floats(0.0, 4.0),
     log_scale=st.floats(-3.0, 3.0),
-)  # fmt: skip
+)
 def test_feasible_points_are_never_better(seed, log_condition, log_ratio, log_scale):
     rng = np.random.default_rng(seed)
     q = np.linalg.qr(rng.standard_normal((2, 2)))[0]

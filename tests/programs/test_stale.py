@@ -752,10 +752,15 @@ def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_
 
 
 @pytest.mark.quick_cases(
-    "another field", "rule of a batch: environment variable", "method of a class of this package", "print, and a file",
-    "print, and a helper", "global behind a callback: function",
-    "global behind a callback: attribute of a function", "global behind a callback: sparse matrix",
-)  # fmt: skip
+    "another field",
+    "rule of a batch: environment variable",
+    "method of a class of this package",
+    "print, and a file",
+    "print, and a helper",
+    "global behind a callback: function",
+    "global behind a callback: attribute of a function",
+    "global behind a callback: sparse matrix",
+)
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_interrupted_run_does_not_go_on_with_other_code(change, tmp_path, monkeypatch):
     at, directory = CHANGES[change](), tmp_path / "checkpoint"

@@ -13,7 +13,7 @@ from tests.reference.lyapunov import Exponential, double, line_search, one_point
 class BFWTVC:
     def __init__(
         self, domain, y1, T, K, G, M, c, beta, gamma, lam, eps, delta=None, g_init=1.0, eta_scale=1.0, weight="Q"
-    ):  # fmt: skip
+    ):
         self.T, self.K, self.G, self.M, self.c, self.D = T, K, G, M, c, domain.diameter
         self.beta, self.gamma, self.phi, self.eps = beta, gamma, Exponential(lam), eps
         self.level, self.eta_scale, self.weight = g_init, eta_scale, weight
@@ -69,5 +69,9 @@ def theory_constants(T, G, M, D, r, c, dim):
     """Theorem 3: lam, gamma, beta = 1 / C2, block, eps, delta."""
     C2 = 16.0 * G * (c * D / r + 3.0 * c + 1.0 + 2.0 * c * D / (dim * M) + dim * M * D / c)
     return {
-        "lam": 0.5 * T**-0.75, "gamma": 1.0, "beta": 1.0 / C2, "K": round(T**0.5), "eps": 4.0 * D**2 * T**-0.5,
-    }  # fmt: skip
+        "lam": 0.5 * T**-0.75,
+        "gamma": 1.0,
+        "beta": 1.0 / C2,
+        "K": round(T**0.5),
+        "eps": 4.0 * D**2 * T**-0.5,
+    }

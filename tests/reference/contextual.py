@@ -14,10 +14,12 @@ class DisjointLinUCB:
         self.alpha = alpha
 
     def scores(self, x, z):
-        return np.array([
-            x @ np.linalg.solve(A, b) + self.alpha * np.sqrt(x @ np.linalg.solve(A, x))
-            for A, b in zip(self.A, self.b, strict=True)
-        ])  # fmt: skip
+        return np.array(
+            [
+                x @ np.linalg.solve(A, b) + self.alpha * np.sqrt(x @ np.linalg.solve(A, x))
+                for A, b in zip(self.A, self.b, strict=True)
+            ]
+        )
 
     def update(self, x, z, arm, reward):
         self.A[arm] += np.outer(x, x)
@@ -75,10 +77,12 @@ class RegCB(Oracle):
     def bounds(self, x, available):
         low, high = self.low, self.high
         level = self.c * np.log(available.sum() * (self.t + 1)) * (high - low) ** 2
-        return np.array([
-            (max(f - self.move(x, a, f, low - 1, level), low), min(f + self.move(x, a, f, high + 1, level), high))
-            for a, f in enumerate(np.clip(self.W @ x, low, high))
-        ]).T  # fmt: skip
+        return np.array(
+            [
+                (max(f - self.move(x, a, f, low - 1, level), low), min(f + self.move(x, a, f, high + 1, level), high))
+                for a, f in enumerate(np.clip(self.W @ x, low, high))
+            ]
+        ).T
 
     def move(self, x, arm, f, target, level):
         other = copy.deepcopy(self)

@@ -36,8 +36,9 @@ class _Regression:
 class Crtm:
     """Truncation."""
 
-    def __init__(self, dim, T, eps, u, mode="ons", S=1.0, L=1.0, lam=1.0, delta=None,
-                 beta_scale=1.0, threshold_scale=1.0):  # fmt: skip
+    def __init__(
+        self, dim, T, eps, u, mode="ons", S=1.0, L=1.0, lam=1.0, delta=None, beta_scale=1.0, threshold_scale=1.0
+    ):
         delta = 1 / T if delta is None else delta
         c, e, p = (0.5 if mode == "ons" else 1.0), (1 - eps) / (2 * (1 + eps)), 1 + eps
         lg, ld = np.log(4 * T / delta), np.log(1 + c * L**2 * T / (lam * dim))

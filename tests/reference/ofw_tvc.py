@@ -50,9 +50,14 @@ class OFWTVC:
         v = self.lmo(eta * self.gsum + 2.0 * (self.x - self.anchor))
         self.x = self.x + sigma * (v - self.x)
         return {
-            "x": self.x, "anchor": self.anchor, "Q": self.Q, "w": w, "level": self.level, "s": self.s,
+            "x": self.x,
+            "anchor": self.anchor,
+            "Q": self.Q,
+            "w": w,
+            "level": self.level,
+            "s": self.s,
             "restart": restart,
-        }  # fmt: skip
+        }
 
     def run(self, dfs, gs, dgs):
         rows = [self.step(*row) for row in zip(dfs, gs, dgs, strict=True)]

@@ -6,9 +6,13 @@ import numpy as np
 
 
 def run(
-    gradient: Callable[[int, np.ndarray], np.ndarray], horizon: int, dim: int, radius: float, lipschitz: float,
+    gradient: Callable[[int, np.ndarray], np.ndarray],
+    horizon: int,
+    dim: int,
+    radius: float,
+    lipschitz: float,
     step_scale: float = 1.0,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """The plays `[horizon, d]`; `gradient(t, x)` is the gradient of the loss of round t = 1, 2, ... at x."""
     x, plays = np.zeros(dim), []
     for t in range(1, horizon + 1):

@@ -67,9 +67,10 @@ def test_nothing_is_decided_without_what_it_needs():
     good = estimate(2.0, 1.5, 2.5, n=50)
     assert judge(good, 1.0).decision == "holds" and judge(good, 3.0).decision == "does not hold"
     for changed, why in (
-        ({"n": 49}, "needs 50 seeds, has 49"), ({"failed": 1}, "1 trial is not finite"),
+        ({"n": 49}, "needs 50 seeds, has 49"),
+        ({"failed": 1}, "1 trial is not finite"),
         ({"mean": np.asarray(np.nan)}, "the statistic is not a number on these 50 seeds, claimed > 1"),
-    ):  # fmt: skip
+    ):
         for low in (1.0, 3.0):
             judged = judge(good._replace(**changed), low)
             assert judged.decision == "open" and math.isnan(judged.p)

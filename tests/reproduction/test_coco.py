@@ -65,9 +65,11 @@ def test_multipliers_multiply_the_constants_of_the_presets():
     tens = dict.fromkeys(setting.FULL, first | dict.fromkeys(("gamma", "dual"), 100.0))
     base, moved = (setting.full_information(environment, 100, multipliers) for multipliers in (ones, tens))
     for name, first, second in (
-        ("OFW-TVC", "eta_scale", "gamma"), ("SCOFW-TVC", "curvature", None), ("LPM", "eta", "dual_step"),
+        ("OFW-TVC", "eta_scale", "gamma"),
+        ("SCOFW-TVC", "curvature", None),
+        ("LPM", "eta", "dual_step"),
         ("OPDP", "eta_scale", "dual_step"),
-    ):  # fmt: skip
+    ):
         assert getattr(moved[name], first) == pytest.approx(10.0 * getattr(base[name], first))
         assert second is None or getattr(moved[name], second) == pytest.approx(100.0 * getattr(base[name], second))
     for name in ("LPM", "OPDP"):

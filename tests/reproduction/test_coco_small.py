@@ -99,9 +99,12 @@ def test_the_comparator_satisfies_the_tightest_constraint():
 
 def test_inequality_7_is_left_where_a_term_is_missing():
     rows = {
-        "surrogate_regret": [[[3.0, 3.0]]], "loss_regret": [[[1.0, 2.0]]], "potential": [[[1.0, 3.0]]],
-        "feasible_regret": [[[0.0, 0.0]]], "violation": [[[0.0, 0.0]]],
-    }  # fmt: skip
+        "surrogate_regret": [[[3.0, 3.0]]],
+        "loss_regret": [[[1.0, 2.0]]],
+        "potential": [[[1.0, 3.0]]],
+        "feasible_regret": [[[0.0, 0.0]]],
+        "violation": [[[0.0, 0.0]]],
+    }
     trials = factories.trials(
         {name: np.asarray(values) for name, values in rows.items()}, record_points=np.asarray([1, 2])
     )
@@ -124,9 +127,13 @@ def test_every_case_of_the_errata_has_two_learners_and_its_own_rounds():
 @pytest.mark.slow
 def test_a_panel_with_rounds_of_its_own_is_run_that_long():
     whole = EXPERIMENTS["coco/rates"]
-    small = dataclasses.replace(whole, float64=False, panels=lambda horizon: {
-        name: whole.panels(horizon)[name] for name in ("T-0", "T-1")
-    }, algorithms=lambda *given: {"SCOFW-TVC": whole.algorithms(*given)["SCOFW-TVC"]}, claims=())  # fmt: skip
+    small = dataclasses.replace(
+        whole,
+        float64=False,
+        panels=lambda horizon: {name: whole.panels(horizon)[name] for name in ("T-0", "T-1")},
+        algorithms=lambda *given: {"SCOFW-TVC": whole.algorithms(*given)["SCOFW-TVC"]},
+        claims=(),
+    )
     report = run(small, horizon=20_000, seeds=2, progress=False)
     assert [report.results[name]["SCOFW-TVC"].horizon for name in report.panels] == [20, 63]
     assert [panel.x for panel in report.panels.values()] == [20.0, 63.0]

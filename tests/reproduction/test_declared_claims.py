@@ -94,9 +94,13 @@ def flat(ns):
 
 STORY = {"HEAVY-OFUL": 90.0, "Hvt-UCB": 100.0, "OFUL": 300.0, "CRTM": 160.0, "CRMM": 110.0, "uniform": 2000.0}
 TIMES = {
-    "HEAVY-OFUL": lambda t: 200.0 + 500.0 * t, "Hvt-UCB": flat(150.0), "OFUL": flat(112.0), "CRTM": flat(115.0),
-    "CRMM": flat(106.0), "uniform": flat(100.0),
-}  # fmt: skip
+    "HEAVY-OFUL": lambda t: 200.0 + 500.0 * t,
+    "Hvt-UCB": flat(150.0),
+    "OFUL": flat(112.0),
+    "CRTM": flat(115.0),
+    "CRMM": flat(106.0),
+    "uniform": flat(100.0),
+}
 
 
 def test_figure_1_of_the_heavy_tailed_paper():
@@ -154,8 +158,10 @@ def test_what_learners_of_the_heavy_tailed_figures_are_given():
         learners = experiment.algorithms("theory", 100, panel)
         assert (learners["Hvt-UCB"].moment_bound, learners["Hvt-UCB"].eps) == (1.31, 0.99)
         assert learners["CRTM"].noise_scale == learners["OFUL"].noise_scale == 1.31
-    for name, moment, power in (("linear/fig4", 18.711180, {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}),
-                               ("linear/fig3", 28.603659, {"lomax": 1.5, "pareto": 1.5})):  # fmt: skip
+    for name, moment, power in (
+        ("linear/fig4", 18.711180, {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}),
+        ("linear/fig3", 28.603659, {"lomax": 1.5, "pareto": 1.5}),
+    ):
         experiment = EXPERIMENTS[name]
         for panel, decades in power.items():
             learners = experiment.algorithms("theory", 100, experiment.panels(100)[panel])
@@ -196,8 +202,11 @@ def test_what_crtm_truncates():
     labels = ("CRTM", "CRTM, nothing truncated", "CRTM, Gamma x 0.01")
     regret = {"gaussian": (120.0, 100.0, 150.0), "student": (80.0, 100.0, 90.0)}
     story = {f"{law}-{at}": dict(zip(labels, r, strict=True)) for law, r in regret.items() for at in NORMALISATIONS}
-    other = {f"{law}-{at}": story[f"{flip}-{at}"] for law, flip in (("gaussian", "student"), ("student", "gaussian"))
-             for at in NORMALISATIONS}  # fmt: skip
+    other = {
+        f"{law}-{at}": story[f"{flip}-{at}"]
+        for law, flip in (("gaussian", "student"), ("student", "gaussian"))
+        for at in NORMALISATIONS
+    }
     for sentence in ("loses-data", "smaller-threshold", "heavy-tails"):
         assert set(verdicts("linear/truncation", observe(story), sentence).values()) == {"holds"}
         assert set(verdicts("linear/truncation", observe(other), sentence).values()) == {"does not hold"}
@@ -297,10 +306,20 @@ def test_the_coverage_ratio_is_error_over_radius():
 
 
 GLM = {
-    "OFUGLB": 70.0, "GLB-OMD": 100.0, "GLB-OMD, data radius": 80.0, "ECOLog": 120.0, "RS-GLinCB": 120.0,
-    "RS-GLinCB, theorem": 130.0, "GLOC": 400.0, "OFULog-r": 150.0, "GLM-UCB": 900.0, "uniform": 1000.0,
-    "ECOLog, link score": 110.0, "ECOLog, data radius": 105.0, "ada-OFU-ECOLog": 110.0,
-}  # fmt: skip
+    "OFUGLB": 70.0,
+    "GLB-OMD": 100.0,
+    "GLB-OMD, data radius": 80.0,
+    "ECOLog": 120.0,
+    "RS-GLinCB": 120.0,
+    "RS-GLinCB, theorem": 130.0,
+    "GLOC": 400.0,
+    "OFULog-r": 150.0,
+    "GLM-UCB": 900.0,
+    "uniform": 1000.0,
+    "ECOLog, link score": 110.0,
+    "ECOLog, data radius": 105.0,
+    "ada-OFU-ECOLog": 110.0,
+}
 
 
 def of_regret(name, measured, *labels):
@@ -326,8 +345,9 @@ def test_figure_1_of_the_generalised_linear_paper():
     late = {"RS-GLinCB": 200.0, "GLB-OMD": 140.0}
     ends = observe({**panels, "S9": {**GLM, **late}})
     assert {**verdicts("glm/fig1", ends, "degrades"), **verdicts("glm/fig1", ends, "stable")} == {
-        "degrades": "holds", "stable-in-s": "holds"
-    }  # fmt: skip
+        "degrades": "holds",
+        "stable-in-s": "holds",
+    }
     for id, verdict in of_regret("glm/fig1", observe(panels)).items():
         assert verdict == ("does not hold" if id == "degrades" else "holds"), id
     better = ("ECOLog", 160.0, 0)  # comparable or better is not worse
@@ -403,8 +423,14 @@ def test_times_of_poisson_bandits_against_their_size():
 def test_times_of_logistic_bandits():
     """Net of the environment; with ECOLog's time for GLB-OMD's, or without growth, the sentences break."""
     ns = {
-        "GLOC": 1e3, "GLB-OMD": 2e3, "ECOLog": 4e3, "RS-GLinCB": 9e3, "GLM-UCB": 2e4, "OFULog-r": 3e4, "OFUGLB": 4e4,
-    }  # fmt: skip
+        "GLOC": 1e3,
+        "GLB-OMD": 2e3,
+        "ECOLog": 4e3,
+        "RS-GLinCB": 9e3,
+        "GLM-UCB": 2e4,
+        "OFULog-r": 3e4,
+        "OFUGLB": 4e4,
+    }
     grown = {"RS-GLinCB": 2.0}
 
     def measure(ns, grown):
@@ -516,8 +542,10 @@ def test_figure_7_of_the_group_dro_paper_is_judged_at_the_optima():
     assert [kinds[f"others-{which}"] for which in ("difference", "at-end")] == ["statement", "observation"]
 
 
-DRO_8 = {"fixed": {"objective_at_preset": 0.40, "objective": 0.42},
-         "anytime": {"objective_at_preset": 0.50, "objective": 0.30}}  # fmt: skip
+DRO_8 = {
+    "fixed": {"objective_at_preset": 0.40, "objective": 0.42},
+    "anytime": {"objective_at_preset": 0.50, "objective": 0.30},
+}
 
 
 def test_figure_8_of_the_group_dro_paper():

@@ -194,13 +194,19 @@ def test_fig1_is_exact_whatever_runs():
 # What the declarations use of `run` ----------------------------------------------------------------------------------
 
 TUNED = Experiment(
-    name="toy/tuned", title="tuned", source="nobody", horizon=20, seeds=3, presets={"theory": "none", "tuned": "best"},
+    name="toy/tuned",
+    title="tuned",
+    source="nobody",
+    horizon=20,
+    seeds=3,
+    presets={"theory": "none", "tuned": "best"},
     algorithms=lambda preset, horizon, panel: {"shrinks": Shrink(rate=0.25), "long": Shrink(rate=0.0)},
     panels=lambda horizon: {"one": Panel("one", Noisy())},
     horizons=lambda horizon, panel, labels: {label: horizon * (2 if label == "long" else 1) for label in labels},
     tuning=Tuning(("tuned",), lambda learner: {"rate": (0.1, 0.5, 0.3)}, "loss", seeds=2),
-    metric="loss", record_points=4,
-)  # fmt: skip
+    metric="loss",
+    record_points=4,
+)
 
 
 @pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
@@ -251,8 +257,9 @@ def test_a_learner_without_a_grid_is_played_as_it_is_and_near_ones_give_way_to_1
     def grid(learner):
         return {} if learner.rate == 0.0 else {"rate": (0.1, 0.5, 0.3)}
 
-    report = run(dataclasses.replace(TUNED, tuning=Tuning(("tuned",), grid, "loss", seeds=2)), preset="tuned",
-                 progress=False)  # fmt: skip
+    report = run(
+        dataclasses.replace(TUNED, tuning=Tuning(("tuned",), grid, "loss", seeds=2)), preset="tuned", progress=False
+    )
     assert report.chosen == {"one": {"shrinks": {"rate": 0.5}}}
     played = report.results["one"]["long"].spec["algorithm"]
     assert "0.0" in repr(played) and "0.5" not in repr(played)

@@ -36,8 +36,11 @@ def test_verdicts_come_back(tmp_path):
     assert found is not None and (found.preset, found.horizon) == (report.preset, 60)
     for ours, kept in zip(found.judged, report.judged, strict=True):
         assert (ours.claim, ours.decision, ours.n, ours.failed) == (
-            kept.claim, kept.decision, kept.n, kept.failed,
-        )  # fmt: skip
+            kept.claim,
+            kept.decision,
+            kept.n,
+            kept.failed,
+        )
         np.testing.assert_array_equal((ours.value, ours.low, ours.high), (kept.value, kept.low, kept.high))
         assert ours.reason == kept.reason
     assert json.loads((tmp_path / "manifest.json").read_text())["request"]["seeds"] == experiment.seeds

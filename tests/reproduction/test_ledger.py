@@ -50,8 +50,19 @@ def judge(id="wins/a", decision=YES, p=0.001, **fields):
 
 
 def run_of(*verdicts, **fields):
-    usual = {"experiment": "oco/e1", "about": ABOUT, "preset": "theory", "reading": "", "precision": "float32",
-             "data": "", "seed": 0, "first_seed": 0, "seeds": 64, "rounds": 100, "commit": "abc123"}  # fmt: skip
+    usual = {
+        "experiment": "oco/e1",
+        "about": ABOUT,
+        "preset": "theory",
+        "reading": "",
+        "precision": "float32",
+        "data": "",
+        "seed": 0,
+        "first_seed": 0,
+        "seeds": 64,
+        "rounds": 100,
+        "commit": "abc123",
+    }
     found = usual | fields
     return Run(**{"whole": "yes" if found["rounds"] >= found["about"].horizon else "no"} | found, verdicts=verdicts)
 
@@ -64,9 +75,13 @@ def sentences_of(*found):
 @pytest.mark.parametrize(
     ("decisions", "standing"),
     [
-        ((YES, YES), "yes"), ((YES, NO), "in part"), ((NO, OPEN), "no"), ((YES, OPEN), "open"), ((OPEN, OPEN), "open"),
+        ((YES, YES), "yes"),
+        ((YES, NO), "in part"),
+        ((NO, OPEN), "no"),
+        ((YES, OPEN), "open"),
+        ((OPEN, OPEN), "open"),
     ],
-)  # fmt: skip
+)
 def test_rows_of_a_sentence_are_one_entry(decisions, standing):
     rows = [judge(f"wins/{i}", decision) for i, decision in enumerate(decisions)]
     found = sentences_of(run_of(*rows, judge("other/a", NO, kind="observation")))
@@ -121,12 +136,15 @@ def test_the_headline_run_heads_its_experiment():
     """Headline preset, all rounds, real data, most seeds, in this order; the others are told apart by name."""
     head = run_of(judge())
     others = {
-        "preset tuned": run_of(judge(), preset="tuned"), "float64": run_of(judge(), precision="float64"),
-        "50 rounds": run_of(judge(), rounds=50), "other seeds": run_of(judge(), first_seed=64, seeds=32),
-        "reading exact": run_of(judge(), reading="exact"), "without OGD": run_of(judge(), excluded=("OGD",)),
+        "preset tuned": run_of(judge(), preset="tuned"),
+        "float64": run_of(judge(), precision="float64"),
+        "50 rounds": run_of(judge(), rounds=50),
+        "other seeds": run_of(judge(), first_seed=64, seeds=32),
+        "reading exact": run_of(judge(), reading="exact"),
+        "without OGD": run_of(judge(), excluded=("OGD",)),
         "preset tuned and float64": run_of(judge(), preset="tuned", precision="float64"),
         "stand-in": run_of(judge(), data="stand-in"),
-    }  # fmt: skip
+    }
     for name, other in others.items():
         assert sorted([other, head], key=runs._order)[0] is head, name
         assert other.difference_from(head) == name
@@ -297,12 +315,16 @@ def test_experiments_of_a_stranger_have_their_words_from_the_manifests(directory
     coco, oco = chapters(found, PAPERS)
     assert (coco.paper.family, oco.paper.family) == ("mycoco", "myoco")
     assert {s.id: s.standing for s in oco.sentences} == {
-        "myoco/e4/wins": "yes", "myoco/e4/lost": "no", "myoco/e6/wins": "yes", "myoco/e6/open": "open"
-    }  # fmt: skip
+        "myoco/e4/wins": "yes",
+        "myoco/e4/lost": "no",
+        "myoco/e6/wins": "yes",
+        "myoco/e6/open": "open",
+    }
     row = next(s for s in oco.sentences if s.id == "myoco/e6/wins").rows[0]
     assert {run.difference_from(oco.heads[1]): verdict.decision for run, verdict in row.others} == {
-        "other seeds": "open", "float64": "holds"
-    }  # fmt: skip
+        "other seeds": "open",
+        "float64": "holds",
+    }
 
 
 def test_a_run_says_which_commit_it_began_with(tmp_path):

@@ -64,13 +64,15 @@ def growing(exponents, scale=10.0, seeds=64):
     return Measurements(
         {
             panel: Result(
-                {k: factories.trials({"regret": scale * (spread[:, None] * records**v)[None]}, record_points=records)
-                 for k, v in of.items()}
+                {
+                    k: factories.trials({"regret": scale * (spread[:, None] * records**v)[None]}, record_points=records)
+                    for k, v in of.items()
+                }
             )
             for panel, of in exponents.items()
         },
         {},
-    )  # fmt: skip
+    )
 
 
 def test_curved_losses_beside_their_bound():
@@ -104,8 +106,11 @@ def test_curved_losses_beside_their_bound():
 def test_regret_against_the_origin_as_printed_and_as_proved():
     """T^0 is the statement, T^0.4 the proof alone, T^0.6 neither; against 0 KT betting loses its wealth at most."""
     panels = ("flips", "noise")
-    for exponent, printed, proved in ((0.0, "holds", "holds"), (0.4, "does not hold", "holds"),
-                                      (0.6, "does not hold", "does not hold")):  # fmt: skip
+    for exponent, printed, proved in (
+        (0.0, "holds", "holds"),
+        (0.4, "does not hold", "holds"),
+        (0.6, "does not hold", "does not hold"),
+    ):
         of = growing(dict.fromkeys(panels, dict.fromkeys(("CA-OONS", "CLA-OONS"), exponent)))
         assert set(verdicts("oco/origin", of, "flat").values()) == {printed}
         for sentence in ("ca-oons-root-t", "cla-oons-root-t"):
@@ -153,10 +158,17 @@ def test_epochs_cost_at_most_a_logarithm():
     learners = experiment.algorithms("theory", 2**14, panels["norm-8-T-over-16"])
     assert learners["CA-OONS, given T"].n_base == 10 and float(learners["CA-OONS, given T"].horizon) == 2.0**10
     assert learners["anytime CA-OONS"].learner.n_base == 10
-    for times, log, modest in ((1.9, "holds", "holds"), (9.0, "holds", "does not hold"),
-                               (15.0, "does not hold", "does not hold")):  # fmt: skip
-        story = {"CA-OONS, given T": 10.0, "anytime CA-OONS": 10.0 * times,
-                 "CA-OONS, practical, given T": 5.0, "anytime CA-OONS, practical": 5.0 * times}  # fmt: skip
+    for times, log, modest in (
+        (1.9, "holds", "holds"),
+        (9.0, "holds", "does not hold"),
+        (15.0, "does not hold", "does not hold"),
+    ):
+        story = {
+            "CA-OONS, given T": 10.0,
+            "anytime CA-OONS": 10.0 * times,
+            "CA-OONS, practical, given T": 5.0,
+            "anytime CA-OONS, practical": 5.0 * times,
+        }
         of = observe(dict.fromkeys(panels, story))
         assert set(verdicts("oco/anytime", of, "logarithmic-price").values()) == {log}
         assert set(verdicts("oco/anytime", of, "modest-price").values()) == {modest}
@@ -208,8 +220,11 @@ def test_rank_and_dimension():
     of = observe(
         {name: {"OONS": n**0.2, "OONS, practical": n**0.05, "optimistic OMD": n**0.2} for name, n in sizes.items()}
     )
-    for sentence, verdict in (("rank-shows", "holds"), ("small-constants-too", "does not hold"),
-                              ("omd-flat", "does not hold")):  # fmt: skip
+    for sentence, verdict in (
+        ("rank-shows", "holds"),
+        ("small-constants-too", "does not hold"),
+        ("omd-flat", "does not hold"),
+    ):
         assert verdicts("oco/dimension", of, sentence) == {sentence: verdict}
     for low, verdict in ((1.4, "holds"), (1.6, "does not hold"), (0.6, "does not hold")):
         both = ("OONS", "OONS, practical")

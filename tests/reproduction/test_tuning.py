@@ -62,8 +62,14 @@ def test_a_race_of_several_panels_on_seeds_that_judge_nothing(tmp_path):
     assert (choice.n_points, choice.seeds, choice.horizon, choice.metric) == (3, 2, 20, "loss")
     assert choice.rounds == choice.grid_rounds == 3 * 2 * 2 * 20  # two seeds are too few to drop a point
     assert [path.name for path in tmp_path.iterdir()] == ["grid"]
-    played = [compare([build(panel, 20, choice.multipliers)], panel.environment, 20, 2, first_seed=FIRST_SEED,
-                      progress=False)["Shrink"].final("loss").mean() for panel in panels.values()]  # fmt: skip
+    played = [
+        compare(
+            [build(panel, 20, choice.multipliers)], panel.environment, 20, 2, first_seed=FIRST_SEED, progress=False
+        )["Shrink"]
+        .final("loss")
+        .mean()
+        for panel in panels.values()
+    ]
     assert choice.mean == pytest.approx(np.mean(played), rel=1e-6)
     assert choice.evidence == f"mean loss {choice.mean:.4g} (edge): 3 points, 2 seeds, 20 rounds"
 
@@ -111,8 +117,9 @@ def test_a_screened_grid_plays_every_other_value_the_neighbours_of_the_best_and_
     finalists = [(0.1, 0.99), (0.1, 0.95), (0.1, 0.9)]
     assert sorted(p for p in set(played) if played.count(p) == 2) == sorted(finalists)
     assert choice.rounds == 20 * (len(coarse | near) + 3 * 3) and choice.grid_rounds == 25 * 4 * 20
-    again = compare([with_multipliers(Shrink(), choice.multipliers)], Noisy(scale=0.0), 20, 4, first_seed=FIRST_SEED,
-                    progress=False)["Shrink"]  # fmt: skip
+    again = compare(
+        [with_multipliers(Shrink(), choice.multipliers)], Noisy(scale=0.0), 20, 4, first_seed=FIRST_SEED, progress=False
+    )["Shrink"]
     assert choice.mean == pytest.approx(again.final("loss").mean())
 
 
@@ -208,8 +215,11 @@ def test_runs_and_tables_of_a_family_are_tuned_alike():
         own, tuning = TABLES[family].tuning, EXPERIMENTS[figure].tuning
         assert tuning is not None
         assert (own.grid, own.metric, own.seeds, own.tolerance) == (
-            tuning.grid, tuning.metric, tuning.seeds, tuning.tolerance,
-        )  # fmt: skip
+            tuning.grid,
+            tuning.metric,
+            tuning.seeds,
+            tuning.tolerance,
+        )
         assert tuning.slow.items() <= own.slow.items()
 
 

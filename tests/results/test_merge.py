@@ -19,9 +19,13 @@ def _part(whole, points=slice(None), seeds=slice(None)):
     def cut(trials):
         values = {name: array[points, seeds].copy() for name, array in trials.values.items()}
         return dataclasses.replace(
-            trials, values=values, points=trials.points[points], seeds=trials.seeds[seeds],
-            healthy=trials.healthy[points, seeds].copy(), inadmissible=trials.inadmissible[points, seeds].copy(),
-        )  # fmt: skip
+            trials,
+            values=values,
+            points=trials.points[points],
+            seeds=trials.seeds[seeds],
+            healthy=trials.healthy[points, seeds].copy(),
+            inadmissible=trials.inadmissible[points, seeds].copy(),
+        )
 
     return Result({label: cut(whole[label]) for label in whole}, whole.info)
 
@@ -98,7 +102,7 @@ def _swept(**change):
         (_swept(points=tuple({"ridge": float(i)} for i in range(3))), "swept fields of swept differs"),
         (lambda r: Result(r.trials, r.info | {"base_seed": 1}), "base_seed of the results differs, 0 and 1"),
     ],
-)  # fmt: skip
+)
 def test_other_jobs_are_refused_by_the_field_that_differs(whole, change, message):
     with pytest.raises(InputError, match=message) as error:
         merge([whole, change(whole)])

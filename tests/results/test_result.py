@@ -100,8 +100,11 @@ def test_summary_has_a_row_per_point_and_entry_and_leaves_out_labels_without_the
     result = factories.result()
     rows = _quiet(result.summary, "regret")
     assert [(row.label, row.point) for row in rows] == [
-        ("swept", {"rate": 0.1}), ("swept", {"rate": 0.2}), ("swept", {"rate": 0.4}), ("grouped", {})
-    ]  # fmt: skip
+        ("swept", {"rate": 0.1}),
+        ("swept", {"rate": 0.2}),
+        ("swept", {"rate": 0.4}),
+        ("grouped", {}),
+    ]
     rows = _quiet(result.summary, "risk")
     assert [(row.label, row.entry) for row in rows] == [("grouped", {"group": g}) for g in range(3)]
     (row,) = _quiet(result.summary, "risk", group=1)

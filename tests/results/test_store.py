@@ -20,8 +20,10 @@ def _same(a, b):
         one, other = a[label], b[label]
         if any(getattr(one, name) != getattr(other, name) for name in ("points", "axes", "units", "timing", "spec")):
             return False
-        arrays = [{**t.values, **{k: getattr(t, k) for k in ("seeds", "record_points", "healthy", "inadmissible")}}
-                  for t in (one, other)]  # fmt: skip
+        arrays = [
+            {**t.values, **{k: getattr(t, k) for k in ("seeds", "record_points", "healthy", "inadmissible")}}
+            for t in (one, other)
+        ]
         if list(arrays[0]) != list(arrays[1]):
             return False
         for x, y in zip(arrays[0].values(), arrays[1].values(), strict=True):
@@ -199,13 +201,17 @@ def test_an_array_of_another_size_than_its_header_says_is_not_read(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"0:seeds": np.zeros(2_000_000, np.int64), "0:healthy": np.ones((3, 2_000_000), bool),
-         "0:inadmissible": np.zeros((3, 2_000_000), np.int64), "0:values:0": np.zeros((3, 2_000_000, 1)),
-         "0:record_points": np.array([1])},
+        {
+            "0:seeds": np.zeros(2_000_000, np.int64),
+            "0:healthy": np.ones((3, 2_000_000), bool),
+            "0:inadmissible": np.zeros((3, 2_000_000), np.int64),
+            "0:values:0": np.zeros((3, 2_000_000, 1)),
+            "0:record_points": np.array([1]),
+        },
         {"0:values:0": np.zeros((3, 6, 4, 100_000), np.float32)},
         {"0:healthy": np.ones((3, 6), np.int64), "0:values:0": np.zeros((3, 6, 4, 100_000))},
     ],
-)  # fmt: skip
+)
 def test_a_small_file_that_is_refused_is_not_unpacked(tmp_path, change, monkeypatch):
     """Shapes agree with each other, and the file is refused all the same: no large array may be read for that."""
     path = tmp_path / "r.npz"

@@ -45,8 +45,10 @@ def test_groups_go_to_labels_with_an_open_pair(play, tmp_path):
     said = result.info["until"]
     assert (said["metric"], said["look"], said["looks"], said["seeds_per_look"]) == ("loss", 3, 3, SEEDS)
     assert [(p["first"], p["second"], p["decided"], p["seeds"]) for p in said["pairs"]] == [
-        ("a", "b", False, 60), ("a", "far", True, 20), ("b", "far", True, 20),
-    ]  # fmt: skip
+        ("a", "b", False, 60),
+        ("a", "far", True, 20),
+        ("b", "far", True, 20),
+    ]
     # The intervals that a reader asks for afterwards are those of the looks, each pair at its own.
     again = result.pairs()
     assert [float(pair.difference.low) for pair in again] == [p["low"] for p in said["pairs"]]

@@ -76,14 +76,25 @@ def test_overrides(write):
     path = write(FILE)
     content = file.read(
         path,
-        ["horizon=50", "env.dim=5,10", "alg.dim=5,10", "algorithms.oful.ridge=0.5", "env.noise.df=2.1, 3",
-         "record_points=10,50", "precision=float64", "out=some/where", 'metrics=["regret"]'],
-    ).content  # fmt: skip
+        [
+            "horizon=50",
+            "env.dim=5,10",
+            "alg.dim=5,10",
+            "algorithms.oful.ridge=0.5",
+            "env.noise.df=2.1, 3",
+            "record_points=10,50",
+            "precision=float64",
+            "out=some/where",
+            'metrics=["regret"]',
+        ],
+    ).content
     assert content["horizon"] == 50 and content["record_points"] == [10, 50] and content["metrics"] == ["regret"]
     assert content["environments"]["student"]["dim"] == {"values": [5, 10], "zip": "d"}
     assert content["algorithms"]["oful"] == {
-        "type": "linear/oful", "dim": {"values": [5, 10], "zip": "d"}, "ridge": 0.5
-    }  # fmt: skip
+        "type": "linear/oful",
+        "dim": {"values": [5, 10], "zip": "d"},
+        "ridge": 0.5,
+    }
     assert content["environments"]["student"]["noise"]["df"] == {"values": [2.1, 3]}
     assert (content["precision"], content["out"]) == ("float64", "some/where")
     assert file.read(path, ["alg.ridge={logspace=[0.1, 1.0], n=9}"]).content["algorithms"]["oful"]["ridge"]["n"] == 9
@@ -139,10 +150,13 @@ def test_mistakes_in_overrides(write, override, message):
         ("[0.1, 1.0], n", "[0.1, 1.0], m", "mine.toml: algorithms.oful.ridge: unknown key beside 'logspace' 'm'"),
         ("df = 2.5", "fd = 2.5", r"environments.student.noise: unknown field of StudentT 'fd'"),
         ("n_arms = 5", "n_arms = { values = [5, 0] }", r"mine.toml: environments.student.n_arms must "),
-        ("dim = { values = [2, 3], zip = \"d\" }\nn_arms", "dim = 2\nn_arms",
-         "mine.toml: oful has dim=3, but the environment has dim=2"),
+        (
+            'dim = { values = [2, 3], zip = "d" }\nn_arms',
+            "dim = 2\nn_arms",
+            "mine.toml: oful has dim=3, but the environment has dim=2",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_in_files(write, old, new, message):
     assert FILE.count(old) == 1
     with pytest.raises(InputError, match=message) as error:

@@ -102,8 +102,10 @@ def test_a_class_that_has_two_names_is_not_guessed(capsys, monkeypatch):
 
 
 def test_show_says_whether_data_are_taken(capsys):
-    for name, said in (("dro/fig2", "data: a stand-in for Adult; --data takes your copy of the data\n"),
-                       ("coco/fig2", "data: a stand-in for FilmTrust\n")):  # fmt: skip
+    for name, said in (
+        ("dro/fig2", "data: a stand-in for Adult; --data takes your copy of the data\n"),
+        ("coco/fig2", "data: a stand-in for FilmTrust\n"),
+    ):
         assert main(["show", name]) == 0
         assert said in capsys.readouterr().out
     assert main(["show", "linear/fig1"]) == 0 and "data: " not in capsys.readouterr().out
@@ -160,8 +162,13 @@ def test_the_output_of_commands_fits_a_terminal(capsys, tmp_path):
     seen = tmp_path / "seen.npz"
     learners = {name: ALGORITHMS[name].example for name in ("linear/oful", "linear/uniform")}
     compare(learners, ENVIRONMENTS["linear/heavy_tailed"].example, 40, 60, progress=False).save(seen)
-    for command in (["list"], ["data", "list"], ["info", str(seen)], ["analyse", str(seen), "--threshold", "3"],
-                    *(["show", name] for name in (*ALGORITHMS, *ENVIRONMENTS, *EXPERIMENTS))):  # fmt: skip
+    for command in (
+        ["list"],
+        ["data", "list"],
+        ["info", str(seen)],
+        ["analyse", str(seen), "--threshold", "3"],
+        *(["show", name] for name in (*ALGORITHMS, *ENVIRONMENTS, *EXPERIMENTS)),
+    ):
         assert main(command) == 0
         lines = capsys.readouterr().out.splitlines()
         assert [line for line in lines if len(line) > WIDTH and str(tmp_path) not in line] == [], command

@@ -53,10 +53,11 @@ def test_python_blocks_run(page, empty_directory):
         ]
         assert tuple(tomllib.loads(points)["project"]["entry-points"]) == ENTRY_POINTS
         Path("broken.py").write_text(  # what the page says of an `if`
-            Path("my_file.py").read_text().partition("\nregister_")[0].replace(
-                "        root =", "        if state.moment[0] > 0:\n            pass\n        root =", 1
-            )
-        )  # fmt: skip
+            Path("my_file.py")
+            .read_text()
+            .partition("\nregister_")[0]
+            .replace("        root =", "        if state.moment[0] > 0:\n            pass\n        root =", 1)
+        )
         broken = importlib.import_module("broken")
         with pytest.raises(AssertionError) as said:
             jaxbandits.check_algorithm(broken.LinTS(dim=2), broken.Pricing(n_prices=5), quick=True)

@@ -15,8 +15,11 @@ from jaxbandits.sweeps.sweep import Sweep
 LEARNERS = {"ucb": armed.UCB1(n_arms=2), "thompson": armed.ThompsonBeta(n_arms=2)}
 ARMS = armed.BernoulliArms.from_means([0.9, 0.1])
 SETTINGS = {
-    "disable_jit": True, "numpy_rank_promotion": "raise", "numpy_dtype_promotion": "strict", "check_tracer_leaks": True,
-}  # fmt: skip
+    "disable_jit": True,
+    "numpy_rank_promotion": "raise",
+    "numpy_dtype_promotion": "strict",
+    "check_tracer_leaks": True,
+}
 
 
 def _run():

@@ -82,9 +82,12 @@ class _Point:
 
 def test_entry_points_are_found_and_broken_ones_are_left_out(monkeypatch):
     points = [
-        _Point("mine.good", ENTRY), _Point("mine.broken", ImportError("no\nsuch thing")), _Point("nameless", ENTRY),
-        _Point("linear.oful", ENTRY), _Point("mine.class", OFUL),
-    ]  # fmt: skip
+        _Point("mine.good", ENTRY),
+        _Point("mine.broken", ImportError("no\nsuch thing")),
+        _Point("nameless", ENTRY),
+        _Point("linear.oful", ENTRY),
+        _Point("mine.class", OFUL),
+    ]
     monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == ENTRY_POINTS[0] else [])
     table = {"linear/oful": ENTRY}
     with pytest.warns(UserWarning, match="is left out") as said:

@@ -98,7 +98,9 @@ CASES = {
     "product.values": (lambda v: product({"rate": v}), "rate|grid", ANY_NUMBER | {"text", "texts", "ragged", "shape"}),
     "zip_fields": (zip_fields, "grid", ()),
     "zip_fields.values": (
-        lambda v: zip_fields({"rate": [1], "start": v}), "start|grid", ANY_NUMBER | {"text", "texts"},
+        lambda v: zip_fields({"rate": [1], "start": v}),
+        "start|grid",
+        ANY_NUMBER | {"text", "texts"},
     ),
     "Meter.name": (call_with_meter("name"), "name of a meter", {"text"}),
     "Meter.measure": (call_with_meter("measure"), "meter 'm'.* measure", {"function"}),  # a round has a length
@@ -155,7 +157,7 @@ CASES = {
     "Entry.example": (lambda v: register_entry(example=v), "entry.example", ()),
     "Entry.source": (lambda v: register_entry(source=v), "entry.source|my/name", {"text"}),
     "Entry.environments": (lambda v: register_entry(environments=v), "entry.environments", ()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.slow_cases("Meter.measure's value")

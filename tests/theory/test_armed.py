@@ -40,9 +40,12 @@ def test_order_of_figure_2_and_bounds():
     """Garivier & Cappe 2011: KL-UCB below MOSS, UCB-V and UCB1; Thompson sampling is not above it."""
     horizon, gaps = 5000, (LOW.max() - LOW)[1:]
     learners = {
-        "UCB1": UCB1(n_arms=10), "MOSS": MOSS(n_arms=10, horizon=horizon, noise_scale=0.5), "UCB-V": UCBV(n_arms=10),
-        "KL-UCB": KLUCB(n_arms=10), "Thompson": ThompsonBeta(n_arms=10),
-    }  # fmt: skip
+        "UCB1": UCB1(n_arms=10),
+        "MOSS": MOSS(n_arms=10, horizon=horizon, noise_scale=0.5),
+        "UCB-V": UCBV(n_arms=10),
+        "KL-UCB": KLUCB(n_arms=10),
+        "Thompson": ThompsonBeta(n_arms=10),
+    }
     found = finals(learners, BernoulliArms.from_means(LOW), horizon, 64)
     for label in ("UCB1", "MOSS", "UCB-V"):
         assert found["KL-UCB"][0] + 5.0 * found["KL-UCB"][1] < found[label][0] - 5.0 * found[label][1], label
@@ -67,9 +70,11 @@ def test_adversarial_rewards():
     n, n_arms = 10_000, 4
     env = SwitchingArms.constrained(n_arms=n_arms, horizon=n, gap=0.1)
     learners = {
-        "Exp3": Exp3.theory(n_arms=n_arms, horizon=n), "Exp3-IX": Exp3IX.theory(n_arms=n_arms, horizon=n),
-        "Tsallis-INF": TsallisINF(n_arms=n_arms), "UCB1": UCB1(n_arms=n_arms),
-    }  # fmt: skip
+        "Exp3": Exp3.theory(n_arms=n_arms, horizon=n),
+        "Exp3-IX": Exp3IX.theory(n_arms=n_arms, horizon=n),
+        "Tsallis-INF": TsallisINF(n_arms=n_arms),
+        "UCB1": UCB1(n_arms=n_arms),
+    }
     found = finals(learners, env, n, 128, "fixed_arm_regret")
     assert found["Exp3"][0] < 2.0 * np.sqrt(n * n_arms * np.log(n_arms))
     assert found["Tsallis-INF"][0] < 4.0 * np.sqrt(n_arms * n)

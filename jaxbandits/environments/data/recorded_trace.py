@@ -118,7 +118,8 @@ class RecordedTrace:
     def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
         """Return whether the decision is the arm of the trace."""
         del state
-        return jnp.any(obs.mask & (jnp.arange(obs.arms.shape[0]) == decision.index))
+        mask: Any = obs.mask  # never None in this environment
+        return jnp.any(mask & (jnp.arange(obs.arms.shape[0]) == decision.index))
 
     def _at(self, table: Any, t: jax.Array) -> jax.Array:
         last = self.trace.reward.shape[0] - 1

@@ -43,21 +43,21 @@ INDEX_POLICIES = {
     "ucb1": (UCB1(n_arms=ARMS), reference.UCB1(ARMS)),
     "ucb1 with 1/2": (UCB1(n_arms=ARMS, exploration=0.5), reference.UCB1(ARMS, exploration=0.5)),
     "ucb_delta": (
-        UCBDelta(n_arms=ARMS, delta=0.03, noise_scale=0.7), reference.UCBDelta(ARMS, delta=0.03, noise_scale=0.7)
+        UCBDelta(n_arms=ARMS, delta=0.03, noise_scale=0.7),
+        reference.UCBDelta(ARMS, delta=0.03, noise_scale=0.7),
     ),
     "chernoff_ucb": (ChernoffUCB(n_arms=ARMS), reference.ChernoffUCB(ARMS)),
     "ao_ucb": (AOUCB(n_arms=ARMS, noise_scale=0.7), reference.AOUCB(ARMS, noise_scale=0.7)),
     "moss": (MOSS(n_arms=ARMS, horizon=ROUNDS), reference.MOSS(ARMS, horizon=ROUNDS, noise_scale=1.0)),
     "ucb_v": (
-        UCBV(n_arms=ARMS, zeta=0.9, c=0.5, reward_range=2.0), reference.UCBV(ARMS, zeta=0.9, c=0.5, reward_range=2.0)
+        UCBV(n_arms=ARMS, zeta=0.9, c=0.5, reward_range=2.0),
+        reference.UCBV(ARMS, zeta=0.9, c=0.5, reward_range=2.0),
     ),
     "ucb_tuned": (UCBTuned(n_arms=ARMS), reference.UCBTuned(ARMS)),
     "kl_ucb": (KLUCB(n_arms=ARMS), reference.KLUCB(ARMS, c=0.0)),
     "kl_ucb theory": (KLUCB.theory(n_arms=ARMS), reference.KLUCB(ARMS, c=3.0)),
     "bayes_ucb": (BayesUCB(n_arms=ARMS), reference.BayesUCB(ARMS, horizon=1000.0, c=0.0)),
-    "bayes_ucb theory": (
-        BayesUCB.theory(n_arms=ARMS, horizon=ROUNDS), reference.BayesUCB(ARMS, horizon=ROUNDS, c=5.0)
-    ),
+    "bayes_ucb theory": (BayesUCB.theory(n_arms=ARMS, horizon=ROUNDS), reference.BayesUCB(ARMS, horizon=ROUNDS, c=5.0)),
     "robust_ucb": (
         RobustUCB(n_arms=ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
         reference.RobustUCB(ARMS, moment_bound=0.3, eps=0.7, scale=0.1),
@@ -73,7 +73,8 @@ INDEX_POLICIES = {
     "etc": (ETC(n_arms=ARMS, exploration=7.0), reference.ETC(ARMS, exploration=7)),
     "d_ucb": (DUCB(n_arms=ARMS, discount=0.95), reference.DUCB(ARMS, discount=0.95, reward_bound=1.0, xi=0.6)),
     "sw_ucb": (
-        SWUCB(n_arms=ARMS, window=23, reward_bound=0.5), reference.SWUCB(ARMS, window=23, reward_bound=0.5, xi=0.6)
+        SWUCB(n_arms=ARMS, window=23, reward_bound=0.5),
+        reference.SWUCB(ARMS, window=23, reward_bound=0.5, xi=0.6),
     ),
     "d_kl_ucb": (DKLUCB(n_arms=ARMS, discount=0.95), reference.DKLUCB(ARMS, discount=0.95, c=0.0)),
     "d_kl_ucb with c": (DKLUCB(n_arms=ARMS, discount=0.9, c=3.0), reference.DKLUCB(ARMS, discount=0.9, c=3.0)),

@@ -85,7 +85,7 @@ def test_regret_is_below_the_bound():
         (Exp4(n_arms=5, n_experts=2), BernoulliArms(n_arms=5), "at advice of experts, and BernoulliArms shows none"),
         (Exp4(n_arms=5, n_experts=2), AdvisedArms.example(), r"advice of shape \[4, 5\], .* n_experts=2"),
     ],
-)  # fmt: skip
+)
 def test_learners_that_do_not_suit_are_refused(learner, environment, message):
     with pytest.raises(InputError, match=message):
         simulate(learner, environment, 5, 2, progress=False)

@@ -27,9 +27,14 @@ CASES += [("strongly_convex_sinha_vaze", "l1"), ("strongly_convex_sinha_vaze", "
 
 
 @pytest.mark.quick_cases(
-    "ofw_tvc-ball", "scofw_tvc-polytope", "ofw-polytope", "pf_ofw-l1", "scofw-box", "sinha_vaze-simplex",
+    "ofw_tvc-ball",
+    "scofw_tvc-polytope",
+    "ofw-polytope",
+    "pf_ofw-l1",
+    "scofw-box",
+    "sinha_vaze-simplex",
     "strongly_convex_sinha_vaze-capped",
-)  # fmt: skip
+)
 @pytest.mark.parametrize(("name", "place"), CASES)
 def test_step_by_step(name, place, rng):
     """Two fresh inputs each: the points of all rounds, the scalars, and that no point leaves the set."""
@@ -208,9 +213,10 @@ class TestInvariances:
         dfs, gs, dgs = random_trace(rng, (DIM,), 60)
         dfs /= np.linalg.norm(dfs, axis=1)[:, None] * (1.0 + 1e-9 * np.arange(60))[:, None]
         np.testing.assert_allclose(
-            replay(PFOFW(dim=DIM, horizon=60), dfs, gs, dgs)[1], replay(OFW(dim=DIM, horizon=60), dfs, gs, dgs)[1],
+            replay(PFOFW(dim=DIM, horizon=60), dfs, gs, dgs)[1],
+            replay(OFW(dim=DIM, horizon=60), dfs, gs, dgs)[1],
             atol=1e-11,
-        )  # fmt: skip
+        )
 
     @pytest.mark.parametrize("g_init", [None, 0.01])
     def test_level_of_pf_ofw(self, g_init, rng):
@@ -292,11 +298,12 @@ class TestDomains:
 def test_vmap_over_hyperparameters_is_the_loop(name, rng):
     trace = tuple(map(jnp.asarray, random_trace(rng, (3,), 30)))
     fields = {
-        "scofw_tvc": lambda k: SCOFWTVC(dim=3, horizon=30.0 * k, curvature=0.3 * k, lipschitz=k, constraint_scale=1 / k,
-                                        domain=L1Ball(radius=k)),
+        "scofw_tvc": lambda k: SCOFWTVC(
+            dim=3, horizon=30.0 * k, curvature=0.3 * k, lipschitz=k, constraint_scale=1 / k, domain=L1Ball(radius=k)
+        ),
         "pf_ofw": lambda k: PFOFW(dim=3, horizon=30.0 * k, eta_scale=k, step_cap=1 + 0.1 * k, domain=L1Ball(radius=k)),
         "sinha_vaze": lambda k: SinhaVaze(dim=3, horizon=30.0 * k, gamma=k, lipschitz=k, domain=Simplex(total=k)),
-    }[name]  # fmt: skip
+    }[name]
     single = [as_arrays(fields(k)) for k in (1.0, 2.0, 3.0)]
     batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *single)
     together = jax.vmap(_replay, in_axes=(0, None, None, None))(batch, *trace)[1]

@@ -32,9 +32,14 @@ def test_step_by_step(name, rng):
         trace, x1, theta = random_trace(rng, shape, 60), start(rng, other, shape), 0.3 * theta
         given = {"dual_step": mu, "damping": theta} if case < 2 else {}
         ours = OPDP(
-            dim=dim(shape), horizon=60.0, domain=LinearOracleOnly(base=domain), lipschitz=G, hard=case % 2 == 1,
-            start=x1, **given,
-        )  # fmt: skip
+            dim=dim(shape),
+            horizon=60.0,
+            domain=LinearOracleOnly(base=domain),
+            lipschitz=G,
+            hard=case % 2 == 1,
+            start=x1,
+            **given,
+        )
         validate(ours)
         _, state, _ = replay(ours, *trace)
         constants = {"mu": mu, "theta": theta} if given else reference.theory_constants(60.0, G, other.diameter)

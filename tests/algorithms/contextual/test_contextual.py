@@ -59,9 +59,10 @@ def nothing(learner, state, obs):
 OPTIMISTIC = {
     "disjoint": (DisjointLinUCB(n_arms=K, dim=P, alpha=0.7, ridge=0.5), reference.DisjointLinUCB(K, P, 0.7, 0.5)),
     "hybrid": (
-        HybridLinUCB(n_arms=K, dim=P, shared_dim=Z, alpha=0.7, ridge=0.5), reference.HybridLinUCB(K, P, Z, 0.7, 0.5)
+        HybridLinUCB(n_arms=K, dim=P, shared_dim=Z, alpha=0.7, ridge=0.5),
+        reference.HybridLinUCB(K, P, Z, 0.7, 0.5),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", OPTIMISTIC)
@@ -83,21 +84,26 @@ def test_lin_ucb_against_its_reference(name, rng, key):
 
 SAMPLED = {
     "eps_greedy": (
-        OracleEpsGreedy(n_arms=K, dim=P, oracle=ORACLE, eps=0.3, decay=0.2), reference.OracleEpsGreedy,
+        OracleEpsGreedy(n_arms=K, dim=P, oracle=ORACLE, eps=0.3, decay=0.2),
+        reference.OracleEpsGreedy,
         {"eps": 0.3, "decay": 0.2},
     ),
     "reg_cb_elim": (
-        RegCBElim(n_arms=K, dim=P, oracle=ORACLE, c=0.02, low=-1.0), reference.RegCBElim,
+        RegCBElim(n_arms=K, dim=P, oracle=ORACLE, c=0.02, low=-1.0),
+        reference.RegCBElim,
         {"c": 0.02, "low": -1.0, "high": 1.0},
     ),
     "reg_cb_opt": (
-        RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, c=0.02, low=-1.0), reference.RegCBOpt,
+        RegCBOpt(n_arms=K, dim=P, oracle=ORACLE, c=0.02, low=-1.0),
+        reference.RegCBOpt,
         {"c": 0.02, "low": -1.0, "high": 1.0},
     ),
     "square_cb": (
-        SquareCB(n_arms=K, dim=P, oracle=ORACLE, scale=2.0), reference.SquareCB, {"scale": 2.0, "exponent": 0.5}
+        SquareCB(n_arms=K, dim=P, oracle=ORACLE, scale=2.0),
+        reference.SquareCB,
+        {"scale": 2.0, "exponent": 0.5},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -182,7 +188,7 @@ def test_tables_show_one_context():
         (DisjointLinUCB(n_arms=K, dim=5), ENV, "has dim=5, but the environment has dim=3"),
     ],
     ids=["arms", "numbers", "features", "arms by number", "dim"],
-)  # fmt: skip
+)
 def test_learners_that_do_not_suit_are_refused_in_one_line(learner, environment, message):
     with pytest.raises(InputError, match=message):
         simulate(learner, environment, 5, 2, progress=False)

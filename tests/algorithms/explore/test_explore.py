@@ -23,14 +23,16 @@ LEARNERS = {
     "lucb1": (LUCB1(n_arms=ARMS, delta=0.2, eps=0.35), reference.LUCB1(ARMS, delta=0.2, eps=0.35)),
     "kl_lucb": (KLLUCB(n_arms=ARMS, delta=0.2, eps=0.05), reference.KLLUCB(ARMS, delta=0.2, eps=0.05, proven=False)),
     "kl_lucb theory": (
-        KLLUCB.theory(n_arms=ARMS, delta=0.3, eps=0.3), reference.KLLUCB(ARMS, delta=0.3, eps=0.3, proven=True)
+        KLLUCB.theory(n_arms=ARMS, delta=0.3, eps=0.3),
+        reference.KLLUCB(ARMS, delta=0.3, eps=0.3, proven=True),
     ),
     "track_and_stop": (TrackAndStop(n_arms=ARMS, delta=0.1), reference.TrackAndStop(ARMS, delta=0.1, proven=False)),
     "track_and_stop theory": (
-        TrackAndStop.theory(n_arms=ARMS, delta=0.3), reference.TrackAndStop(ARMS, delta=0.3, proven=True)
+        TrackAndStop.theory(n_arms=ARMS, delta=0.3),
+        reference.TrackAndStop(ARMS, delta=0.3, proven=True),
     ),
     "sequential_halving": (SequentialHalving(n_arms=ARMS, budget=ROUNDS), reference.SequentialHalving(ARMS, ROUNDS)),
-}  # fmt: skip
+}
 
 
 def visible_state(learner, key, t, state):

@@ -267,8 +267,10 @@ class TestProperties:
             lambda z: 4.0 * np.logaddexp(0.0, z),
             lambda z: 4.0 / (1.0 + np.exp(-z)),
             lambda z: 2.0 / (1.0 + np.cosh(z)),
-            1.0, 1.0, lambda S: 1.0,
-        )  # fmt: skip
+            1.0,
+            1.0,
+            lambda S: 1.0,
+        )
         algorithm = GLBOMD(dim=3, link=Binomial(n=4.0), norm_bound=2.0)
         validate(algorithm)
         star, X, rng = reference.time_varying(9, 3, 5, ROUNDS, 2.0)

@@ -103,9 +103,14 @@ def test_the_reference_solves_eq_6(rng):
     theta, mu = reference.solve(np.zeros(3), *problem, radius)
     ball = {"type": "ineq", "fun": lambda th: radius**2 - th @ th, "jac": lambda th: -2 * th}
     slow = minimize(
-        reference.objective, np.zeros(3), problem, jac=reference.gradient, constraints=ball, method="SLSQP",
+        reference.objective,
+        np.zeros(3),
+        problem,
+        jac=reference.gradient,
+        constraints=ball,
+        method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 500},
-    )  # fmt: skip
+    )
     assert mu > 0
     np.testing.assert_allclose(theta, slow.x, atol=1e-6)
     assert reference.objective(theta, *problem) <= slow.fun * (1 + 1e-12)

@@ -135,13 +135,21 @@ def test_every_quantity_of_the_estimator_matches_the_reference(dim, law, rng):
     common = {"eps": 0.4, "sigma_min": 0.02, "delta": 0.03, "sigma_beta_scale": 3e-4, "tau_scale": 0.03}
     got = replay(
         HvtEstimator(
-            dim=dim, horizon=150, norm_bound=0.7, arm_bound=1.5, ridge=0.8, step_size=2.5, beta_scale=0.01,
-            extra_sigma=dim == 3, **common
-        ), x, rewards, nu,
-    )  # fmt: skip
-    learner = reference.Hvt(
-        dim, 150, S=0.7, L=1.5, lam=0.8, alpha=2.5, beta_scale=0.01, extra_sigma=dim == 3, **common
-    )  # fmt: skip
+            dim=dim,
+            horizon=150,
+            norm_bound=0.7,
+            arm_bound=1.5,
+            ridge=0.8,
+            step_size=2.5,
+            beta_scale=0.01,
+            extra_sigma=dim == 3,
+            **common,
+        ),
+        x,
+        rewards,
+        nu,
+    )
+    learner = reference.Hvt(dim, 150, S=0.7, L=1.5, lam=0.8, alpha=2.5, beta_scale=0.01, extra_sigma=dim == 3, **common)
     want = reference.replay(learner, x, rewards, nu)
     assert (want["mu"] > 0).sum() > 5 and (np.abs(want["psi"]) == want["tau"]).sum() > 5  # both happen
     np.testing.assert_allclose(got["theta"], want["theta"], atol=1e-11)
@@ -193,10 +201,15 @@ def test_asymptotic_variance_of_the_step_sizes(step_size, ratio):
     T = 400
     estimator = as_arrays(
         HvtEstimator(
-            dim=1, horizon=T, norm_bound=jnp.inf, sigma_beta_scale=0.0, tau_scale=jnp.inf, step_size=step_size,
+            dim=1,
+            horizon=T,
+            norm_bound=jnp.inf,
+            sigma_beta_scale=0.0,
+            tau_scale=jnp.inf,
+            step_size=step_size,
             ridge=1e-3,
         )
-    )  # fmt: skip
+    )
     one = jnp.ones((T, 1)), jnp.ones(T)
     replay_all = jax.jit(jax.vmap(lambda rewards: _replay(estimator, one[0], rewards, one[1])["theta"][-1, 0]))
     weights = np.asarray(replay_all(jnp.eye(T)))  # linear in the rewards: the effect of each one alone
@@ -263,8 +276,10 @@ def test_degenerate_samples_stay_finite(tau_scale):
     xs = np.array([[0.6, 0.8], [0, 0], [1, 0], [0, 1e-20], [1, 0]])
     got = replay(
         HvtEstimator(dim=2, horizon=1e6, eps=1.0, tau_scale=tau_scale, sigma_beta_scale=0.0),
-        xs, np.array([1.0, 5.0, 1e30, -1e30, 0.0]), np.zeros(5),
-    )  # fmt: skip
+        xs,
+        np.array([1.0, 5.0, 1e30, -1e30, 0.0]),
+        np.zeros(5),
+    )
     assert all(np.isfinite(got[name]).all() for name in ("theta", "inverse", "scale", "leverage", "residual"))
     np.testing.assert_array_equal(got["theta"][1], got["theta"][0])
     np.testing.assert_array_equal(got["inverse"][1], got["inverse"][0])
@@ -317,9 +332,11 @@ def test_regret_is_below_the_explicit_bound(rng):
     regret = (means.max(1) - means[np.arange(T), index]).sum()
     learner = reference.Hvt(2, T, 0.99)
     c = np.sqrt(learner.lam * 6) / learner.tau0 + 107 * learner.ell
-    bound = 4 * learner.beta(T) * (
-        np.sqrt(2 * learner.kappa * ((nu**2).sum() + 1)) + 4 * c * learner.kappa / np.sqrt(learner.lam)
-    )  # fmt: skip
+    bound = (
+        4
+        * learner.beta(T)
+        * (np.sqrt(2 * learner.kappa * ((nu**2).sum() + 1)) + 4 * c * learner.kappa / np.sqrt(learner.lam))
+    )
     assert 0 <= regret <= bound
 
 

@@ -18,10 +18,12 @@ LEARNERS = {
     "d_lin_ucb": (DLinUCB(dim=D, discount=0.9, **CONSTANTS), reference.DLinUCB, {"discount": 0.9}),
     "d_lin_ucb without discount": (DLinUCB(dim=D, discount=1.0, **CONSTANTS), reference.DLinUCB, {"discount": 1.0}),
     "d_lin_ucb as coded": (
-        DLinUCB(dim=D, discount=0.9, authors_code=True, **CONSTANTS), reference.DLinUCBOfCode, {"discount": 0.9}
+        DLinUCB(dim=D, discount=0.9, authors_code=True, **CONSTANTS),
+        reference.DLinUCBOfCode,
+        {"discount": 0.9},
     ),
     "sw_lin_ucb": (SWLinUCB(dim=D, window=13, **CONSTANTS), reference.SWLinUCB, {"window": 13}),
-}  # fmt: skip
+}
 
 
 @jax.jit

@@ -212,9 +212,14 @@ class TestConstraints:
 def learner(environment, radius=60.0, **domain):
     bound = float(environment.lipschitz)
     return OFWTVC.practical(
-        dim=environment.dim, horizon=60.0, domain=NuclearBall(radius=radius, **domain), lipschitz=bound,
-        constraint_scale=bound / environment.constraint_lipschitz, lam=0.2, gamma=0.2,
-    )  # fmt: skip
+        dim=environment.dim,
+        horizon=60.0,
+        domain=NuclearBall(radius=radius, **domain),
+        lipschitz=bound,
+        constraint_scale=bound / environment.constraint_lipschitz,
+        lam=0.2,
+        gamma=0.2,
+    )
 
 
 class TestWithOFWTVC:
@@ -245,10 +250,17 @@ class TestWithOFWTVC:
             queue, x, after_x = before.queue.total, before.run.last.x, new.run.last.x
             before, new = before.run, new.run
             loop = reference.OFWTVC(
-                x, lambda c: reference.lmo_nuclear(c, 60.0), 120.0, 60.0, float(algorithm.lipschitz),
-                float(algorithm.beta), float(algorithm.gamma), float(algorithm.lam), before.level * unit,
+                x,
+                lambda c: reference.lmo_nuclear(c, 60.0),
+                120.0,
+                60.0,
+                float(algorithm.lipschitz),
+                float(algorithm.beta),
+                float(algorithm.gamma),
+                float(algorithm.lam),
+                before.level * unit,
                 eta_scale=float(algorithm.eta_scale),
-            )  # fmt: skip
+            )
             loop.anchor, loop.gsum = before.anchor, before.grad_sum * unit
             loop.Q, loop.s, loop.t = queue, before.start + 1, t
             chosen = {}
@@ -302,9 +314,12 @@ def test_movielens_size():
     environment = MatrixCompletion.from_ratings(ratings)
     bound = float(environment.lipschitz)
     algorithm = OFWTVC(
-        dim=environment.dim, horizon=1000.0, domain=NuclearBall(radius=1e4), lipschitz=bound,
+        dim=environment.dim,
+        horizon=1000.0,
+        domain=NuclearBall(radius=1e4),
+        lipschitz=bound,
         constraint_scale=bound / environment.constraint_lipschitz,
-    )  # fmt: skip
+    )
     meters = [
         Meter("residual", lambda played: played.next_state.run.last.guess.residual, "max"),
         Meter("norm", lambda played: jnp.linalg.norm(played.decision.play)),

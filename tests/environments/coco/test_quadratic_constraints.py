@@ -89,9 +89,15 @@ def test_comparators(name, conflict):
     origin = charged.origin_loss.sum()
     assert answer["comparator_excess"] == pytest.approx(best - origin, rel=1e-10)
     x, _, excess = feasible_comparator(
-        value, lambda x: np.sum(x - targets, axis=0), 40.0, other.project, normals, offsets, np.zeros(plays.shape[1:]),
+        value,
+        lambda x: np.sum(x - targets, axis=0),
+        40.0,
+        other.project,
+        normals,
+        offsets,
+        np.zeros(plays.shape[1:]),
         rho=10.0,
-    )  # fmt: skip
+    )
     assert excess < 1e-6
     assert answer["feasible_comparator_excess"] == pytest.approx(value(x) - origin, abs=2e-4)
     if conflict > 0:  # the constraint matters
@@ -122,8 +128,11 @@ def test_derived_metrics():
     values = {"loss": np.array([3.0]), "origin_loss": np.array([4.0]), "comparator_excess": np.array([-2.0])}
     derived = environment.derive(values | {"feasible_comparator_excess": np.array([-1.5])})
     assert {name: float(value[0]) for name, value in derived.items()} == {
-        "comparator_loss": 2.0, "feasible_comparator_loss": 2.5, "regret": 1.0, "feasible_regret": 0.5,
-    }  # fmt: skip
+        "comparator_loss": 2.0,
+        "feasible_comparator_loss": 2.5,
+        "regret": 1.0,
+        "feasible_regret": 0.5,
+    }
 
 
 @pytest.mark.parametrize("fields", [{"margin": 0.0}, {"curvature": 0.0}, {"conflict": 1.1}, {"domain": object()}])

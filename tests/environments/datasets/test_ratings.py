@@ -46,8 +46,10 @@ class TestReaders:
         assert (read.scale, read.source) == ((0.5, 4.0), "filmtrust")
 
     def test_filmtrust_with_commas_is_the_same(self, write):
-        read, other = (load_filmtrust(write(text, "ratings.txt"), shape=(2, 3), n_ratings=4)
-                       for text in (RATINGS, RATINGS.replace(" ", ",")))  # fmt: skip
+        read, other = (
+            load_filmtrust(write(text, "ratings.txt"), shape=(2, 3), n_ratings=4)
+            for text in (RATINGS, RATINGS.replace(" ", ","))
+        )
         assert (read.users == other.users).all() and (read.ratings == other.ratings).all()
 
     def test_entries_are_frozen(self, write):

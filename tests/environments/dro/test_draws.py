@@ -20,9 +20,13 @@ def test_counts_places_and_lookups(m, rng, key):
     def trace_draws(group, drawn, table):
         decision = GroupDecision(None, None, group, drawn)
         return (
-            draws.counts(decision, m), draws.places(decision, m), draws.per_group(table[:, 0], group),
-            draws.rows_of(table, group), draws.groups_exist(group, m), draws.groups_exist(group + m - 1, m),
-        )  # fmt: skip
+            draws.counts(decision, m),
+            draws.places(decision, m),
+            draws.per_group(table[:, 0], group),
+            draws.rows_of(table, group),
+            draws.groups_exist(group, m),
+            draws.groups_exist(group + m - 1, m),
+        )
 
     every, fixed = np.ones(9, bool), GroupDecision(None, None, group)
     for mask in (every, drawn):

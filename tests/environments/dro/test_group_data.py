@@ -200,8 +200,11 @@ def test_specifications_come_back():
         data = {}
         again = from_spec(to_spec(made, data), data)
         assert (again.names, again.sizes, again.order, type(again.loss)) == (
-            made.names, made.sizes, "once", type(loss),
-        )  # fmt: skip
+            made.names,
+            made.sizes,
+            "once",
+            type(loss),
+        )
         np.testing.assert_array_equal(again.rows.features, made.rows.features)
 
 
