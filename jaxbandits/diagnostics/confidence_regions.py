@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import as_arrays
+from jaxbandits.base.pytree import PyTree, as_arrays
 from jaxbandits.estimation import level_set
 from jaxbandits.estimation.level_set import OptimisticDecision
 from jaxbandits.types import FixedArmObs, Reward, State
@@ -117,7 +117,7 @@ def _replay(learner: Any, arms: jax.Array, index: jax.Array, rs: jax.Array) -> A
     """Return the state after playing `arms[index]` for rewards `rs`, both `[T]`."""
     key, obs, nowhere = jax.random.key(0), FixedArmObs(arms), level_set.nowhere(*arms.shape)
 
-    def play(state: State, row: Any) -> tuple[Any, None]:
+    def play(state: State, row: PyTree) -> tuple[Any, None]:
         t, k, r = row
         decision = OptimisticDecision(k, arms[k], nowhere)
         return learner.update(key, t, state, obs, decision, Reward(r)), None

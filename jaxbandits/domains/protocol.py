@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike, PyTree
 from jaxbandits.domains.points import Point, Shape
 
 
@@ -43,7 +43,7 @@ class Domain(Protocol):
         """Return the nearest point of the set (Euclidean)."""
         ...
 
-    def lmo(self, direction: Point, guess: Any = None) -> tuple[Point, Any]:
+    def lmo(self, direction: Point, guess: PyTree = None) -> tuple[Point, PyTree]:
         """Return a point v of the set with the smallest `<direction, v>`: the linear minimisation oracle.
 
         Args:

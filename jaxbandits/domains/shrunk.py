@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree
 from jaxbandits.domains import points, protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.points import Point, Shape
@@ -50,11 +50,11 @@ class Shrunk:
     # Properties, so that they are there exactly if `base` has them (`protocol.check`).
 
     @property
-    def lmo(self) -> Callable[..., tuple[Point, Any]]:
+    def lmo(self) -> Callable[..., tuple[Point, PyTree]]:
         """`lmo(direction, guess)`, see `protocol.Domain`: the image of the answer of `base`."""
         of_base = self.base.lmo
 
-        def lmo(direction: Point, guess: Any = None) -> tuple[Point, Any]:
+        def lmo(direction: Point, guess: PyTree = None) -> tuple[Point, PyTree]:
             vertex, guess = of_base(direction, guess)
             return self._image(vertex), guess
 

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike, PyTree
 from jaxbandits.estimation.links import Bernoulli
 from jaxbandits.numerics import inverse_factors
 from jaxbandits.numerics.inverse_factors import InverseFactors
@@ -55,11 +55,11 @@ def logistic_step(
     reach = 1.001 * bound * jnp.linalg.norm(x)  # every feasible z is strictly inside
     tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
 
-    def is_unsettled(carry: Any) -> jax.Array:
+    def is_unsettled(carry: PyTree) -> jax.Array:
         _, _, _, _, change, step = carry
         return (change > tolerance) & (step < _MAX_STEPS)
 
-    def search(carry: Any) -> Any:
+    def search(carry: PyTree) -> Any:
         z, _, low, high, _, step = carry
         slope, curvature = count * _LOGISTIC.mean(z) - total, scale * count * _LOGISTIC.slope(z)
         grow = 1.0 / (1.0 + curvature * width_sq)

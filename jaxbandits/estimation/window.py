@@ -32,7 +32,7 @@ class Window(NamedTuple):
 
     rows: Any  # [tau, ...]  row of round t at t mod tau
     ends: Any  # [parts, ...]
-    inner: Any  # [part, ...]
+    inner: PyTree  # [part, ...]
     ending: Any  # [...]  sum over the rounds that are left of the last block
     beginning: Any  # [...]  sum over the rounds of this block
 
@@ -42,7 +42,7 @@ class Window(NamedTuple):
         return jax.tree.map(jnp.add, self.ending, self.beginning)
 
 
-def empty(size: int, row: Any, term: Term) -> Window:
+def empty(size: int, row: PyTree, term: Term) -> Window:
     """Return a window without rounds.
 
     Args:
@@ -56,7 +56,7 @@ def empty(size: int, row: Any, term: Term) -> Window:
     return Window(rows, ends, inner, zero, zero)
 
 
-def append(window: Window, t: jax.Array, row: Any, term: Term) -> Window:
+def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
     """Return the window after round t = 0, 1, ...
 
     Args:
@@ -77,14 +77,14 @@ def append(window: Window, t: jax.Array, row: Any, term: Term) -> Window:
         return jax.tree.map(lambda x, y: x + jnp.where(i < size, y, 0), total, summand)
 
     def enter_part() -> Any:
-        def step(j: jax.Array, carry: Any) -> Any:
+        def step(j: jax.Array, carry: PyTree) -> Any:
             i, (total, inner) = part - 1 - j, carry
             return add(total, slot + i), history.append(inner, i, total)
 
         return batching.fori_loop(0, part, step, (_at(window.ends, slot // part), window.inner))[1]
 
     def end_block() -> tuple[PyTree, PyTree, PyTree]:
-        def step(j: jax.Array, carry: Any) -> Any:
+        def step(j: jax.Array, carry: PyTree) -> Any:
             i, (total, ends) = n_parts - 1 - j, carry
             ends = history.append(ends, i, total)
             return batching.fori_loop(0, part, lambda k, total: add(total, i * part + k), total), ends

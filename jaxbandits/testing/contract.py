@@ -26,9 +26,11 @@ from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import (
     AdviceObs,
+    Algorithm,
     ArmObs,
     ContextObs,
     Decision,
+    Environment,
     Feedback,
     InitFromObs,
     Obs,
@@ -51,7 +53,7 @@ _ARGUMENTS = {
 
 
 @own_settings()
-def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) -> None:
+def check_algorithm(algorithm: Algorithm, environment: Environment, *, quick: bool = False) -> None:
     """Run every check of an algorithm on an environment that suits it, and print a verdict and advice on its speed.
 
     Args:
@@ -84,7 +86,7 @@ def check_algorithm(algorithm: Any, environment: Any, *, quick: bool = False) ->
 
 
 @own_settings()
-def check_environment(environment: Any) -> None:
+def check_environment(environment: Environment) -> None:
     """Check the names and ranges of an environment; `check_algorithm` checks it together with a learner.
 
     Raises:
@@ -95,7 +97,7 @@ def check_environment(environment: Any) -> None:
     assert not missing, "\n".join(missing)
 
 
-def _has_names_and_ranges(environment: Any) -> None:
+def _has_names_and_ranges(environment: Environment) -> None:
     has_argument_names(environment, ("init", "observe", "step"))
     is_a_pytree_with_ranges(environment)
 
@@ -133,7 +135,7 @@ def is_a_pytree_with_ranges(obj: Any) -> None:
     validate(obj)
 
 
-def fields_have_meanings(algorithm: Any, environment: Any) -> None:
+def fields_have_meanings(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that every field of both says what it means."""
     missing = [line for obj in (algorithm, environment) for line in _fields_without_meaning(obj)]
     assert not missing, "\n".join(missing)
@@ -152,7 +154,7 @@ def _parameters(obj: Any) -> Any:
     return type(obj).__dataclass_params__
 
 
-def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
+def protocol_names_and_fields(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that algorithm and environment have the methods, feedback and fields of the protocol."""
     has_argument_names(algorithm, ("init", "select", "update"))
     if isinstance(algorithm, InitFromObs):
@@ -166,12 +168,12 @@ def protocol_names_and_fields(algorithm: Any, environment: Any) -> None:
     _has_names_and_ranges(environment)
 
 
-def state_shape_is_fixed(algorithm: Any, environment: Any) -> None:
+def state_shape_is_fixed(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that methods can be traced, return what the next one takes, and keep the shapes and types of states."""
     rehearsal.rehearse(algorithm, environment)
 
 
-def select_is_read_only(algorithm: Any, environment: Any) -> None:
+def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that a method uses its key once, and that its program is the same each time it is traced."""
     for call in rehearsal.rehearse(algorithm, environment).values():
         message = rehearsal.find_repeated_key(call)
@@ -187,7 +189,7 @@ def select_is_read_only(algorithm: Any, environment: Any) -> None:
             chex.assert_trees_all_equal(first.consts, second.consts)
 
 
-def masked_arms_are_never_played(algorithm: Any, environment: Any) -> None:
+def masked_arms_are_never_played(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that the only available arm is played."""
     algorithm, environment = as_arrays((algorithm, environment))
     seen = jax.eval_shape(lambda: environment.observe(_key(), jnp.int32(0), environment.init(_key())))
@@ -219,7 +221,7 @@ def _arms_of(decision: Any) -> jax.Array:
     return decision.items if isinstance(decision, SetDecision) else decision.index
 
 
-def stays_finite(algorithm: Any, environment: Any) -> None:
+def stays_finite(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that no state is NaN after feedback multiplied by 0, 1 and 1e6."""
     algorithm, environment = as_arrays((algorithm, environment))
     for scale in (0.0, 1.0, 1e6):
@@ -233,7 +235,7 @@ def stays_finite(algorithm: Any, environment: Any) -> None:
                 )
 
 
-def stays_finite_over_many_rounds(algorithm: Any, environment: Any) -> None:
+def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that no state is NaN after 2,000 rounds of 32 trials, or after those that the learner is made for.
 
     That is its `horizon`, or the `capacity` of its history, where one is shorter.
@@ -251,7 +253,7 @@ def stays_finite_over_many_rounds(algorithm: Any, environment: Any) -> None:
         )
 
 
-def _first_nan(algorithm: Any, environment: Any, seed: int, rounds: int) -> tuple[str, int]:
+def _first_nan(algorithm: Algorithm, environment: Environment, seed: int, rounds: int) -> tuple[str, int]:
     """Return the path of the leaf of the state that is NaN first in a trial, and the round after which it is."""
 
     def is_nan(state: State) -> Any:
@@ -276,7 +278,7 @@ def _first_nan(algorithm: Any, environment: Any, seed: int, rounds: int) -> tupl
     return jax.tree_util.keystr(leaves[int(found[t].argmax())][0]), t
 
 
-def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
+def trials_do_not_depend_on_the_split(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that trials are the same, bit for bit, with more seeds, in shorter calls, and from a checkpoint."""
     few = _run(algorithm, environment, seeds=3)
     for name, other in (
@@ -297,7 +299,7 @@ def trials_do_not_depend_on_the_split(algorithm: Any, environment: Any) -> None:
     _assert_same(few.values, again.values, "loading a checkpoint changed {metric}")
 
 
-def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
+def decisions_are_admissible(algorithm: Algorithm, environment: Environment) -> None:
     """Check that all decisions of a short run are admissible, if the environment tells."""
     inadmissible = _run(algorithm, environment, seeds=3).inadmissible
     assert not inadmissible.any(), (
@@ -306,7 +308,7 @@ def decisions_are_admissible(algorithm: Any, environment: Any) -> None:
     )
 
 
-def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
+def every_traced_field_can_be_swept(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that a sweep over each numeric field equals separate runs, bit for bit, and compiles nothing new."""
     _run(algorithm, environment, seeds=2)
     compiled = compilation.compiled_count()
@@ -322,7 +324,7 @@ def every_traced_field_can_be_swept(algorithm: Any, environment: Any) -> None:
     assert compilation.compiled_count() == compiled, "new hyperparameter values compiled a new program"
 
 
-def recommendation_is_finite(algorithm: Any, environment: Any) -> None:
+def recommendation_is_finite(algorithm: Algorithm, environment: Environment) -> None:
     """Assert that the recommendation of the first state, if there is one, is finite."""
     if not isinstance(algorithm, Recommends):
         return
@@ -347,7 +349,7 @@ ALGORITHM_CHECKS = (
 )
 
 
-def _sweepable(algorithm: Any) -> Iterator[tuple[str, list[float]]]:
+def _sweepable(algorithm: Algorithm) -> Iterator[tuple[str, list[float]]]:
     """Yield the numeric scalar fields, each with two admissible values: that of the example and one nearby."""
     for row in field_table(algorithm):
         if row.kind != "traced" or isinstance(row.value, bool) or not isinstance(row.value, (int, float)):
@@ -386,7 +388,7 @@ class _ScaledFeedback:
 
 # Jitted functions of the module: one compilation serves all checks of a pair.
 @jax.jit
-def _start(algorithm: Any, environment: Any) -> Carry:
+def _start(algorithm: Algorithm, environment: Environment) -> Carry:
     return init_trial(_key(), algorithm, environment, jnp.int32(3))
 
 
@@ -407,7 +409,9 @@ def _assert_same(values: Mapping[str, Any], others: Mapping[str, Any], message: 
             chex.assert_trees_all_equal(values[metric], others[metric])
 
 
-def _run(algorithm: Any, environment: Any, seeds: int, horizon: int = _ROUNDS, **options: Any) -> Trials:
+def _run(
+    algorithm: Algorithm | Grid, environment: Environment, seeds: int, horizon: int = _ROUNDS, **options: Any
+) -> Trials:
     settings = {"width": 32, "progress": False, "record_points": 4, **options}
     return compare({"learner": algorithm}, environment, horizon, seeds, **settings)["learner"]
 

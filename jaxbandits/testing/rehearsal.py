@@ -17,9 +17,11 @@ from jaxbandits.testing.failures import translate
 from jaxbandits.tracing.jax_compat import jaxpr_as_fun
 from jaxbandits.types import (
     AdviceObs,
+    Algorithm,
     ArmObs,
     ContextObs,
     Decision,
+    Environment,
     InitFromObs,
     Obs,
     PairDecision,
@@ -46,7 +48,7 @@ class Call(NamedTuple):
         return f"{type(self.obj).__name__}.{self.method}"
 
 
-def rehearse(algorithm: Any, environment: Any) -> dict[str, Call]:
+def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
     """Trace the calls of a first round, and check that each method returns what the next one takes.
 
     Returns:
@@ -225,7 +227,7 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def _dims(algorithm: Any, environment: Any, calls: dict[str, Call]) -> str:
+def _dims(algorithm: Algorithm, environment: Environment, calls: dict[str, Call]) -> str:
     """Return a hint if algorithm and environment have different dimensions, the usual cause of shape errors."""
     dim, seen = getattr(algorithm, "dim", None), getattr(environment, "dim", None)
     observed = calls.get("environment.observe")

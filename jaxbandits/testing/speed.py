@@ -15,7 +15,7 @@ from jaxbandits.tracing.flat import FlatFunction, Step, flatten
 from jaxbandits.tracing.jax_compat import open_jaxpr
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.tracing.vmap_last import VmapFallback, explain, location
-from jaxbandits.types import Algorithm, Decision, Feedback, Obs, State, narrow
+from jaxbandits.types import Algorithm, Decision, Environment, Feedback, Obs, State, narrow
 
 _WIDTH = 64
 _SHOWN = 6
@@ -50,12 +50,12 @@ class _Round(NamedTuple):
     axes: tuple[int | None, ...]
 
 
-def _round(algorithm: Any, environment: Any) -> _Round:
+def _round(algorithm: Any, environment: Environment) -> _Round:
     """Return `select` and `update` of a learner as a function of keys, states, observations and feedback."""
     algorithm, environment = as_arrays((algorithm, environment))
     t, key = jnp.int32(0), jax.random.key(0, impl="threefry2x32")
 
-    def first(algorithm: Any, environment: Any) -> tuple[Obs, Decision, State]:
+    def first(algorithm: Any, environment: Environment) -> tuple[Obs, Decision, State]:
         carry = loop.init_trial(key, algorithm, environment, t)
         obs = environment.observe(key, t, carry.env_state)
         decision = algorithm.select(key, t, carry.alg_state, obs)
@@ -80,7 +80,7 @@ def _round(algorithm: Any, environment: Any) -> _Round:
     )
 
 
-def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
+def vmap_fallbacks(algorithm: Algorithm, environment: Environment) -> list[VmapFallback]:
     """List the equations of `select` and `update` that `vmap_last` has no rule for.
 
     Args:
@@ -91,7 +91,7 @@ def vmap_fallbacks(algorithm: Any, environment: Any) -> list[VmapFallback]:
     return explain(played.play, *played.many, in_axes=played.axes)
 
 
-def costs(algorithm: Any, environment: Any) -> list[Cost]:
+def costs(algorithm: Algorithm, environment: Environment) -> list[Cost]:
     """List what has a rule in `select` and `update` and still costs more than another form of it.
 
     Args:
@@ -149,7 +149,7 @@ def _categorical_draws(flat: FlatFunction) -> Iterator[Cost]:
 
 
 @own_settings()
-def advice(algorithm: Any, environment: Any) -> tuple[str, ...]:
+def advice(algorithm: Algorithm, environment: Environment) -> tuple[str, ...]:
     """Return lines that name what slows a learner down, and what is faster; none where nothing does.
 
     Args:

@@ -7,7 +7,7 @@ in round t. Notation: gamma discount, B reward_bound, xi as the field. $O(K)$ pe
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp

@@ -5,7 +5,7 @@
 with the means $m_i$ of the first m K rounds. Notation: m exploration. $O(K)$ per round.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -52,7 +52,7 @@ class ETC(IndexPolicy):
         return cls(n_arms=5, exploration=3.0)
 
     @property
-    def first_pulls(self) -> Any:
+    def first_pulls(self) -> ArrayLike:
         """Number of plays of every arm before the index is used."""
         return self.exploration
 

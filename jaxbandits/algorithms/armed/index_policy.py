@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base import ranges
-from jaxbandits.base.pytree import pytree, static
+from jaxbandits.base.pytree import ArrayLike, pytree, static
 from jaxbandits.estimation.arms import check_count, choose_best
 from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 
@@ -50,7 +50,7 @@ def log_rounds(t: jax.Array) -> jax.Array:
     return jnp.log(jnp.maximum(t, 1).astype(jnp.result_type(float)))
 
 
-def hoeffding_scale(width: Any) -> Any:
+def hoeffding_scale(width: ArrayLike) -> ArrayLike:
     """Return the sub-Gaussian scale w / 2 of rewards in an interval of width w (Hoeffding's lemma).
 
     Raises:

@@ -7,12 +7,12 @@ A final class defines `weights`, which must not change if a constant is added to
 """
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import pytree, static
+from jaxbandits.base.pytree import ArrayLike, pytree, static
 from jaxbandits.estimation.arms import check_count, draw_arm
 from jaxbandits.numerics import elementary
 from jaxbandits.types import ArmDecision, ArmObs, Reward
@@ -40,7 +40,7 @@ class SampledPolicy(abc.ABC):
     def weights(self, t: jax.Array, losses: jax.Array) -> jax.Array:
         """Return the probabilities `[K]` of round t (from 0) for losses `[K]`; a loss of inf excludes an arm."""
 
-    def bias(self, t: jax.Array) -> Any:
+    def bias(self, t: jax.Array) -> ArrayLike:
         """Return gamma_t, which is added to the probability in the estimates of losses."""
         del t
         return 0.0
@@ -63,7 +63,7 @@ class SampledPolicy(abc.ABC):
         return LossState(losses - jnp.min(losses))
 
 
-def exponential_weights(losses: jax.Array, rate: Any) -> jax.Array:
+def exponential_weights(losses: jax.Array, rate: ArrayLike) -> jax.Array:
     """Return `exp(-rate L_i) / sum_k exp(-rate L_k)` `[K]`."""
     least = jnp.min(losses)
     weights = jnp.where(losses < jnp.inf, elementary.exp(-rate * (losses - least)), 0.0)

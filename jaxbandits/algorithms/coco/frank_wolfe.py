@@ -6,13 +6,13 @@ For convex F with gradient `grad` at x, `F(x) - min_K F <= gap`: a certificate t
 size is fixed, or follows from exact line search on a quadratic with Hessian 2 kappa I.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco.lyapunov import double_until
-from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike, PyTree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.protocol import ConvexSet
@@ -22,7 +22,7 @@ class Step(NamedTuple):
     """The result of a Frank-Wolfe step from x to x': the new point, the step size, and the gap at x."""
 
     x: Point  # [d]  x', the point after the step
-    guess: Any  # starting point of the linear oracle
+    guess: PyTree  # starting point of the linear oracle
     gap: jax.Array  # []  <grad, x - v> >= F(x) - min_K F, of the point before the step
     sigma: jax.Array  # []  the step size
 
@@ -35,14 +35,14 @@ def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Step:
     return Step(x=x, guess=domain.lmo(points.zeros(shape))[1], gap=zero, sigma=zero)
 
 
-def fixed_step(domain: ConvexSet, x: Point, grad: Point, guess: Any, sigma: ArrayLike) -> Step:
+def fixed_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, sigma: ArrayLike) -> Step:
     """Take a step of size `sigma`; with `sigma` above 1 the new point may lie outside the set."""
     vertex, guess = domain.lmo(grad, guess)
     gap = points.inner(grad, points.subtract(x, vertex))
     return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=jnp.asarray(sigma, gap.dtype))
 
 
-def line_search_step(domain: ConvexSet, x: Point, grad: Point, guess: Any, kappa: ArrayLike) -> Step:
+def line_search_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, kappa: ArrayLike) -> Step:
     """Take a step with exact line search on a quadratic with gradient `grad` at x and Hessian 2 kappa I.
 
     The step size is `gap / (2 kappa ||v - x||^2)`, at most 1; it is 0 where v = x or the gap is not positive.

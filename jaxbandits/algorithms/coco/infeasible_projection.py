@@ -12,13 +12,13 @@ analysis of gradient steps. The two loops are merged into one with one call of t
 no trial has to run through the inner loop of another.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.coco import frank_wolfe
-from jaxbandits.base.pytree import ArrayLike
+from jaxbandits.base.pytree import ArrayLike, PyTree
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
 from jaxbandits.domains.protocol import ConvexSet
@@ -32,7 +32,7 @@ class Iterate(NamedTuple):
     y: Point  # [d]  the infeasible point near it
     calls: jax.Array  # [] int32, linear minimisations after the last round
     unfinished: jax.Array  # [] bool, True if their cap stopped them
-    guess: Any  # starting point of the linear oracle
+    guess: PyTree  # starting point of the linear oracle
 
 
 def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Iterate:
@@ -80,7 +80,7 @@ class ProjectionPair(NamedTuple):
     y: Point  # [d]  near x
     calls: jax.Array  # [] int32, calls of the linear oracle
     near: jax.Array  # [] bool, the certificate: ||x - y||^2 <= 3 eps
-    guess: Any  # starting point for the next call of the oracle
+    guess: PyTree  # starting point for the next call of the oracle
 
 
 def close_infeasible_projection(
@@ -91,7 +91,7 @@ def close_infeasible_projection(
     eps: ArrayLike,
     radius: ArrayLike,
     most_calls: int,
-    guess: Any,
+    guess: PyTree,
     cut_first: ArrayLike = True,
 ) -> ProjectionPair:
     """Compute a close infeasible projection of `y` from `x` in K (Algorithm 3).

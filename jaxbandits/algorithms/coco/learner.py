@@ -28,7 +28,7 @@ class PointLearner(abc.ABC):
     oracles: ClassVar[tuple[str, ...]]  # members of `domain` that the learner uses
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
     domain: ConvexSet = param(factory=L2Ball, doc="K, with the members that the learner uses")
-    start: Any = param(None, doc="first point; None: domain.zero, the centre of a ball")
+    start: Point = param(None, doc="first point; None: domain.zero, the centre of a ball")
 
     def point(self, state: State) -> Point:
         """Return the iterate `[d]` of the round, here that of the last Frank-Wolfe step."""

@@ -17,7 +17,7 @@ from jaxbandits.base.pytree import param, pytree
 from jaxbandits.estimation.arms import check_count
 from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.estimation.models.ridge import Ridge
-from jaxbandits.types import ArmDecision, Reward
+from jaxbandits.types import ArmDecision, Obs, Reward, State
 
 _REMEDIES = {
     "width": "models with widths are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
@@ -91,20 +91,20 @@ class Bandit:
         """Rounds that a model with a history keeps; None: any number."""
         return getattr(self.model, "capacity", None)
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         return self.model.init(key)
 
-    def init_from_obs(self, state: Any, obs: Any) -> Any:
+    def init_from_obs(self, state: State, obs: Obs) -> State:
         """Let the model prepare for the arms of round 0, if it does."""
         return self.model.init_from_obs(state, obs) if hasattr(self.model, "init_from_obs") else state
 
-    def select(self, key: jax.Array, t: jax.Array, state: Any, obs: Any) -> ArmDecision:
+    def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> ArmDecision:
         n_arms = getattr(self.model, "n_arms", None)
         if n_arms is not None:
             check_count(obs.arms, n_arms)
         return self.rule.decide(key, t, self.model, state, obs)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: ArmDecision, feedback: Reward
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: ArmDecision, feedback: Reward
     ) -> Any:
         return self.model.update(key, t, state, obs, decision, feedback.reward)

@@ -34,7 +34,7 @@ class GroupLearner(abc.ABC):
     dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the structure of `start`")
     # The radius is ours: the paper states none.
     domain: ConvexSet = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
-    start: Any = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
+    start: Point = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
     diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
     w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")

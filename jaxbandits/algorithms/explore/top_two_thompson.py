@@ -7,7 +7,7 @@
 $S_i$, $F_i$ are the successes and failures of arm i; Z and beta(t) as in `track_and_stop`. $O(K)$ per draw.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from jaxbandits.algorithms.armed.beta_posterior import BetaPosterior
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.algorithms.explore import identification
 from jaxbandits.algorithms.explore.identification import Identification
-from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, PyTree, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.numerics import first_axis, rng
 from jaxbandits.tracing.batching import while_loop
@@ -70,11 +70,11 @@ class TopTwoThompson(BetaPosterior, Identification):
         is_first = rng.bernoulli(coin_key, self.share)
         data, impl = jax.random.key_data(other_key), jax.random.key_impl(other_key)
 
-        def redraw(carry: Any) -> Any:
+        def redraw(carry: PyTree) -> PyTree:
             i, _ = carry
             return i + 1, rng.betas(rng.fold_in(jax.random.wrap_key_data(data, impl=impl), i), a, b)
 
-        def has_the_same_best(carry: Any) -> jax.Array:
+        def has_the_same_best(carry: PyTree) -> jax.Array:
             i, last = carry
             return (i < self.attempts) & ~is_first & (first_axis.argmax(last) == best)
 

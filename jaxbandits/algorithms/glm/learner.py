@@ -1,13 +1,13 @@
 """Abstract learners of generalised linear bandits: their fields, presets and confidence sets."""
 
 import abc
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, PyTree, param, pytree, static
 from jaxbandits.estimation import level_set
 from jaxbandits.estimation.arms import check_count, choose_best, optimistic_arm
 from jaxbandits.estimation.level_set import Maximisers, OptimisticDecision
@@ -95,7 +95,7 @@ class LevelSetLearner(ArmLearner):
     def loss(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
         """Return the loss after `count` rounds minus its value at `origin`."""
 
-    def first_guess(self) -> Any:
+    def first_guess(self) -> PyTree:
         """Return the maximisers before the first round; None where arms change."""
         return None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
 

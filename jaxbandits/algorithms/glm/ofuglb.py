@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import LevelSetLearner
 from jaxbandits.base import errors
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, PyTree, param, pytree, static
 from jaxbandits.estimation import level_set, likelihood, links
 from jaxbandits.estimation.level_set import OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
@@ -37,7 +37,7 @@ class OFUGLBState(NamedTuple):
     theta: Vector  # [d]  thhat_t
     data: Data  # all rounds
     steepness: Any  # []  Lip_t, where it is a sum over rewards; None otherwise
-    guess: Any  # maximisers of the last round, [K] each, for fixed arms; None otherwise
+    guess: PyTree  # maximisers of the last round, [K] each, for fixed arms; None otherwise
 
 
 @pytree

@@ -13,13 +13,13 @@ Notation: S `norm_bound`, $lambda_t$ `ridge`. Cost per round: about 2 (fixed arm
 the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many as the slowest.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.glm.learner import LevelSetLearner
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
+from jaxbandits.base.pytree import ArrayLike, FieldValue, PyTree, param, pytree
 from jaxbandits.estimation import level_set, likelihood
 from jaxbandits.estimation.level_set import OptimisticDecision
 from jaxbandits.estimation.likelihood import Data, Likelihood
@@ -33,7 +33,7 @@ class OFULogRState(NamedTuple):
 
     theta: Vector  # [d]  thhat_t
     data: Data  # all rounds
-    guess: Any  # maximisers of the last round, [K] each, for fixed arms; None otherwise
+    guess: PyTree  # maximisers of the last round, [K] each, for fixed arms; None otherwise
 
 
 @pytree

@@ -224,7 +224,7 @@ class HvtEstimator(HvtConstants):
         image = inverse_factors.image(state.inverse, x)
         return image, jnp.sqrt(jnp.maximum(image.width_sq, _TINY))
 
-    def _weigh(self, t: ArrayLike, state: HvtState, width: Any, error: Any, moment: ArrayLike) -> HvtWeights:
+    def _weigh(self, t: ArrayLike, state: HvtState, width: ArrayLike, error: Any, moment: ArrayLike) -> HvtWeights:
         growth, root_alpha = power(t + 1, state.exponent), jnp.sqrt(self.step_size)
         multiplier = self.beta_scale if self.sigma_beta_scale is None else self.sigma_beta_scale
         inflation = jnp.sqrt(2.0 * multiplier * self._beta(t, state) / (state.tau0 * root_alpha * growth))

@@ -12,14 +12,14 @@ a)||, delta is the failure probability of each step, and the others are as in `h
 ($d^2$ + nS)) plus H projections; memory is $O(H d^2)$ for every K.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.linear.hvt_estimator import HvtConstants, HvtEstimator, HvtState, vmap_axes
 from jaxbandits.algorithms.linear.multipliers import MULTIPLIERS
-from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, PyTree, param, pytree, static
 from jaxbandits.estimation.arms import widths
 from jaxbandits.numerics import planning
 from jaxbandits.numerics.linalg import Vector
@@ -94,7 +94,7 @@ class HvtMDP(HvtConstants):
         del key  # deterministic
         state = self.estimator.init()
 
-        def repeat(tree: Any) -> Any:
+        def repeat(tree: PyTree) -> PyTree:
             return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.steps, *leaf.shape)), tree)
 
         return state._replace(

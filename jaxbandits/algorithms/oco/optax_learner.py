@@ -20,7 +20,7 @@ from jax import lax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, PyTree, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.domains import points
 from jaxbandits.domains.points import Point, Shape
@@ -34,7 +34,7 @@ class OptaxLearnerState(NamedTuple):
     """State of `OptaxLearner` at the start of round t."""
 
     x: Point  # [d]  x_t, the next play
-    inner: Any  # s_t, state of the transformation
+    inner: PyTree  # s_t, state of the transformation
 
 
 @pytree

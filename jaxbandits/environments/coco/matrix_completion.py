@@ -164,12 +164,12 @@ class MatrixCompletion:
         return len(self.observed) // self.batch
 
     @property
-    def lipschitz(self) -> Any:
+    def lipschitz(self) -> ArrayLike:
         """G, a bound on the gradients of losses and constraints on the ball of `radius`."""
         return np.maximum(self.radius + self._largest * math.sqrt(self.batch), self.constraint_lipschitz)
 
     @property
-    def value_bound(self) -> Any:
+    def value_bound(self) -> ArrayLike:
         """M, a bound on the losses on the ball of `radius`."""
         return 0.5 * (self.radius + self._largest * math.sqrt(self.batch)) ** 2
 

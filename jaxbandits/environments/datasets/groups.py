@@ -18,6 +18,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.frames import Columns
 from jaxbandits.base.labels import MANY_ROWS, describe_names, number_labels, warn_if_distinct
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.base.text import count_of
 from jaxbandits.environments.datasets.files import Path, read_examples
 from jaxbandits.environments.datasets.streams import finish, load_libsvm, read_npz
@@ -66,7 +67,7 @@ class Groups:
 
     @classmethod
     def from_arrays(
-        cls, features: Any, labels: Any, group: Any, source: str = "user", groups: Sequence[Any] | None = None
+        cls, features: Any, labels: Any, group: ArrayLike, source: str = "user", groups: Sequence[Any] | None = None
     ) -> "Groups":
         """Build a table from arrays.
 

@@ -5,7 +5,7 @@ from it is a constant of the program.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,7 +63,7 @@ def rows_of(table: jax.Array, group: object) -> jax.Array:
     return table.at[group].get(mode="clip")
 
 
-def groups_exist(group: Any, n_groups: int) -> jax.Array:
+def groups_exist(group: ArrayLike, n_groups: int) -> jax.Array:
     """Return whether every group of the decision exists."""
     if isinstance(group, np.ndarray):
         return jnp.asarray(((group >= 0) & (group < n_groups)).all())

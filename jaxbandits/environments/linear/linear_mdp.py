@@ -16,7 +16,7 @@ from jax import lax
 
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.environments.linear.noise import Noise, StudentT, check_noise
 from jaxbandits.environments.outcomes import RegretOutcome
 from jaxbandits.numerics import planning, rng
@@ -129,7 +129,7 @@ class LinearMDP:
     ) -> tuple[LinearMDPState, ScaledEpisode, RegretOutcome]:
         del t, obs
 
-        def move(place: jax.Array, row: Any) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+        def move(place: jax.Array, row: PyTree) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
             h, actions, means = row
             for_step, pair = jax.random.fold_in(key, h), (place, actions[place])
             reward = means[pair] + self.noise.sample(for_step)

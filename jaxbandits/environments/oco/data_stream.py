@@ -171,7 +171,7 @@ class DataStream:
             return {}
         return {"excess_risk": self._risk(recommendation) - self._risk(self._comparator)}
 
-    def gradient_variance(self, x: Any) -> Any:
+    def gradient_variance(self, x: Any) -> ArrayLike:
         """Return the mean over rows of ||grad f_i(x) - grad F(x)||^2 at `x` [d], in float64.
 
         For "iid" rows it is sigma_t^2 at x.
@@ -181,7 +181,7 @@ class DataStream:
         gradients = self.loss_scale * features * slopes[:, None]
         return np.mean(np.sum((gradients - gradients.mean(axis=0)) ** 2, axis=1))
 
-    def lipschitz(self, radius: float) -> Any:
+    def lipschitz(self, radius: float) -> ArrayLike:
         """G, a bound on the norm of all gradients on the ball of this radius."""
         norms = np.linalg.norm(np.asarray(self.table.features, float), axis=1)
         if self.loss == "squared":

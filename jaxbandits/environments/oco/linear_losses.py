@@ -8,14 +8,14 @@ axes. For unit $v_t$ gradients are at most $G = c$ (|m| + s), and $sigma^2_{1:T}
 $(||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2)$, exactly.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.domains import protocol
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.domains.protocol import ConvexSet
@@ -72,7 +72,7 @@ class LinearLosses:
     domain: ConvexSet = param(factory=L2Ball, doc="X, with lmo; the set of comparators if none is given")
     mean: ArrayLike = param(0.1, "(-inf, inf)", "m: the mean gradient is m v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, norm of the noise in every round")
-    sequence: Any = param(factory=Constant, doc="v_t, the directions of the mean (environments.oco.sequences)")
+    sequence: FieldValue = param(factory=Constant, doc="v_t, the directions of the mean (environments.oco.sequences)")
     comparator: ArrayLike | None = param(
         None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the domain"
     )

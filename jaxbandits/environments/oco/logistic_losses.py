@@ -6,12 +6,12 @@
 s: `feature_norm`, b: `center`, $v_t$: `sequence`, c: `loss_scale`. The mean loss $F_t$ has its minimum at $b v_t$.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
 from jaxbandits.numerics import losses, rng
@@ -31,7 +31,7 @@ class LogisticLosses:
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     center: ArrayLike = param(2.0, "(-inf, inf)", "b: the labels follow the model b v_t")
     feature_norm: ArrayLike = param(1.0, "[0, inf)", "s, norm of the features")
-    sequence: Any = param(factory=Constant, doc="v_t, the directions of the model (environments.oco.sequences)")
+    sequence: FieldValue = param(factory=Constant, doc="v_t, the directions of the model (environments.oco.sequences)")
     comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: b e_1")
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
 

@@ -6,12 +6,12 @@ a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. With a fixed 
 $Sigma^2_{1:T} = c^2$ exactly, which is its first term (a supremum over $R^d$).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.environments.outcomes import FixedComparatorOutcome
@@ -39,7 +39,9 @@ class PseudoHuberLosses:
     radius: ArrayLike = param(float("inf"), "(0, inf]", "R, radius of the domain; inf: R^d")
     center: ArrayLike = param(1.0, "(-inf, inf)", "a: the targets lie around a v_t")
     noise_scale: ArrayLike = param(0.2, "[0, inf)", "s, distance of the targets from a v_t")
-    sequence: Any = param(factory=Constant, doc="v_t, the directions of the centres (environments.oco.sequences)")
+    sequence: FieldValue = param(
+        factory=Constant, doc="v_t, the directions of the centres (environments.oco.sequences)"
+    )
     comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: a e_1")
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "c multiplies the losses")
 

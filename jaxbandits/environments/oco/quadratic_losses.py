@@ -7,13 +7,13 @@ a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. The noise of 
 everywhere.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
 from jaxbandits.domains.ball import L2Ball
 from jaxbandits.environments.oco.sequences import Constant, point
 from jaxbandits.numerics import losses, rng
@@ -55,7 +55,9 @@ class QuadraticLosses:
     radius: ArrayLike = param(1.0, "(0, inf]", "R, radius of the domain; inf: R^d, where gradients have no bound")
     center: ArrayLike = param(0.5, "(-inf, inf)", "a: the targets lie around a v_t")
     noise_scale: ArrayLike = param(0.3, "[0, inf)", "s, distance of the targets from a v_t")
-    sequence: Any = param(factory=Constant, doc="v_t, the directions of the centres (environments.oco.sequences)")
+    sequence: FieldValue = param(
+        factory=Constant, doc="v_t, the directions of the centres (environments.oco.sequences)"
+    )
     comparator: ArrayLike | None = param(
         None, "(-inf, inf)", "u: [d] coordinates, or U for U e_1; None: the best fixed point of the ball"
     )

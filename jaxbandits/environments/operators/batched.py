@@ -8,6 +8,8 @@ the `t`, the arms and the decision that belong to the feedback, so that learners
 
 from typing import Any, ClassVar
 
+import jax
+
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
@@ -45,7 +47,9 @@ class Batched(Operator):
         if not isinstance(inside, Operator) and isinstance(inside, Batches):
             raise InputError("Batched.environment has batches of its own: batches of batches are not supported")
 
-    def step(self, key: Any, t: Any, state: State, obs: Obs, decision: Decision) -> tuple[State, Feedback, Outcome]:
+    def step(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
         state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
         return state, require_reward(self, feedback), outcome
 

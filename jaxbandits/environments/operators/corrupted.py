@@ -52,7 +52,7 @@ class Corrupted(Operator):
         return state, feedback._replace(reward=received), outcome
 
     @property
-    def reward_range(self) -> tuple[Any, Any] | None:
+    def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
         """The interval of true and changed rewards; None where that of the true ones is not known."""
         inside = super().reward_range
         if inside is None:

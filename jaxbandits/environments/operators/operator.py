@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.types import (
     AdviceObs,
     ArmObs,
@@ -91,7 +92,7 @@ class Operator:
         return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None
 
     @property
-    def reward_range(self) -> tuple[Any, Any] | None:
+    def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
         """As inside."""
         return self.environment.reward_range if isinstance(self.environment, BoundsRewards) else None
 

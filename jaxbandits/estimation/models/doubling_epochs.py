@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.base.pytree import param, pytree
 from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.tracing import batching
-from jaxbandits.types import ArmDecision
+from jaxbandits.types import ArmDecision, Obs, State
 
 
 class DoublingEpochsState(NamedTuple):
@@ -58,11 +58,11 @@ class DoublingEpochs:
         state = self.model.init(key)
         return DoublingEpochsState(state, state)
 
-    def init_from_obs(self, state: DoublingEpochsState, obs: Any) -> DoublingEpochsState:
+    def init_from_obs(self, state: DoublingEpochsState, obs: Obs) -> DoublingEpochsState:
         first = self._prepare(state.acting, obs)
         return DoublingEpochsState(first, first)
 
-    def predict(self, state: DoublingEpochsState, obs: Any) -> jax.Array:
+    def predict(self, state: DoublingEpochsState, obs: Obs) -> jax.Array:
         return self.model.predict(state.acting, obs)
 
     def previous_epoch(self, t: jax.Array) -> jax.Array:
@@ -77,7 +77,7 @@ class DoublingEpochs:
         key: jax.Array,
         t: jax.Array,
         state: DoublingEpochsState,
-        obs: Any,
+        obs: Obs,
         decision: ArmDecision,
         reward: jax.Array,
     ) -> DoublingEpochsState:
@@ -91,5 +91,5 @@ class DoublingEpochs:
 
         return batching.cond(is_last, begin, lambda: DoublingEpochsState(state.acting, learned))
 
-    def _prepare(self, state: Any, obs: Any) -> Any:
+    def _prepare(self, state: State, obs: Obs) -> Any:
         return self.model.init_from_obs(state, obs) if hasattr(self.model, "init_from_obs") else state

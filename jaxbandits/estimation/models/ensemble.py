@@ -20,7 +20,7 @@ from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.numerics import rng
 from jaxbandits.tracing.vmap_last import vmap_last
-from jaxbandits.types import ArmDecision
+from jaxbandits.types import ArmDecision, Obs
 
 
 class EnsembleState(NamedTuple):
@@ -85,27 +85,27 @@ class Ensemble:
         state = self.model.init(init_key)
         return self.model.draw_prior(prior_key, state) if hasattr(self.model, "draw_prior") else state
 
-    def init_from_obs(self, state: EnsembleState, obs: Any) -> EnsembleState:
+    def init_from_obs(self, state: EnsembleState, obs: Obs) -> EnsembleState:
         if not hasattr(self.model, "init_from_obs"):
             return state
         members = [arm_models.of_arm(state.members, jnp.int32(j)) for j in range(self.n_members)]
         return self._stack([self.model.init_from_obs(member, obs) for member in members])
 
-    def predict(self, state: EnsembleState, obs: Any) -> jax.Array:
+    def predict(self, state: EnsembleState, obs: Obs) -> jax.Array:
         return jnp.mean(self._predictions(state, obs), axis=1)
 
-    def width(self, state: EnsembleState, obs: Any) -> jax.Array:
+    def width(self, state: EnsembleState, obs: Obs) -> jax.Array:
         return jnp.std(self._predictions(state, obs), axis=1)
 
-    def sample(self, key: jax.Array, state: EnsembleState, obs: Any) -> jax.Array:
+    def sample(self, key: jax.Array, state: EnsembleState, obs: Obs) -> jax.Array:
         member = arm_models.of_arm(state.members, rng.randint(key, self.n_members))
         return self.model.predict(member, obs)
 
-    def samples(self, key: jax.Array, state: EnsembleState, obs: Any, count: int) -> jax.Array:
+    def samples(self, key: jax.Array, state: EnsembleState, obs: Obs, count: int) -> jax.Array:
         return self._predictions(state, obs)[:, rng.randints(key, self.n_members, count)].T
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: EnsembleState, obs: Any, decision: ArmDecision, reward: jax.Array
+        self, key: jax.Array, t: jax.Array, state: EnsembleState, obs: Obs, decision: ArmDecision, reward: jax.Array
     ) -> EnsembleState:
         model_key, normal_key, coin_key = jax.random.split(key, 3)
         noise = rng.normal_vector(normal_key, self.n_members)
@@ -117,7 +117,7 @@ class Ensemble:
 
         return EnsembleState(vmap_last(learn)(state.members, noise, heads))
 
-    def _predictions(self, state: EnsembleState, obs: Any) -> jax.Array:
+    def _predictions(self, state: EnsembleState, obs: Obs) -> jax.Array:
         """Return `[K, M]`."""
         return vmap_last(lambda member: self.model.predict(member, obs))(state.members)
 

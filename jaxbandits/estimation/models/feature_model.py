@@ -6,6 +6,7 @@ from typing import Any
 import jax
 
 from jaxbandits.base.pytree import param, pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -15,7 +16,7 @@ class FeatureModel(abc.ABC):
     model: Any = param(doc="model on the features")
 
     @abc.abstractmethod
-    def map_obs(self, state: Any, obs: Any) -> Any:
+    def map_obs(self, state: State, obs: Obs) -> Any:
         """Return the observation that the model inside reads."""
 
     @property
@@ -23,7 +24,7 @@ class FeatureModel(abc.ABC):
         """As the model."""
         return self.model.reads_context
 
-    def predict(self, state: Any, obs: Any) -> jax.Array:
+    def predict(self, state: State, obs: Obs) -> jax.Array:
         return self.model.predict(state.inner, self.map_obs(state, obs))
 
     @property

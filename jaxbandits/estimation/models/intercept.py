@@ -11,16 +11,16 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import param, pytree
+from jaxbandits.base.pytree import PyTree, param, pytree
 from jaxbandits.estimation.models.feature_model import FeatureModel
 from jaxbandits.estimation.models.protocol import check_model
-from jaxbandits.types import ArmDecision, ContextObs
+from jaxbandits.types import ArmDecision, ContextObs, Obs
 
 
 class InterceptState(NamedTuple):
     """State of the model."""
 
-    inner: Any
+    inner: PyTree
 
 
 @pytree
@@ -53,19 +53,19 @@ class Intercept(FeatureModel):
     def init(self, key: jax.Array) -> InterceptState:
         return InterceptState(self.model.init(key))
 
-    def init_from_obs(self, state: InterceptState, obs: Any) -> InterceptState:
+    def init_from_obs(self, state: InterceptState, obs: Obs) -> InterceptState:
         if not hasattr(self.model, "init_from_obs"):
             return state
         return InterceptState(self.model.init_from_obs(state.inner, self.map_obs(state, obs)))
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: InterceptState, obs: Any, decision: ArmDecision, reward: jax.Array
+        self, key: jax.Array, t: jax.Array, state: InterceptState, obs: Obs, decision: ArmDecision, reward: jax.Array
     ) -> InterceptState:
         if not self.reads_context:
             decision = decision._replace(x=_extend(decision.x))
         return InterceptState(self.model.update(key, t, state.inner, self.map_obs(state, obs), decision, reward))
 
-    def map_obs(self, state: InterceptState, obs: Any) -> Any:
+    def map_obs(self, state: InterceptState, obs: Obs) -> Any:
         del state
         if self.reads_context:
             return ContextObs(_extend(obs.context), obs.arms, obs.mask)

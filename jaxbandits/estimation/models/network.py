@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import optax
 
 from jaxbandits.base.errors import InputError, unknown_name
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import history
 from jaxbandits.estimation.models import mlp
@@ -24,7 +24,7 @@ from jaxbandits.estimation.models.protocol import at
 from jaxbandits.estimation.optimizer import Optimizer
 from jaxbandits.numerics import sampling
 from jaxbandits.tracing import batching
-from jaxbandits.types import ArmDecision
+from jaxbandits.types import ArmDecision, Obs
 
 _GOLDEN = 0x9E3779B9  # 2^32 (sqrt(5) - 1) / 2: multiples of it, mod 2^32, spread evenly
 
@@ -105,15 +105,15 @@ class Network:
         after = jax.eval_shape(lambda s: self.step(s, lambda _: jnp.zeros(())), first)
         return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), first, after)
 
-    def predict(self, state: NetworkState, obs: Any) -> jax.Array:
+    def predict(self, state: NetworkState, obs: Obs) -> jax.Array:
         outputs = mlp.apply(state.layers, self.inputs(obs), self.activation)
         return outputs if self.reads_context else outputs[:, 0]
 
-    def inputs(self, obs: Any) -> jax.Array:
+    def inputs(self, obs: Obs) -> jax.Array:
         """Return what the network reads: the context `[d]`, or the features of all arms `[K, d]`."""
         return obs.context if self.reads_context else obs.arms
 
-    def row(self, obs: Any, decision: ArmDecision, reward: jax.Array) -> Row:
+    def row(self, obs: Obs, decision: ArmDecision, reward: jax.Array) -> Row:
         """Return the row of a round."""
         return Row(obs.context if self.reads_context else decision.x, decision.index, reward)
 
@@ -123,7 +123,7 @@ class Network:
         return at(outputs, row.index) if self.reads_context else outputs[0]
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: NetworkState, obs: Any, decision: ArmDecision, reward: jax.Array
+        self, key: jax.Array, t: jax.Array, state: NetworkState, obs: Obs, decision: ArmDecision, reward: jax.Array
     ) -> NetworkState:
         del key
         row = self.row(obs, decision, reward)
@@ -143,7 +143,7 @@ class Network:
         count = jnp.minimum(t + 1, capacity)
         inner = self.optimizer.transformation().init(state.layers) if self.resets_optimizer else state.optimizer
 
-        def one(i: jax.Array, carry: Any) -> Any:
+        def one(i: jax.Array, carry: PyTree) -> Any:
             word = (t * self.n_steps + i + 1).astype(jnp.uint32) * jnp.uint32(_GOLDEN)
             start = sampling.uniform_index(jnp.maximum(count - size + 1, 1), word)
             rows = history.slice_rows(buffer, start, size)

@@ -14,20 +14,20 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import param, pytree
+from jaxbandits.base.pytree import PyTree, param, pytree
 from jaxbandits.estimation import history
 from jaxbandits.estimation.models import mlp
 from jaxbandits.estimation.models.feature_model import FeatureModel
 from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.tracing import batching
-from jaxbandits.types import ArmDecision, ArmObs, ContextObs
+from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Obs
 
 
 class NeuralLinearState(NamedTuple):
     """Network with its rounds, and the posterior on its last hidden layer."""
 
     network: Any
-    inner: Any
+    inner: PyTree
 
 
 @pytree
@@ -94,7 +94,7 @@ class NeuralLinear(FeatureModel):
         return mlp.last_hidden_layer(state.network.layers, x, self.network.activation)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: NeuralLinearState, obs: Any, decision: ArmDecision, reward: jax.Array
+        self, key: jax.Array, t: jax.Array, state: NeuralLinearState, obs: Obs, decision: ArmDecision, reward: jax.Array
     ) -> NeuralLinearState:
         network_key, model_key = jax.random.split(key)
         network = self.network.update(network_key, t, state.network, obs, decision, reward)
@@ -106,7 +106,7 @@ class NeuralLinear(FeatureModel):
             lambda: state._replace(inner=self._learn(model_key, t, state, state.inner, row)),
         )
 
-    def _learn(self, key: jax.Array, t: jax.Array, state: NeuralLinearState, inner: Any, row: Any) -> Any:
+    def _learn(self, key: jax.Array, t: jax.Array, state: NeuralLinearState, inner: PyTree, row: PyTree) -> Any:
         z = self.features(state, row.x)
         if self.reads_context:
             seen: Any = ContextObs.of(z, self.network.n_arms)
@@ -117,12 +117,12 @@ class NeuralLinear(FeatureModel):
         """Return the state with the posterior of all rounds kept, at the present weights."""
         count = jnp.minimum(t + 1, self.network.capacity)
 
-        def one(i: jax.Array, inner: Any) -> Any:
+        def one(i: jax.Array, inner: PyTree) -> Any:
             rows = history.slice_rows(state.network.buffer, i, 1)
             return self._learn(key, i, state, inner, jax.tree.map(lambda leaf: leaf[0], rows))
 
         return state._replace(inner=batching.fori_loop(0, count, one, self.model.init(key)))
 
-    def map_obs(self, state: NeuralLinearState, obs: Any) -> Any:
+    def map_obs(self, state: NeuralLinearState, obs: Obs) -> Any:
         z = self.features(state, self.network.inputs(obs))
         return ContextObs(z, obs.arms, obs.mask) if self.reads_context else ArmObs(z, obs.mask)

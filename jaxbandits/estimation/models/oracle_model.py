@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import param, pytree, static
+from jaxbandits.base.pytree import PyTree, param, pytree, static
 from jaxbandits.numerics.linalg import Vector
-from jaxbandits.types import ArmDecision, ContextObs, FullInformation, narrow
+from jaxbandits.types import ArmDecision, ContextObs, Decision, FullInformation, narrow
 
 
 class SquaredLoss(NamedTuple):
@@ -35,8 +35,8 @@ class SquaredLoss(NamedTuple):
 class OracleModelState(NamedTuple):
     """State of the learner, and its decision for the next round."""
 
-    inner: Any
-    decision: Any  # a PointDecision
+    inner: PyTree
+    decision: Decision  # a PointDecision
 
 
 @pytree

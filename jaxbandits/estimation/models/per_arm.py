@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import param, pytree, static
 from jaxbandits.estimation import arm_models
 from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.tracing.vmap_last import vmap_last
-from jaxbandits.types import ArmDecision, ArmObs, ContextObs
+from jaxbandits.types import ArmDecision, ArmObs, ContextObs, State
 
 
 @pytree
@@ -40,11 +40,11 @@ class PerArm:
         """p, dimension of the context."""
         return self.model.dim
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         states = [self.model.init(k) for k in jax.random.split(key, self.n_arms)]
         return jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=-1), *states)
 
-    def predict(self, state: Any, obs: ContextObs) -> jax.Array:
+    def predict(self, state: State, obs: ContextObs) -> jax.Array:
         return self._of_arms(self.model.predict)(state, obs.context)
 
     @property
@@ -58,7 +58,7 @@ class PerArm:
         """As `Model.sample`, where the model has one: independent draws, as the copies are."""
         sample = self.model.sample
 
-        def draw(key: jax.Array, state: Any, obs: ContextObs) -> jax.Array:
+        def draw(key: jax.Array, state: State, obs: ContextObs) -> jax.Array:
             keys = jax.random.split(key, self.n_arms)
             return jax.vmap(lambda k, copy: sample(k, copy, _show(obs.context))[0], (0, -1))(keys, state)
 
@@ -77,7 +77,7 @@ class PerArm:
         return lambda state: vmap_last(information)(state)
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Any, obs: ContextObs, decision: ArmDecision, reward: jax.Array
+        self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, decision: ArmDecision, reward: jax.Array
     ) -> Any:
         copy = arm_models.of_arm(state, decision.index)
         alone = ArmDecision(jnp.int32(0), obs.context)

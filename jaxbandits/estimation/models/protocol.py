@@ -29,7 +29,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError, format_value
-from jaxbandits.types import ArmDecision
+from jaxbandits.types import ArmDecision, Obs, State
 
 _REQUIRED = ("init", "predict", "update", "reads_context")
 
@@ -42,16 +42,16 @@ class Model(Protocol):
         """True if it reads the context that all arms share, False if features of arms."""
         ...
 
-    def init(self, key: jax.Array) -> Any:
+    def init(self, key: jax.Array) -> State:
         """Return the state before the first round."""
         ...
 
-    def predict(self, state: Any, obs: Any) -> jax.Array:
+    def predict(self, state: State, obs: Obs) -> jax.Array:
         """Return the estimated mean rewards `[K]` of the arms shown."""
         ...
 
     def update(
-        self, key: jax.Array, t: jax.Array, state: Any, obs: Any, decision: ArmDecision, reward: jax.Array
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: ArmDecision, reward: jax.Array
     ) -> Any:
         """Return the next state.
 
@@ -74,7 +74,7 @@ def check_model(name: str, model: Any) -> None:
         raise InputError(f"{name} must be a model such as models.Ridge(n_arms=3, dim=2); {format_value(model)} {lacks}")
 
 
-def samples(model: Any, key: jax.Array, state: Any, obs: Any, count: int) -> jax.Array:
+def samples(model: Any, key: jax.Array, state: State, obs: Obs, count: int) -> jax.Array:
     """Return independent joint draws `[count, K]` of a model that has `samples` or `sample`."""
     if hasattr(model, "samples"):
         return model.samples(key, state, obs, count)

@@ -14,12 +14,12 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.estimation.models.feature_model import FeatureModel
 from jaxbandits.estimation.models.kernels import SquaredExponential, check_kernel
 from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.numerics import rng
-from jaxbandits.types import ArmDecision, ArmObs, ContextObs, FixedArmObs
+from jaxbandits.types import ArmDecision, ArmObs, ContextObs, FixedArmObs, Obs
 
 
 class RandomFeaturesState(NamedTuple):
@@ -27,7 +27,7 @@ class RandomFeaturesState(NamedTuple):
 
     weights: jax.Array  # [D, d]  W
     phase: jax.Array  # [D]  b
-    inner: Any
+    inner: PyTree
     arms: Any = None  # [K, D]  phi of arms that never change
 
 
@@ -66,7 +66,7 @@ class RandomFeatures(FeatureModel):
         weights = self.kernel.frequencies(weights_key, count, self.input_dim)
         return RandomFeaturesState(weights, 2.0 * math.pi * rng.uniforms(phase_key, count), self.model.init(model_key))
 
-    def init_from_obs(self, state: RandomFeaturesState, obs: Any) -> RandomFeaturesState:
+    def init_from_obs(self, state: RandomFeaturesState, obs: Obs) -> RandomFeaturesState:
         if isinstance(obs, FixedArmObs):
             state = state._replace(arms=self._rows(state, obs.arms))
         if hasattr(self.model, "init_from_obs"):
@@ -82,7 +82,7 @@ class RandomFeatures(FeatureModel):
         key: jax.Array,
         t: jax.Array,
         state: RandomFeaturesState,
-        obs: Any,
+        obs: Obs,
         decision: ArmDecision,
         reward: jax.Array,
     ) -> RandomFeaturesState:
@@ -91,7 +91,7 @@ class RandomFeatures(FeatureModel):
             decision = decision._replace(x=seen.arms[decision.index])
         return state._replace(inner=self.model.update(key, t, state.inner, seen, decision, reward))
 
-    def map_obs(self, state: RandomFeaturesState, obs: Any) -> Any:
+    def map_obs(self, state: RandomFeaturesState, obs: Obs) -> Any:
         if self.reads_context:
             return ContextObs(self.features(state, obs.context), obs.arms, obs.mask)
         if state.arms is not None:

@@ -3,7 +3,7 @@
 play   an arm uniformly at random of those with f_k + beta w_k >= max_j (f_j - beta w_j)
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import largest
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -31,7 +32,7 @@ class Elimination(WeightRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
     beta: ArrayLike = param(1.0, "[0, inf)", "half-width of the intervals in widths")
 
-    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key, t
         mean, reach = model.predict(state, obs), self.beta * model.width(state, obs)
         best_lower = largest(finite(mean - reach), mask)

@@ -3,8 +3,6 @@
 play   argmax_k f_k with probability 1 - eps_t, else an arm uniformly at random,   eps_t = min(1, eps / t^a)
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -12,6 +10,7 @@ from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite, powe
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import greedy_weights
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -37,7 +36,7 @@ class EpsGreedy(WeightRule):
         factor, least = ranges.numbers("c", c, "(0, 1e6]"), ranges.numbers("gap", gap, "[1e-6, 1]")
         return cls(eps=factor * count / least**2, decay=1.0)
 
-    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key
         scores = finite(model.predict(state, obs))
         eps = jnp.minimum(self.eps * power(t, -self.decay, scores), 1.0)

@@ -4,7 +4,7 @@ play   argmax_k  d_k Phi(d_k / w_k) + w_k phi(d_k / w_k),   d_k = f_k - max_j f_
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jax.scipy.special import ndtr
 from jaxbandits.algorithms.contextual.rules.rule import ScoreRule, finite
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import largest
+from jaxbandits.types import Obs, State
 
 _LEAST = 1e-30  # width that is divided by
 
@@ -36,7 +37,7 @@ class ExpectedImprovement(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
     margin: ArrayLike = param(0.0, "[0, inf)", "improvement that does not count, in units of the reward")
 
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t
         mean, width = finite(model.predict(state, obs)), model.width(state, obs)
         gap = mean - largest(mean, obs.mask) - self.margin

@@ -6,7 +6,7 @@
 f was fitted on the $n_m$ rounds of epoch m - 1 (`models.DoublingEpochs`).
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxbandits.algorithms.contextual.inverse_gap import inverse_gap_weights
 from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -39,7 +40,7 @@ class FALCON(WeightRule):
     log_size: ArrayLike = param(1.0, "[0, inf)", "log|F|, complexity of the model")
     delta: ArrayLike = param(0.05, "(0, 1)", "failure probability")
 
-    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key
         scores = finite(model.predict(state, obs))
         rounds = model.previous_epoch(t).astype(scores.dtype)

@@ -6,13 +6,14 @@
 gamma_{t-1} is `model.information`. Notation: B norm_bound, R noise_scale.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -38,7 +39,7 @@ class GPTS(ScoreRule):
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
     scale: ArrayLike = param(1.0, "[0, inf)", "multiplies v_t; 1 is the theory")
 
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del t
         spread = jnp.sqrt(2.0 * (model.information(state) + 1.0 - jnp.log(self.delta / 2.0)))
         v, mean = self.norm_bound + self.noise_scale * spread, model.predict(state, obs)

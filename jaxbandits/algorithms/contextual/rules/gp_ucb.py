@@ -4,13 +4,14 @@ play   argmax_k f_k + sqrt(beta_t / c) w_k,   beta_t = 2 log(K t^2 pi^2 / (6 del
 """
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -40,7 +41,7 @@ class GPUCB(ScoreRule):
         """Use the authors' beta_t / 5."""
         return cls(delta=delta, discount=5.0)
 
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key
         mean = model.predict(state, obs)
         log_t = jnp.log((t + 1).astype(mean.dtype))

@@ -1,11 +1,10 @@
 """Greedy play: the arm with the largest predicted reward."""
 
-from typing import Any
-
 import jax
 
 from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
 from jaxbandits.base.pytree import pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -16,6 +15,6 @@ class Greedy(ScoreRule):
       None in general; the regret of order $sqrt(T)$ where contexts are diverse (Bastani, Bayati & Khosravi, 2021).
     """
 
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t
         return model.predict(state, obs)

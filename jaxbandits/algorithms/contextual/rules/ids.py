@@ -6,13 +6,13 @@
 $s_a^2$ and $s_ia^2$ are the variances of theta_a, and of theta_a given that arm i is the best; R is `model.noise`.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.contextual.rules.posterior_draws import PosteriorDraws
-from jaxbandits.base.pytree import pytree
+from jaxbandits.base.pytree import ArrayLike, pytree
 
 
 @pytree
@@ -34,7 +34,7 @@ class IDS(PosteriorDraws):
 
     needs: ClassVar[tuple[str, ...]] = ("sample", "noise")
 
-    def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: Any) -> jax.Array:
+    def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: ArrayLike) -> jax.Array:
         noise_sq = jnp.maximum(jnp.square(noise), 1e-12)
         total = jnp.sum(alpha[:, None] * square, axis=0) + noise_sq
         left = jnp.maximum(square - jnp.square(shift), 0.0) + noise_sq

@@ -16,6 +16,7 @@ from jax.scipy.special import ndtr
 from jaxbandits.algorithms.contextual.rules.rule import ScoreRule, finite
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import first_axis
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -38,7 +39,7 @@ class KnowledgeGradient(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "width", "noise")
     horizon: ArrayLike = param(1000.0, "[1, inf)", "T, rounds")
 
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key
         mean, width = finite(model.predict(state, obs)), model.width(state, obs)
         rival = _best_rival(mean, obs.mask)

@@ -8,15 +8,16 @@ A final class is its information g `[K]`. $O(n K^2)$ a round.
 """
 
 import abc
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite
-from jaxbandits.base.pytree import pytree, static
+from jaxbandits.base.pytree import ArrayLike, pytree, static
 from jaxbandits.estimation.models import protocol
 from jaxbandits.numerics.information_ratio import minimize_information_ratio
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -27,7 +28,7 @@ class PosteriorDraws(WeightRule):
     n_draws: int = static(128, "[2, inf)", "n, draws of the posterior in a round")
 
     @abc.abstractmethod
-    def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: Any) -> jax.Array:
+    def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: ArrayLike) -> jax.Array:
         """Return g `[K]`.
 
         Args:
@@ -37,7 +38,7 @@ class PosteriorDraws(WeightRule):
           noise: `[]` standard deviation of a reward; None of a rule that does not need it.
         """
 
-    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del t
         draws = finite(protocol.samples(model, key, state, obs, self.n_draws))  # [n, K]
         available = jnp.where(mask, draws, jnp.finfo(draws.dtype).min)

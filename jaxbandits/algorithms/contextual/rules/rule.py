@@ -7,14 +7,14 @@ A final class is its scores (the largest is played) or its weights (drawn from; 
 """
 
 import abc
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, pytree
 from jaxbandits.estimation.arms import choose_best, draw_arm
-from jaxbandits.types import ArmDecision
+from jaxbandits.types import ArmDecision, Obs, State
 
 _LARGEST = 1e30  # of a prediction: differences of two are finite in float32
 
@@ -26,7 +26,7 @@ class Rule(abc.ABC):
     needs: ClassVar[tuple[str, ...]] = ("predict",)
 
     @abc.abstractmethod
-    def decide(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> ArmDecision:
+    def decide(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> ArmDecision:
         """Choose an available arm.
 
         Args:
@@ -43,10 +43,10 @@ class ScoreRule(Rule):
     """Abstract rule that plays the available arm with the largest score; the first of equal ones, NaN below all."""
 
     @abc.abstractmethod
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         """Return the scores `[K]`; the arguments are those of `decide`."""
 
-    def decide(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> ArmDecision:
+    def decide(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> ArmDecision:
         return choose_best(obs.arms, obs.mask, self.scores(key, t, model, state, obs))
 
 
@@ -55,10 +55,10 @@ class WeightRule(Rule):
     """Abstract rule that draws an arm with known probabilities, one of which the decision carries."""
 
     @abc.abstractmethod
-    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         """Return probabilities `[K]`, 0 where the mask `[K]` is False; other arguments are those of `decide`."""
 
-    def decide(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> ArmDecision:
+    def decide(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> ArmDecision:
         weights_key, draw_key = jax.random.split(key)
         mask = jnp.ones(obs.arms.shape[0], bool) if obs.mask is None else obs.mask
         return draw_arm(draw_key, obs, self.weights(weights_key, t, model, state, obs, mask))

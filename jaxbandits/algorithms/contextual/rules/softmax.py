@@ -3,14 +3,13 @@
 p_k ~ exp(f_k / tau_t),   tau_t = tau / t^a
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite, power
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import largest
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -27,7 +26,7 @@ class Softmax(WeightRule):
     temperature: ArrayLike = param(0.1, "(0, inf)", "tau, in units of the reward")
     decay: ArrayLike = param(0.0, "[0, inf)", "a: the temperature is tau / t^a in round t = 1, 2, ...")
 
-    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key
         scores = finite(model.predict(state, obs))
         inverse = power(t, self.decay, scores) / self.temperature

@@ -4,13 +4,12 @@ b    = argmax_k f_k
 p_k  = 1 / (K + gamma_t (f_b - f_k))  for k != b,   p_b = 1 - sum_{k != b} p_k,   gamma_t = c t^a
 """
 
-from typing import Any
-
 import jax
 
 from jaxbandits.algorithms.contextual.inverse_gap import inverse_gap_weights
 from jaxbandits.algorithms.contextual.rules.rule import WeightRule, finite, power
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -31,7 +30,7 @@ class SquareCB(WeightRule):
     scale: ArrayLike = param(10.0, "[0, inf)", "c: gamma_t = c t^a")
     exponent: ArrayLike = param(0.5, "[0, inf)", "a")
 
-    def weights(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any, mask: jax.Array) -> jax.Array:
+    def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key
         scores = finite(model.predict(state, obs))
         return inverse_gap_weights(scores, mask, self.scale * power(t, self.exponent, scores))

@@ -3,12 +3,13 @@
 theta ~ the model's posterior,   play argmax_k f_k + v (theta_k - f_k)
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 
 from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -33,7 +34,7 @@ class Thompson(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "sample")
     scale: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
 
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del t
         mean = model.predict(state, obs)
         return mean + self.scale * (model.sample(key, state, obs) - mean)

@@ -1,11 +1,12 @@
 """Upper confidence bounds with a constant multiplier of the widths: argmax_k f_k + beta w_k."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 
 from jaxbandits.algorithms.contextual.rules.rule import ScoreRule
 from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.types import Obs, State
 
 
 @pytree
@@ -24,6 +25,6 @@ class UCB(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
     beta: ArrayLike = param(1.0, "[0, inf)", "multiplies the widths")
 
-    def scores(self, key: jax.Array, t: jax.Array, model: Any, state: Any, obs: Any) -> jax.Array:
+    def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t
         return model.predict(state, obs) + self.beta * model.width(state, obs)

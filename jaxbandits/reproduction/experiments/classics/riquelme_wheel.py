@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import optax
 
 from jaxbandits.analysis.trials import Trials
+from jaxbandits.base.pytree import Fields, FieldValue
 from jaxbandits.contextual import Bandit, Wheel, models, rules
-from jaxbandits.reproduction.engine import Against, Panel, Study
+from jaxbandits.reproduction.engine import Against, Learner, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.reproduction.sentences import mean, observations
 
@@ -22,12 +24,12 @@ def _posterior(dim: int) -> models.PerArm:
     return models.PerArm(model=models.NormalInverseGamma(dim=dim), n_arms=_ARMS)
 
 
-def _network(make: Any, **changes: Any) -> models.Network:
+def _network(make: Any, **changes: FieldValue) -> models.Network:
     optimizer = models.Optimizer(make=make, hyperparameters={"learning_rate": 0.01})
     return models.Network(input_dim=_DIM, n_arms=_ARMS, hidden=(_HIDDEN,), optimizer=optimizer, **changes)
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, panel
     linear = models.Intercept(model=_posterior(_DIM + 1))
     batch = min(128, horizon)
@@ -49,14 +51,14 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
     return {label: Bandit(model=model, rule=rule) for label, (model, rule) in pairs.items()}
 
 
-def _shares(trials: Trials, algorithm: Any, panel: Panel) -> Mapping[str, Any]:
+def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     del algorithm
     uniform = float(panel.environment.uniform_regret)
     return {_SHARE: 100.0 * trials.get("regret") / (uniform * trials.record_points)}
 
 
-_ON: dict[str, Any] = {"on": {name: f"delta = {delta:g}" for name, delta in _DELTAS.items()}, "place": "Section 5.4"}
-_EASY: dict[str, Any] = _ON | {"on": {name: f"delta = {d:g}" for name, d in _DELTAS.items() if d <= 0.9}}
+_ON: Fields = {"on": {name: f"delta = {delta:g}" for name, delta in _DELTAS.items()}, "place": "Section 5.4"}
+_EASY: Fields = _ON | {"on": {name: f"delta = {d:g}" for name, d in _DELTAS.items() if d <= 0.9}}
 
 RIQUELME_WHEEL = Study(
     "classics", "Riquelme, Tucker & Snoek, ICLR 2018", horizon=2000, seeds=128, presets=PRESETS
@@ -100,4 +102,4 @@ RIQUELME_WHEEL = Study(
         "The paper's table was not at hand in print, so all claims count as ours.",
     ),
     figures=(Against("delta"),),
-)  # fmt: skip
+)

@@ -1,7 +1,5 @@
 """Table 1: Bayesian regret of information-directed sampling on ten Bernoulli arms with uniform means."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.armed import (
     IDS,
@@ -16,7 +14,7 @@ from jaxbandits.armed import (
     ThompsonBeta,
     UCBTuned,
 )
-from jaxbandits.reproduction.engine import Curves, Panel, Shares, Study
+from jaxbandits.reproduction.engine import Curves, Learners, Panel, Shares, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.reproduction.sentences import claims, mean, median, observations, share, slug
 
@@ -25,7 +23,7 @@ _MEANS = {"V-IDS": 18.1, "Thompson": 28.1, "UCB-Tuned": 36.3, "UCB1": 130.7}  # 
 _WITHIN = 1.1
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, panel
     return {
         "V-IDS": VIDS(n_arms=_ARMS),
@@ -91,4 +89,4 @@ RUSSO_TABLE1 = Study(
         "130.7 (UCB1) are as remembered, and claims on them count as ours.",
     ),
     figures=(Shares(mark=None), Curves(not_drawn=("UCB1",))),
-)  # fmt: skip
+)

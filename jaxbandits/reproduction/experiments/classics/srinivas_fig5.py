@@ -1,10 +1,8 @@
 """Figure 5 (a): GP-UCB and heuristics on sample paths of a Gaussian process."""
 
-from collections.abc import Mapping
-from typing import Any
 
 from jaxbandits.contextual import Bandit, GaussianProcessArms, models, rules
-from jaxbandits.reproduction.engine import Curves, Panel, Study
+from jaxbandits.reproduction.engine import Curves, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.reproduction.sentences import claims, growth, mean, observations
 
@@ -13,7 +11,7 @@ _ON, _ARMS, _NOISE = "paths", 100, 0.025**0.5
 _ALWAYS_WIDEST = 1e6  # a multiplier of widths beside which no prediction counts
 
 
-def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     del preset, panel
     process = models.GaussianProcess(n_arms=_ARMS, noise_scale=_NOISE, rank=_RANK)
     named = {
@@ -60,4 +58,4 @@ SRINIVAS_FIG5 = Study(
     ),
     guessed="settings as remembered, 100 points for 1,000",
     figures=(Curves(not_drawn=("mean only", "variance only")),),
-)  # fmt: skip
+)
