@@ -16,7 +16,6 @@ from jaxbandits.algorithms.armed.discounted_policy import DiscountedPolicy
 from jaxbandits.algorithms.armed.index_policy import Pulls
 from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
-from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 @pytree

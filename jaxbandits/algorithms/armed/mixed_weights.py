@@ -72,6 +72,7 @@ class MixedWeights(abc.ABC):
     ) -> WeightState:
         del key, obs
         weights = jnp.where(self.is_restart(t), 1.0 / self.n_arms, state.weights)
+        assert decision.probability is not None  # `select` draws
         gain = self.mixture * feedback.reward / (decision.probability * self.n_arms)
         top = jnp.maximum(gain, 0.0)  # all weights are divided by exp(top), so that none overflows
         grown = weights * elementary.exp(jnp.where(jnp.arange(self.n_arms) == decision.index, gain, 0.0) - top)
