@@ -230,18 +230,23 @@ class SWKLUCB(Learner):
 class DiscountedTS(Learner):
     """Reference of discounted_ts: both parameters of the posterior of each arm, arms first."""
 
-    thesis_code = False
+    def index(self, t):
+        successes, failures = np.zeros(self.K), np.zeros(self.K)
+        for i, r in zip(self.arms, self.rewards, strict=True):
+            successes, failures = self.discount * successes, self.discount * failures
+            successes[i], failures[i] = successes[i] + r, failures[i] + 1 - r
+        return np.concatenate([self.prior_success + successes, self.prior_failure + failures])
+
+
+class DiscountedTSOfThesis(Learner):
+    """Reference of the code behind Tables 6.2 and 6.3 of Besson (2019): a round discounts the arm played K times."""
 
     def index(self, t):
         successes, failures = np.zeros(self.K), np.zeros(self.K)
         for i, r in zip(self.arms, self.rewards, strict=True):
-            if not self.thesis_code:
-                successes, failures = self.discount * successes, self.discount * failures
-                successes[i], failures[i] = successes[i] + r, failures[i] + 1 - r
-            else:
-                successes[i], failures[i] = self.discount * successes[i] + r, self.discount * failures[i] + 1 - r
-                for _ in range(self.K - 1):
-                    successes[i], failures[i] = self.discount * successes[i], self.discount * failures[i]
+            successes[i], failures[i] = self.discount * successes[i] + r, self.discount * failures[i] + 1 - r
+            for _ in range(self.K - 1):
+                successes[i], failures[i] = self.discount * successes[i], self.discount * failures[i]
         return np.concatenate([self.prior_success + successes, self.prior_failure + failures])
 
 

@@ -13,8 +13,7 @@ import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.beta_posterior import BetaPosterior
 from jaxbandits.algorithms.armed.index_policy import Pulls
-from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.base.ranges import BOOL
+from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
@@ -28,9 +27,7 @@ class DiscountedTS(BetaPosterior):
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
-      * [printed] gamma = 0.95 by default, as in the thesis of Besson, where the authors' 0.75 does worse. With
-        `thesis_code` a round discounts the arm that was played K times and the others never, as the code of the thesis
-        does (SMPyBandits, DiscountedBayesianIndexPolicy).
+      * [printed] gamma = 0.95 by default, as in the thesis of Besson, where the authors' 0.75 does worse.
 
     References:
       Vishnu Raj, Sheetal Kalyani. Taming Non-stationary Bandits: A Bayesian Approach. arXiv:1707.09727, 2017,
@@ -41,7 +38,6 @@ class DiscountedTS(BetaPosterior):
 
     source: ClassVar[str] = "Raj & Kalyani, arXiv:1707.09727, 2017, Algorithm 1"
     discount: ArrayLike = param(0.95, "(0, 1]", "gamma, weight of a reward after one more round")
-    thesis_code: bool = static(False, BOOL, "whether a round discounts the arm played K times, and no other arm")
 
     @classmethod
     def example(cls) -> "DiscountedTS":
@@ -56,11 +52,4 @@ class DiscountedTS(BetaPosterior):
     ) -> Pulls:
         del key, t, obs
         reward = jnp.clip(feedback.reward, 0.0, 1.0)
-        if not self.thesis_code:
-            return Pulls(self.discount * state.count, self.discount * state.total).add(decision.index, reward)
-        is_played = jnp.arange(self.n_arms) == decision.index
-        later = self.discount ** (self.n_arms - 1)  # the reward of this round is discounted K - 1 times as well
-        return Pulls(
-            count=jnp.where(is_played, later * (self.discount * state.count + 1.0), state.count),
-            total=jnp.where(is_played, later * (self.discount * state.total + reward), state.total),
-        )
+        return Pulls(self.discount * state.count, self.discount * state.total).add(decision.index, reward)

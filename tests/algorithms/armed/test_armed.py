@@ -34,6 +34,7 @@ from jaxbandits.algorithms.armed.ucb_delta import UCBDelta
 from jaxbandits.algorithms.armed.ucb_tuned import UCBTuned
 from jaxbandits.algorithms.armed.ucb_v import UCBV
 from jaxbandits.base.errors import InputError
+from jaxbandits.reproduction.experiments.classics import besson_tables
 from jaxbandits.types import ArmDecision, ArmObs, IndexObs, Reward
 from tests.algorithms.armed.replay_armed import compare_with_reference, index, play, weights
 from tests.reference import armed as reference
@@ -81,6 +82,7 @@ INDEX_POLICIES = {
     "sw_kl_ucb": (SWKLUCB(n_arms=ARMS, window=23), reference.SWKLUCB(ARMS, window=23, c=0.0)),
     "sw_kl_ucb with c": (SWKLUCB(n_arms=ARMS, window=40, c=3.0), reference.SWKLUCB(ARMS, window=40, c=3.0)),
 }  # fmt: skip
+DISCOUNTED = {"discount": 0.9, "prior_success": 0.5, "prior_failure": 2.0}
 SAMPLED = {
     "exp3": (Exp3(n_arms=ARMS, learning_rate=0.2), reference.Exp3(ARMS, learning_rate=0.2)),
     "exp3 anytime": (Exp3(n_arms=ARMS), reference.AnytimeExp3(ARMS)),
@@ -165,10 +167,16 @@ def posterior(learner, key, t, state):
     return jnp.concatenate(learner.posterior(state))
 
 
-@pytest.mark.parametrize("thesis_code", [False, True])
-def test_posteriors_are_discounted(thesis_code, rng, key):
-    constants = {"discount": 0.9, "prior_success": 0.5, "prior_failure": 2.0, "thesis_code": thesis_code}
-    learner, theirs = DiscountedTS(n_arms=ARMS, **constants), reference.DiscountedTS(ARMS, **constants)
+@pytest.mark.parametrize(
+    ("learner", "their_class"),
+    [
+        (DiscountedTS(n_arms=ARMS, **DISCOUNTED), reference.DiscountedTS),
+        (besson_tables.CodeOfThesis(paper=DiscountedTS(n_arms=ARMS, **DISCOUNTED)), reference.DiscountedTSOfThesis),
+    ],
+    ids=["paper", "code of the thesis"],
+)
+def test_posteriors_are_discounted(learner, their_class, rng, key):
+    theirs = their_class(ARMS, **DISCOUNTED)
     compare_with_reference(learner, theirs, *recorded_rewards(rng, "fractions"), key, posterior)
 
 
