@@ -1,10 +1,13 @@
 """Code of others is traced without JAX's caches, that of this package with them where they may serve."""
 
+import itertools
+
 import jax
 import pytest
 
 from jaxbandits import armed
 from jaxbandits.programs.cached_traces import ignore_cached_traces, own_code
+from jaxbandits.tracing import jax_compat
 from tests.toy_problems import Shrink
 
 OWN, FOREIGN = armed.UCB1(n_arms=2), Shrink()
@@ -14,7 +17,8 @@ OWN, FOREIGN = armed.UCB1(n_arms=2), Shrink()
     ("serve_own_code", "objects", "times"),
     [(True, [OWN], 0), (True, [], 0), (True, [OWN, FOREIGN], 1), (False, [OWN], 1)],
 )
-def test_caches_serve_own_code_where_they_may(serve_own_code, objects, times):
+def test_caches_serve_own_code_where_they_may(serve_own_code, objects, times, monkeypatch):
+    monkeypatch.setattr(jax_compat, "_contexts", itertools.count(1))  # every 50th context clears the caches
     traced = []
     jitted = jax.jit(lambda x: (traced.append(1), x + 1.0)[1])
     with ignore_cached_traces(serve_own_code=False):
