@@ -68,6 +68,7 @@ def test_a_child_that_does_not_start_is_tried_twice(children):
     assert children.record.found["left out"] == {"section": ["first"]}
 
 
+@pytest.mark.slow
 def test_the_whole_run_with_pretended_children(monkeypatch, tmp_path, capsys):
     programs = ["ucb1 K=10", "oons d=2"]
     arguments = ["--minutes", "2", "--widths", "64", "128", "256", "--programs", *programs]

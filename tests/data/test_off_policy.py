@@ -64,6 +64,7 @@ def test_the_policy_that_logged_earns_the_mean_of_the_log():
         assert row.value == pytest.approx(reward.mean()) and row.ess == pytest.approx(100)
 
 
+@pytest.mark.slow
 def test_forms_of_a_policy_and_of_a_model():
     """obp's [n, K, 1], the same in all events, a function of the context, frames with columns in any order."""
     (action, reward, propensity, policy), model, _ = _log(0, 300)

@@ -67,6 +67,7 @@ for name, of in (("mine/works", learners), ("mine/refuses", refuse)):
 """
 
 
+@pytest.mark.slow
 def test_experiments_side_by_side(tmp_path):
     """Each in a process that has the plug-in; one that fails is named, and what it said is printed."""
     plugin, out = tmp_path / "two_of_mine.py", tmp_path / "out"

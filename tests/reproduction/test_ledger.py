@@ -308,6 +308,7 @@ def _make_directory(path):
 pytestmark = pytest.mark.filterwarnings("ignore:.*intervals of skewed quantities")
 
 
+@pytest.mark.slow
 def test_experiments_of_a_stranger_have_their_words_from_the_manifests(directory):
     """None of them is registered here: their claims, titles and presets are those that were written."""
     found = runs.read(directory, EXPERIMENTS)

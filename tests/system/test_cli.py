@@ -174,6 +174,7 @@ def test_the_output_of_commands_fits_a_terminal(capsys, tmp_path):
         assert [line for line in lines if len(line) > WIDTH and str(tmp_path) not in line] == [], command
 
 
+@pytest.mark.slow
 def test_everything_can_be_cited(capsys):
     """The papers of all algorithms but random play are found, and of the experiments of papers."""
     for name in (*ALGORITHMS, *ENVIRONMENTS, *EXPERIMENTS):
@@ -426,6 +427,7 @@ register_experiment(
 """
 
 
+@pytest.mark.slow
 def test_a_finished_run_of_a_plugin_is_recalled_only_under_an_identity(tmp_path):
     def run(ridge, *more):
         plugin = tmp_path / "my_plugin.py"

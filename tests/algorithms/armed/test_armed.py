@@ -250,6 +250,7 @@ THOMPSON = {
 }
 
 
+@pytest.mark.quick_cases("beta", "gaussian")
 @pytest.mark.parametrize("name", THOMPSON)
 def test_thompson_sampling_draws_its_posterior(name, rng, key):
     """After a trace of 20 rounds, and the arm with the largest draw is played."""

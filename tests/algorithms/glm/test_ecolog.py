@@ -37,6 +37,7 @@ def test_matches_the_reference(d, S, ridge, radius):
     assert trace["gap"][-1] == pytest.approx(learner.cum, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_public_code_matches_its_reference():
     """Radius, steps and score; the widths decide: the other score plays other arms."""
     X, R = fresh(5, 5, 5, 3.0)

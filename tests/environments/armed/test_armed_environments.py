@@ -155,6 +155,7 @@ def test_means_of_another_number_of_arms():
         compare([UCB1(n_arms=2)], env, 5, 1, progress=False)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("cls", [BernoulliArms, BetaArms, NoisyArms])
 def test_a_gap_stands_for_means_and_may_be_swept(cls):
     """The same trials, bit for bit, as with the means written out: one arm at `best`, the others a gap below."""

@@ -263,6 +263,7 @@ def clicks(tmp_path_factory):
     return path, x, action, reward
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("read", [pd.read_csv, pl.read_csv], ids=["pandas", "polars"])
 def test_the_example_of_the_page(clicks, read):
     """Five lines; the values of a policy and of LinUCB by hand."""
