@@ -1,4 +1,4 @@
-"""Algorithms, one a file; `jaxbandits.catalogue` has the table of all. Importing one algorithm imports no other."""
+"""Algorithms, one per file, listed in `jaxbandits.catalogue`. Importing one algorithm imports no other."""
 
 from typing import TYPE_CHECKING
 

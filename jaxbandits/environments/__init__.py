@@ -1,4 +1,4 @@
-"""Environments, one a file; `jaxbandits.catalogue` has the table of all. Importing one environment imports no other."""
+"""Environments, one per file, listed in `jaxbandits.catalogue`. Importing one environment imports no other."""
 
 from typing import TYPE_CHECKING
 

@@ -7,13 +7,13 @@ import numpy as np
 
 
 class RegretOutcome(NamedTuple):
-    """Of one round of a bandit."""
+    """Regret of one round of a bandit."""
 
     regret: jax.Array  # []  computed from means, without noise
 
 
 class FixedComparatorOutcome(NamedTuple):
-    """Of one round against a stated comparator: at the decision x_t and at the fixed point u."""
+    """Losses of one round at the decision x_t and at a fixed comparator u, and their difference."""
 
     loss: jax.Array  # []  f_t(x_t)
     comparator_loss: jax.Array  # []  f_t(u)

@@ -1,4 +1,4 @@
-"""Ridge regressions of the arms on a common context: A_k^{-1} of every arm, in factors, with the arm axis last."""
+"""Ridge regressions of the arms on a common context: A_k^{-1} of every arm as factors, with the arm axis last."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def of_arm(models: Any, index: jax.Array) -> Any:
 
 
 def replace(models: Any, index: jax.Array, model: Any) -> Any:
-    """Return the models with another one in the place of one arm."""
+    """Return the models, with the model of one arm replaced."""
     return jax.tree.map(lambda x, new: x.at[..., index].set(new), models, model)
 
 

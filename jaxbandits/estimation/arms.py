@@ -22,7 +22,7 @@ def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -
     """Return the available arm with the largest score.
 
     Ties go to the smaller index (strict `>` in a fixed order), which is reproducible because trials run in batches of
-    one fixed width. A NaN score is chosen only when every available score is NaN.
+    one fixed width. A NaN score is chosen only if every available score is NaN.
 
     Args:
       arms: `[K, d]`.
@@ -33,7 +33,7 @@ def best_arm(arms: jax.Array, mask: Any, score: Callable[[Vector], jax.Array]) -
 
 
 def choose_best(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
-    """Return the available arm with the largest of the `[K]` scores; the first of equal ones, NaN below everything."""
+    """Return the available arm with the largest of the `[K]` scores. Ties: the first arm; NaN ranks lowest."""
     lowest = jnp.finfo(scores.dtype).min  # above masked arms, below every score but NaN
     ordered = jnp.where(True if mask is None else mask, jnp.where(scores > lowest, scores, lowest), -jnp.inf)
     index = first_axis.argmax(ordered)
@@ -41,15 +41,15 @@ def choose_best(arms: jax.Array, mask: Any, scores: jax.Array) -> ArmDecision:
 
 
 def decide(obs: ArmObs | ContextObs | AdviceObs, index: jax.Array, probability: Any = None) -> ArmDecision:
-    """Return the decision for an arm of those shown, with the probability `[]` with which it was drawn."""
+    """Return the decision for an arm of the round, with the probability `[]` with which it was drawn."""
     return ArmDecision(index, obs.arms[index], probability)
 
 
 def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.Array) -> ArmDecision:
-    """Draw an arm of those shown from probabilities `[K]`.
+    """Draw an arm of the round from probabilities `[K]`.
 
-    The decision carries the probability of the arm, or the resolution of the draw where that is larger: importance
-    weights made of it are of bounded size.
+    The decision carries the larger of the probability of the arm and the resolution of the draw, so that importance
+    weights are bounded.
     """
     index = rng.categorical(key, weights)
     return decide(obs, index, jnp.maximum(weights[index], RESOLUTION))
@@ -58,7 +58,7 @@ def draw_arm(key: jax.Array, obs: ArmObs | ContextObs | AdviceObs, weights: jax.
 def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
     """Return `argmax_x x'center + radius ||x||_inverse`.
 
-    It is the largest value that an ellipsoid around `center` allows an arm.
+    This is the arm with the largest value x'theta over an ellipsoid of theta around `center`.
 
     Args:
       arms: `[K, d]`.
@@ -72,27 +72,27 @@ def optimistic_arm(arms: jax.Array, mask: Any, center: Vector, inverse: Inverse,
 
 
 def optimistic_values(arms: jax.Array, center: Vector, inverse: Inverse, radius: ArrayLike) -> jax.Array:
-    """Return `[K]` x'center + radius ||x||_inverse."""
+    """Return x'center + radius ||x||_inverse `[K]`."""
     return optimistic(arms @ center, inverse_factors.quadratic_forms(inverse, arms), radius)
 
 
 def optimistic(mean: jax.Array, width_sq: jax.Array, radius: ArrayLike) -> jax.Array:
-    """Return `[K]` mean + radius times the root of width_sq."""
+    """Return mean + radius sqrt(width_sq) `[K]`."""
     return mean + radius * jnp.sqrt(jnp.maximum(width_sq, 0.0))
 
 
 def widths(inverse: Inverse, arms: jax.Array) -> jax.Array:
-    """Return `[K]` ||x||_inverse of the arms `[K, d]`."""
+    """Return the norms ||x||_inverse `[K]` of the arms `[K, d]`."""
     return jnp.sqrt(jnp.maximum(inverse_factors.quadratic_forms(inverse, arms), 0.0))
 
 
 def nearest_arm(arms: jax.Array, mask: Any, point: Vector) -> ArmDecision:
-    """Return the available arm nearest to `point` in Euclidean distance (the first of equally near ones)."""
+    """Return the available arm nearest to `point` in Euclidean distance (ties: the first arm)."""
     return choose_best(arms, mask, -jnp.sum(jnp.square(arms - point), axis=1))
 
 
 def greedy_weights(scores: jax.Array, mask: jax.Array) -> jax.Array:
-    """Return `[K]` 1 for the first available arm with the largest score, else 0."""
+    """Return weights `[K]`: 1 for the first available arm with the largest score, 0 for the others."""
     available = jnp.where(mask, scores, jnp.finfo(scores.dtype).min)
     return (jnp.arange(len(scores)) == first_axis.argmax(available)).astype(scores.dtype)
 
@@ -103,6 +103,6 @@ def largest(values: jax.Array, mask: Any = None) -> jax.Array:
 
 
 def check_count(arms: jax.Array, n_arms: int) -> None:
-    """Raise `InputError` unless `n_arms` arms are shown."""
+    """Raise `InputError` unless the observation has `n_arms` arms."""
     if arms.shape[0] != n_arms:
         raise InputError(f"the environment shows {arms.shape[0]} arms, but the learner has n_arms={n_arms}")

@@ -1,8 +1,8 @@
-"""Rewards of every arm in bins of equal size, for estimators that need more of them than a sum.
+"""Rewards of every arm in bins of equal size, for estimators that need more than the sum of the rewards.
 
-The n rewards of an arm lie in bins of N consecutive ones, N a power of two; only sums of bins are kept. Where all B
-bins are full, neighbours are merged and N doubles, so that at least B / 2 bins are complete from there on. N is 1 up to
-n = B: until then every reward is kept. Memory is $O(B K)$, whatever the number of rounds.
+The n rewards of an arm lie in bins of N consecutive ones, N a power of two; only the sums of the bins are stored. When
+all B bins are full, neighbours are merged and N doubles, so that at least B / 2 bins are complete from then on. Up to n
+= B, N is 1 and every reward is stored. Memory is $O(B K)$ for any number of rounds.
 
 Means of complete bins are independent with the mean of the arm, and with its variance divided by N.
 """
@@ -14,11 +14,11 @@ import jax.numpy as jnp
 
 
 class Bins(NamedTuple):
-    """Rewards of K arms; the arm axis is the last one, and absent for one arm."""
+    """Binned rewards of K arms; the arm axis is the last one, and absent for a single arm."""
 
     count: jax.Array  # [K]  n, rewards
     size: jax.Array  # [K]  N, rewards in a bin
-    total: jax.Array  # [B, K]  sum of the rewards in every bin, the last ones not complete or empty
+    total: jax.Array  # [B, K]  sum of the rewards in every bin; the last ones may be incomplete or empty
 
     @property
     def complete(self) -> jax.Array:
@@ -27,7 +27,7 @@ class Bins(NamedTuple):
 
     @property
     def mean(self) -> jax.Array:
-        """`[B, K]` mean of every bin that is complete."""
+        """`[B, K]` means of the complete bins."""
         return self.total * (1.0 / self.size)  # exact: N is a power of two
 
 
@@ -53,6 +53,6 @@ def add(bins: Bins, reward: jax.Array) -> Bins:
 
 
 def is_complete(bins: Bins) -> jax.Array:
-    """Return `[B, K]` whether a bin is complete."""
+    """Return a mask `[B, K]` of the complete bins."""
     ranks = jnp.arange(bins.total.shape[0]).reshape(-1, *[1] * bins.count.ndim)
     return ranks < bins.complete

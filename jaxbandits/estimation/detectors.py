@@ -1,10 +1,10 @@
-"""Detectors of changes in the mean of an arm's rewards, for learners that start anew (`armed.Restarting`).
+"""Detectors of changes in the mean of an arm's rewards, for learners that restart (`armed.Restarting`).
 
     state           = detector.init(K)
     state, changed  = detector.update(t, state, pulls, index, reward)     changed [K]: arms whose mean has changed
     state           = detector.restart(t, state, arms)                    forget the arms of a mask [K]
 
-`pulls` are count and sum `[K]` of the rewards of every arm since it was last forgotten, the one of round t included.
+`pulls` holds the count and the sum `[K]` of the rewards of every arm since its last restart, including round t.
 """
 
 import math
@@ -27,17 +27,17 @@ class Counts(Protocol):
 
     @property
     def count(self) -> jax.Array:
-        """`[K]` Number of rewards."""
+        """`[K]` number of rewards."""
         ...
 
     @property
     def total(self) -> jax.Array:
-        """`[K]` Sum of rewards."""
+        """`[K]` sum of rewards."""
         ...
 
 
 class Detector(Protocol):
-    """Rule that says whether the mean of an arm has changed."""
+    """Test of whether the mean of an arm has changed."""
 
     def init(self, n_arms: int) -> Any:
         """Return the state of K = `n_arms` arms without a reward."""
@@ -46,18 +46,18 @@ class Detector(Protocol):
     def update(
         self, t: jax.Array, state: Any, pulls: Counts, index: jax.Array, reward: jax.Array
     ) -> tuple[Any, jax.Array]:
-        """Take a reward of an arm; return the state, and which arms have changed, `[K]`."""
+        """Add a reward of an arm; return the state, and a mask `[K]` of the arms whose mean has changed."""
         ...
 
     def restart(self, t: jax.Array, state: Any, arms: jax.Array) -> Any:
-        """Forget all rewards of the arms in a mask `[K]`, those of round t included."""
+        """Forget all rewards of the arms in a mask `[K]`, including those of round t."""
         ...
 
 
 class GLRState(NamedTuple):
     """Counts and sums of the arms at the end of every period."""
 
-    count: jax.Array  # [R, K]  of rewards since the arm was forgotten
+    count: jax.Array  # [R, K]  of rewards since the last restart of the arm
     total: jax.Array  # [R, K]
     since: jax.Array  # [K] int32, first round that counts
 
@@ -68,9 +68,10 @@ class GLR:
 
         sup_s  s kl(m_{1:s}, m_{1:n}) + (n - s) kl(m_{s+1:n}, m_{1:n}) >= log(3 n^{3/2} / delta)
 
-    of the n rewards of an arm. All arms are tested after every `period` rounds, split at the ends of earlier periods;
-    the paper tests an arm after so many plays of its own. The same rounds for all arms and trials make the test a real
-    branch, and its history one row a period. $O(K T / period)$ a test, memory as much.
+    over the n rewards of an arm. All arms are tested after every `period` rounds, and splits are at the ends of earlier
+    periods; the paper tests an arm after a number of its own plays. Since the rounds of tests are the same for all arms
+    and trials, the test is a real branch, and the history has one row per period. Time per test and memory are $O(K T /
+    period)$.
     """
 
     horizon: int = static(range="[1, inf)", doc="rounds whose splits are kept; later ones replace the oldest")
@@ -99,12 +100,12 @@ class GLR:
         return GLRState(count, total, state.since), changed
 
     def statistic(self, t: jax.Array, state: GLRState, pulls: Counts) -> jax.Array:
-        """Return the largest likelihood ratio `[K]` over the splits of every arm; 0 without any."""
+        """Return the largest likelihood ratio `[K]` over the splits of every arm; 0 if there is no split."""
         n, mean = pulls.count, _mean(pulls.total, pulls.count)
         later = n - state.count
         row = jnp.arange(len(state.count), dtype=jnp.int32)
         present = jnp.asarray(t // self.period, jnp.int32)
-        written = present - 1 - (present - 1 - row) % len(row)  # the period that row r holds
+        written = present - 1 - (present - 1 - row) % len(row)  # number of the period in row r
         is_split = ((written >= 0)[:, None]) & (((written + 1) * self.period)[:, None] > state.since)
         is_split &= (state.count > 0.0) & (later > 0.0)
         before, after = _mean(state.total, state.count), _mean(pulls.total - state.total, later)
@@ -127,24 +128,24 @@ def _mean(total: jax.Array, count: jax.Array) -> jax.Array:
 class WindowedState(NamedTuple):
     """The last rewards of every arm."""
 
-    rewards: jax.Array  # [K, w]  the n-th reward of an arm in column n mod w
-    count: jax.Array  # [K] int32, rewards since the arm was forgotten
+    rewards: jax.Array  # [K, w]  column n mod w holds the n-th reward of an arm
+    count: jax.Array  # [K] int32, rewards since the last restart of the arm
 
 
 @pytree
 class HalfWindows:
-    """Test of M-UCB (Cao, Wen, Kveton & Xie, AISTATS 2019): the halves of the last w rewards of an arm differ.
+    """Test of M-UCB (Cao, Wen, Kveton & Xie, AISTATS 2019): compares the halves of the last w rewards of an arm.
 
         |sum of the newer w/2 rewards - sum of the older w/2| > b
 
-    of the arm that was played, once it has w rewards. $O(K w)$ per round.
+    for the arm played, as soon as it has w rewards. $O(K w)$ per round.
     """
 
     window: int = static(150, "[2, inf)", "w, rewards of an arm that are compared; even")
     threshold: ArrayLike = param(40.0, "(0, inf)", "b")
 
     def check(self) -> None:
-        """Raise InputError for a window without halves."""
+        """Raise InputError for an odd window."""
         if self.window % 2:
             raise InputError(f"HalfWindows.window must be even, got {self.window}")
 
@@ -172,11 +173,11 @@ class HalfWindows:
 
 
 class CUSUMState(NamedTuple):
-    """Both walks of every arm."""
+    """Both statistics of every arm."""
 
     up: jax.Array  # [K]  g+
     down: jax.Array  # [K]  g-
-    count: jax.Array  # [K]  rewards since the arm was forgotten
+    count: jax.Array  # [K]  rewards since the last restart of the arm
     first: jax.Array  # [K]  sum of the first M of them
 
 
@@ -184,7 +185,7 @@ class CUSUMState(NamedTuple):
 class CUSUM:
     """Two-sided CUSUM test (Liu, Lee & Shroff, AAAI 2018), around the mean u of the first M rewards of an arm.
 
-        g+ <- max(0, g+ + x - u - eps),   g- <- max(0, g- + u - x - eps),   changed where max(g+, g-) > h
+        g+ <- max(0, g+ + x - u - eps),   g- <- max(0, g- + u - x - eps),   changed if max(g+, g-) > h
 
     $O(K)$ per round.
     """
@@ -217,7 +218,7 @@ class CUSUM:
 
 
 class ChangePoints(NamedTuple):
-    """Rounds in which means change, and of which arms: one copy serves all trials."""
+    """Rounds in which means change, and the arms concerned; all trials share one copy."""
 
     rounds: ArrayLike  # [P] int32, first rounds with other means
     arms: ArrayLike  # [P, K] bool
@@ -225,20 +226,20 @@ class ChangePoints(NamedTuple):
 
 @pytree
 class Oracle:
-    """Detector that knows the changes: the learner it restarts is the best that any detector could make of it."""
+    """Detector that knows the changes, an upper bound on the performance of a restarting learner."""
 
     changes: ChangePoints = shared(doc="rounds and arms (made by from_phases)")
 
     @classmethod
     def from_phases(cls, means: Any, starts: Any) -> "Oracle":
-        """Know the changes of `SwitchingArms.from_phases`: an arm is forgotten where its own mean changes.
+        """Make an oracle for `SwitchingArms.from_phases`, which restarts an arm when the mean of this arm changes.
 
         Args:
-          means: `[P, K]` of every phase.
-          starts: `[P]` its first round.
+          means: `[P, K]` means of every phase.
+          starts: `[P]` first round of every phase.
 
         Raises:
-          InputError: for anything else.
+          InputError: for other shapes or values.
         """
         means, starts = ranges.floats("means", means, "(P, K)"), ranges.floats("starts", starts, "(P,)")
         if len(starts) != len(means):
@@ -249,7 +250,7 @@ class Oracle:
         return made
 
     def check(self) -> None:
-        """Raise InputError for change points of other shapes and types than from_phases makes."""
+        """Raise InputError for change points whose shapes or types differ from those made by `from_phases`."""
         if not isinstance(self.changes, ChangePoints) or np.ndim(self.changes.arms) != 2:
             raise InputError("Oracle.changes must be ChangePoints, as from_phases makes them")
         rounds, arms = np.asarray(self.changes.rounds), np.asarray(self.changes.arms)

@@ -1,22 +1,23 @@
-"""Arms that never change: `x'theta` and `x'V^{-1} x` of every arm, carried along instead of computed anew.
+"""Scores of arms that never change: `x'theta` and `x'V^{-1} x` of every arm are updated instead of recomputed.
 
 A round changes V^{-1} by one outer product. With p_k = x_k'u
 
     V^{-1} <- V^{-1} - c u u'       hence   x_k'V^{-1} x_k  <-  x_k'V^{-1} x_k - c p_k^2
     theta  <- theta + s u           hence   x_k'theta       <-  x_k'theta + s p_k
 
-which costs O(K d) per round instead of O(K d^2). Every `REFRESH` rounds both are computed from theta and V^{-1}; also
-after 1, 2, 4, ... rounds, since V^{-1} may shrink to rounding errors of its start within the first of them.
+which costs O(K d) per round instead of O(K d^2). Both are recomputed from theta and V^{-1} every `REFRESH` rounds, and
+after 1, 2, 4, ... rounds, since V^{-1} may shrink to the rounding errors of its initial value in the first few rounds.
 
-What is carried differs from what would be computed by rounding alone, by no more than two refreshes allow: eps the
+Updated and recomputed scores differ only by rounding errors, which do not accumulate beyond a refresh. With eps the
 spacing of the type, s the round of the last refresh and R = `REFRESH`,
 
     |width_sq_k - x_k'V_t^{-1} x_k|  <=  (R + 4d) eps ||x_k||^2 trace(V_s^{-1})
     |mean_k - x_k'theta_t|           <=  (R + 4d) eps ||x_k|| (||theta_s|| + sum of the steps ||s u|| since then)
 
-whatever the number of rounds: a step rounds `width_sq`, which never grows, once, and adds at most the error of c p_k^2,
-the sum of which the loss of `width_sq` bounds; rounding V^{-1} itself is in the bound too. In float32 over 10^6 rounds
-it is less than half of it (float32/test_fixed_arms.py::test_drift_stays_within_the_bound).
+for every number of rounds. Each step rounds `width_sq`, which never grows, once, and adds at most the error of c p_k^2;
+the sum of these errors is bounded by the decrease of `width_sq`. The bound includes the rounding of V^{-1} itself. In
+float32 over 10^6 rounds the difference is less than half of the bound
+(float32/test_fixed_arms.py::test_drift_stays_within_the_bound).
 """
 
 from typing import Any, NamedTuple
@@ -33,8 +34,9 @@ from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs
 
 REFRESH = 256  # rounds between two computations from theta and V^{-1}
-# Dimension from which carrying pays, measured with 5 to 100 arms: OFUL 0.8 at d = 2, 0.97 at 3, 1.05 to 1.2 at 5, 1.15
-# to 1.9 at 10, 1.8 to 2.1 at 20; Hvt-UCB 0.8, -, 1.03, 1.02 to 1.2, 1.1 to 1.3; GLB-OMD 0.95 at 5 and 10: not used.
+# Smallest dimension in which updates are faster. Speed-up measured with 5 to 100 arms: OFUL 0.8 at d = 2, 0.97 at 3,
+# 1.05 to 1.2 at 5, 1.15 to 1.9 at 10, 1.8 to 2.1 at 20; Hvt-UCB 0.8, -, 1.03, 1.02 to 1.2, 1.1 to 1.3. GLB-OMD does not
+# use updates: 0.95 at 5 and 10.
 LEAST_DIM = 5
 
 
@@ -50,18 +52,18 @@ class Step(NamedTuple):
 
     direction: Vector  # [d]  u
     weight: jax.Array  # []  c
-    length: Any = None  # []  s; None where theta moved elsewhere (a projection)
+    length: Any = None  # []  s; None if a projection moved theta
 
 
 def start(obs: ArmObs, theta: Vector, inverse: Inverse) -> Scores | None:
-    """Return the scores to carry between rounds; None where the arms may change, or where carrying does not pay."""
+    """Return the initial scores; None if the arms may change, or if updating them would not be faster."""
     if not isinstance(obs, FixedArmObs) or obs.arms.shape[1] < LEAST_DIM:
         return None
     return _compute_scores(obs.arms, theta, inverse)
 
 
 def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, radius: ArrayLike) -> ArmDecision:
-    """Return `argmax_x x'theta + radius ||x||_inverse` of the arms shown, from what was carried if it was."""
+    """Return `argmax_x x'theta + radius ||x||_inverse` over the arms of the round, from the scores if there are any."""
     if scores is None:
         return optimistic_arm(obs.arms, obs.mask, theta, inverse, radius)
     return choose_best(obs.arms, obs.mask, optimistic(*scores, jnp.asarray(radius)))
@@ -70,15 +72,15 @@ def play(obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, ra
 def follow(
     t: jax.Array, obs: ArmObs, scores: Scores | None, theta: Vector, inverse: Inverse, step: Step
 ) -> Scores | None:
-    """Return the carried scores after a round.
+    """Return the updated scores after a round.
 
     Args:
-      t: `[]` the round, the same for all trials: the refresh is a branch.
+      t: `[]` the round, the same for all trials, so that the refresh is a branch.
       obs: as in `start`.
-      scores: carried until now; None: nothing is.
+      scores: scores before the update; None: they are not stored.
       theta: `[d]` after the round.
       inverse: V^{-1} after the round.
-      step: the update that led to them.
+      step: the update of theta and V^{-1} in this round.
     """
     if scores is None:
         return None
@@ -89,7 +91,7 @@ def follow(
 
 
 def is_refreshed(t: jax.Array) -> jax.Array:
-    """Return whether what is carried is computed anew after round t (from 0)."""
+    """Return whether the scores are recomputed after round t (from 0)."""
     rounds = t + 1
     return (rounds % REFRESH == 0) | (rounds & (rounds - 1) == 0)  # the latter: a power of two
 

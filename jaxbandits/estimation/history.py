@@ -1,9 +1,9 @@
-"""The rounds so far, for methods whose estimate must pass over all of them again.
+"""History of all rounds, for methods whose estimate passes over all of them again.
 
-A history is a pytree of arrays with a leading axis `capacity`, one row per round: `append` writes row t in place,
-`sum_over` adds up a function of the rows written so far, block by block. Shapes are fixed, yet the work is not: the
-loop over blocks ends at t, which is one scalar for all trials and hence a real loop bound under `vmap`. A round costs
-O(t), not O(capacity); memory is O(capacity) for each trial.
+A history is a pytree of arrays with a leading axis `capacity`, one row per round: `append` writes row t in place, and
+`sum_over` sums a function of the written rows, block by block. Although shapes are fixed, the cost grows with t: the
+loop over blocks ends at t, which is the same scalar for all trials and hence a real loop bound under `vmap`. A round
+costs O(t), not O(capacity); memory is O(capacity) for each trial.
 
     history = empty(capacity, (jnp.zeros(d), jnp.zeros(())))          rows (x_t, r_t)
     history = append(history, t, (x, reward))                            t = 0, 1, ...
@@ -23,7 +23,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import fori_loop, trials_last
 
-BLOCK = 128  # rows per step: long enough to hide the cost of a loop step, short beside any history that matters
+BLOCK = 128  # rows per step: enough to hide the cost of a loop step, few compared with any long history
 
 T = TypeVar("T")
 
@@ -32,8 +32,8 @@ def empty(capacity: int, row: T) -> T:
     """Return a history of zeros.
 
     Args:
-      capacity: static; number of rows kept. Beyond it the oldest row is overwritten: a sliding window.
-      row: a pytree of arrays like the rows to come; a leaf `[...]` becomes `[capacity, ...]`.
+      capacity: static; number of rows. When it is full, the oldest row is overwritten: a sliding window.
+      row: a pytree of arrays with the shapes and types of a row; a leaf `[...]` becomes `[capacity, ...]`.
     """
     return jax.tree.map(lambda leaf: jnp.zeros((capacity, *jnp.shape(leaf)), jnp.asarray(leaf).dtype), row)
 
@@ -43,7 +43,7 @@ def append(history: T, t: ArrayLike, row: T) -> T:
 
     Args:
       history: leaves `[capacity, ...]`.
-      t: `[]` the same for all trials under `vmap` (else every append copies the history).
+      t: `[]`; it must be the same for all trials under `vmap`, or else every append copies the history.
       row: leaves `[...]`.
     """
     return jax.tree.map(lambda leaf, value: _write(leaf, jnp.asarray(value, leaf.dtype), t), history, row)
@@ -59,11 +59,11 @@ def _write(leaf: jax.Array, value: jax.Array, t: jax.Array) -> jax.Array:
 
 
 def exchange(history: T, t: ArrayLike, row: T) -> tuple[T, T]:
-    """Return the row of round `t - capacity` (zeros before), and the history with another one in its place.
+    """Return the row of round `t - capacity` (zeros if negative), and the history with a new row in its place.
 
     Args:
       history: leaves `[capacity, ...]`.
-      t: `[]` best the same for all trials under `vmap` (else every call copies the history).
+      t: `[]`; should be the same for all trials under `vmap`, or else every call copies the history.
       row: leaves `[...]`.
     """
     leaves, structure = jax.tree.flatten(history)
@@ -81,7 +81,7 @@ def _exchange(leaf: jax.Array, value: jax.Array, t: jax.Array) -> tuple[jax.Arra
         is_here = numbers == t % leaf.shape[0]
         return jnp.sum(jnp.where(is_here, leaf, 0), axis=0, dtype=leaf.dtype), jnp.where(is_here, value, leaf)
     old = lax.dynamic_index_in_dim(leaf, jnp.reshape(t, ()) % leaf.shape[0], 0, keepdims=False)
-    # Barrier: the write comes after the read. Else XLA, which may do them in any order, copies the history every round.
+    # Barrier: the write comes after the read. Otherwise XLA may reorder them and copy the history in every round.
     old, value = barrier((old, value))
     return old, _write(leaf, value, t)
 
@@ -100,8 +100,8 @@ def slice_rows(history: T, start: ArrayLike, count: int) -> T:
 
     Args:
       history: leaves `[capacity, ...]`.
-      start: `[]` the first one, at most capacity - count; the same for all trials under `vmap`.
-      count: static.
+      start: `[]` number of the first row, at most capacity - count; the same for all trials under `vmap`.
+      count: static; number of rows.
     """
     return jax.tree.map(lambda leaf: _rows(count)(leaf, jnp.asarray(start, jnp.int32)), history)
 
@@ -109,8 +109,8 @@ def slice_rows(history: T, start: ArrayLike, count: int) -> T:
 def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], block: int = BLOCK) -> Any:
     """Return the sum of `f(rows, valid)` over the blocks of the first `count` rows.
 
-    `f` may reduce its block itself (a matrix product) or leave the leading axis `[block]` to the caller, who then
-    reduces once at the end: for scalar terms that is one reduction instead of one a block.
+    `f` may reduce its block (for example by a matrix product), or leave the leading axis `[block]` for a reduction by
+    the caller at the end. For scalar terms the latter needs one reduction instead of one per block.
 
     Args:
       history: leaves `[capacity, ...]`.
@@ -126,7 +126,7 @@ def sum_over(history: T, count: ArrayLike, f: Callable[[T, jax.Array], Any], blo
 
     def terms(i: ArrayLike) -> Any:
         first = i * block
-        start = jnp.minimum(first, capacity - block)  # the last block begins early where capacity is no multiple
+        start = jnp.minimum(first, capacity - block)  # the last block may start earlier
         rows = jax.tree.map(lambda leaf: _rows(block)(leaf, start), history)
         return f(rows, (start + lanes >= first) & (start + lanes < count))
 

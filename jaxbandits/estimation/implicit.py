@@ -1,8 +1,8 @@
-"""An implicit online step on a logistic loss: its own value at the next point, not a linear model at the last one.
+"""Implicit online step on a logistic loss: uses the loss itself instead of its linearisation at the last point.
 
     argmin_{theta in Theta} ||theta - theta_t||^2_W / (2 c) + n log(1 + e^z) - s z,   z = x'theta
 
-With n = 1 that is the step on a reward s; with n = 2 and s = 1 the one on both possible rewards at once.
+With n = 1 this is the step for a reward s; with n = 2 and s = 1 it is the step for both possible rewards at once.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from jaxbandits.tracing.batching import while_loop
 Projection = Callable[[InverseFactors, Vector, jax.Array], Vector]
 
 _LOGISTIC = Bernoulli()
-_MAX_STEPS = 60  # of the root search: Newton needs 2 to 5, bisection alone would need 50
+_MAX_STEPS = 60  # steps of the root search: Newton needs 2 to 5, bisection alone would need 50
 
 
 def logistic_step(
@@ -34,10 +34,10 @@ def logistic_step(
     bound: ArrayLike,
     project: Projection,
 ) -> Vector:
-    """Return the minimiser above, to rounding.
+    """Return the minimiser above, up to rounding.
 
-    With the loss replaced by its quadratic model at z the problem is one projection, and the z of its answer increases
-    or decreases on the same side as the true root: Newton's method inside a shrinking bracket.
+    With the loss replaced by its quadratic model at z, the problem is a projection. Its solution has a z on the same
+    side of the current one as the true root. The iteration is therefore Newton's method inside a shrinking bracket.
 
     Args:
       inverse: W^{-1}.
@@ -47,13 +47,13 @@ def logistic_step(
       total: s.
       scale: c > 0.
       bound: no point of Theta has a larger norm.
-      project: `(inverse, y, weight)`, the point of the convex Theta nearest to y in the norm of `W + weight x x'`,
-        whose inverse is given.
+      project: function `(inverse, y, weight)` that returns the point of the convex set Theta nearest to y in the norm
+        of `W + weight x x'`, whose inverse is `inverse`.
     """
     image = inverse_factors.image(inverse, x)
     u, width_sq, start = image.u, image.width_sq, x @ theta
     reach = 1.001 * bound * jnp.linalg.norm(x)  # every feasible z is strictly inside
-    tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the answer is one quadratic step ahead of z
+    tolerance = jnp.finfo(start.dtype).eps ** 0.6  # the result is one quadratic step ahead of z
 
     def is_unsettled(carry: PyTree) -> jax.Array:
         _, _, _, _, change, step = carry

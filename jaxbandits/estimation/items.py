@@ -1,4 +1,4 @@
-"""Choosing and counting several of L items: the m largest scores under a mask, sums of what each item received."""
+"""Selection of several out of L items: the m largest scores under a mask, and sums of values per item."""
 
 from typing import Any
 
@@ -13,7 +13,8 @@ from jaxbandits.types import SetDecision
 def top_items(scores: jax.Array, mask: Any, size: int) -> jax.Array:
     """Return the available items with the largest scores, in decreasing order, int32 `[m]`.
 
-    The first of equal scores comes first, NaN last. Where fewer than m items are available, the last places hold -1.
+    Equal scores keep the order of the items, and NaN ranks lowest. If fewer than m items are available, the last places
+    are -1.
 
     Args:
       scores: `[L]`.
@@ -29,18 +30,18 @@ def top_items(scores: jax.Array, mask: Any, size: int) -> jax.Array:
 
 
 def item_sums(items: jax.Array, values: jax.Array, n_items: int) -> jax.Array:
-    """Return `[L]` the sum of the values `[m]` of each of L = `n_items` items; places without an item do not count.
+    """Return the sums `[L]` of the values `[m]` that belong to each of L = `n_items` items, without places of -1.
 
-    O(m L), each of it a loop over contiguous trials; a scatter of m entries would end vector code.
+    The cost is O(m L), in loops over contiguous trials; a scatter of m entries would prevent vectorised code.
     """
     is_here = items[:, None] == jnp.arange(n_items, dtype=items.dtype)
     return jnp.sum(jnp.where(is_here, values[:, None], 0.0), axis=0)
 
 
 def are_admissible(items: jax.Array, n_items: int, mask: Any = None) -> jax.Array:
-    """Return `[]` whether the items `[m]` are different, in range and available; -1 stands for no item."""
+    """Return whether the items `[m]` are different, in range and available; -1 stands for no item."""
     is_item = items >= 0
-    equal = jnp.sum((items[:, None] == items) & is_item, dtype=jnp.int32)  # of pairs of places; each has itself
+    equal = jnp.sum((items[:, None] == items) & is_item, dtype=jnp.int32)  # pairs, each place with itself included
     inside = jnp.all((items >= -1) & (items < n_items)) & (equal == jnp.sum(is_item, dtype=jnp.int32))
     if mask is None:
         return inside
@@ -48,7 +49,7 @@ def are_admissible(items: jax.Array, n_items: int, mask: Any = None) -> jax.Arra
 
 
 def check_items(shown: int, n_items: int) -> None:
-    """Raise `InputError` unless `n_items` items are shown."""
+    """Raise `InputError` unless the observation has `n_items` items."""
     if shown != n_items:
         raise InputError(f"the environment shows {shown} items, but the learner has n_items={n_items}")
 

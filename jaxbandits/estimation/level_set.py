@@ -3,10 +3,10 @@
     minimise      argmin L(theta)                                                          over R^d or {||theta|| <= S}
     maximise      max x'theta   subject to   L(theta) - min L <= B  and  ||theta|| <= S     for every arm x
 
-L is a function that returns value, gradient and Hessian (`estimation.likelihood`), and is the expensive part: a sum
-over all rounds. Both methods therefore replace it by its quadratic model, solve that problem exactly (ball included, by
-its multiplier) and look again: Newton's method, and its analogue for a constraint. They end after a few evaluations in
-a `while_loop`, which under `vmap` runs as often as the slowest trial and arm needs.
+L is a function that returns value, gradient and Hessian (`estimation.likelihood`), and is expensive to evaluate: a sum
+over all rounds. Both methods therefore replace L by its quadratic model, solve the resulting problem exactly (including
+the ball, by its multiplier) and evaluate L again at the solution: Newton's method, and its analogue for a constraint. A
+few evaluations in a `while_loop` suffice; under `vmap` the loop runs until the slowest trial and arm has finished.
 """
 
 from collections.abc import Callable
@@ -25,33 +25,33 @@ from jaxbandits.tracing.batching import while_loop
 
 Objective = Callable[[Vector], Evaluation]
 
-_MAX_PASSES = 100  # a guard, not a budget: NaN and rounding end earlier
-_FREE_PASSES = 12  # of `maximise`; beyond them (1 in 100,000 searches of the learners) every step must be progress
-_ARMIJO = 1e-4  # least fraction of the predicted decrease
+_MAX_PASSES = 100  # a safeguard only: searches end earlier, also with NaN or rounding errors
+_FREE_PASSES = 12  # later passes (of 1 in 100,000 searches of the learners) must make progress
+_ARMIJO = 1e-4  # smallest accepted fraction of the predicted decrease
 
 
 class _Descent(NamedTuple):
-    """Point of the minimisation, and the step that it tries next."""
+    """Point of the minimisation, and the next step to try."""
 
     theta: Vector  # [d]
     value: jax.Array  # []
     step: Vector  # [d]  to the minimiser of the quadratic model
     decrease: jax.Array  # []  -<gradient, step> >= 0
-    fraction: jax.Array  # []  of the step that is tried
+    fraction: jax.Array  # []  fraction of the step that is tried
     passes: jax.Array  # []
 
 
 def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = None, wanted: ArrayLike = True) -> Vector:
     """Return `argmin L` over the ball, or over R^d when `radius` is None, by Newton's method from `start`.
 
-    A pass minimises the quadratic model exactly over the ball and halves the step until L decreases. The last step,
-    when it promises less than L can resolve, is taken without looking.
+    A pass minimises the quadratic model exactly over the ball and halves the step until L decreases. A last step whose
+    predicted decrease is below the rounding of L is taken without an evaluation of L.
 
     Args:
       objective: L; with `radius=None` its Hessian must be positive definite.
       start: `[d]` in the ball; near the minimiser two or three evaluations suffice.
       radius: radius of the ball, > 0.
-      wanted: `[]` False: `start` is returned, at no cost when no trial of a batch wants another answer.
+      wanted: `[]`; if False, `start` is returned, at no cost if this holds for all trials of a batch.
     """
     dtype = start.dtype
     precision = jnp.finfo(dtype).eps ** 0.75  # of L, a log-likelihood: 2e-12 in float64, 6e-6 in float32
@@ -63,7 +63,7 @@ def minimise(objective: Objective, start: Vector, radius: ArrayLike | None = Non
         theta = now.theta + now.step * now.fraction
         at = objective(theta)
         accept = at.value <= now.value - _ARMIJO * now.fraction * now.decrease + precision
-        accept = accept | (now.passes == 0)  # the start itself: a NaN there ends the search, and shows
+        accept = accept | (now.passes == 0)  # the start itself: a NaN there ends the search and reaches the result
         step = _model_minimiser(theta, at, radius) - theta
         decrease = -(at.gradient @ step)
         accepted = _Descent(theta, at.value, step, decrease, jnp.ones_like(now.fraction), now.passes)
@@ -83,14 +83,14 @@ def _model_minimiser(theta: Vector, at: Evaluation, radius: ArrayLike | None) ->
 
 
 def _definite(hessian: Symmetric) -> Symmetric:
-    """L may be flat in some directions; the ball then decides, but the solver needs a positive definite matrix."""
+    """Make the Hessian positive definite for the solver; L may be flat in directions that only the ball bounds."""
     diagonal = linalg.trace(hessian)
     info = jnp.finfo(diagonal.dtype)
     return hessian + (info.eps**0.6 * diagonal + info.tiny**0.5) * jnp.eye(len(hessian), dtype=hessian.dtype)
 
 
 class Maximisers(NamedTuple):
-    """Maximisers of `maximise`, one for each arm; the next round starts there."""
+    """Maximisers of `maximise`, one per arm; the search of the next round starts there."""
 
     theta: Vector  # [K, d]  in the ball
     level: jax.Array  # [K]  multiplier of `L - min L - B <= 0` where both constraints bind; 0: not known
@@ -98,7 +98,7 @@ class Maximisers(NamedTuple):
 
 
 class OptimisticDecision(NamedTuple):
-    """An `ArmDecision` that also carries where the search for it ended: with fixed arms the next round starts there."""
+    """An `ArmDecision` with the end points of its search, from which the next round starts if arms are fixed."""
 
     index: jax.Array  # [] int32
     x: Vector  # [d]
@@ -106,7 +106,7 @@ class OptimisticDecision(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """One arm's way: the next point to look at lies on the ray from the estimate to `target`."""
+    """Search of one arm: the next point to evaluate lies on the ray from the estimate to `target`."""
 
     target: Vector  # [d]  maximiser of x'theta over the model's level set and the ball
     level: jax.Array  # []
@@ -121,7 +121,7 @@ class _Search(NamedTuple):
 
 
 def nowhere(n_arms: int, dim: int) -> Maximisers:
-    """Return a start in the centre of the ball, for the first round."""
+    """Return the initial points of the first round, at the centre of the ball."""
     return Maximisers(jnp.zeros((n_arms, dim)), jnp.zeros(n_arms), jnp.zeros(n_arms))
 
 
@@ -136,21 +136,22 @@ def maximise(
     """Return `max x'theta` over `{L(theta) <= L(estimate) + slack, ||theta|| <= radius}` for every arm x.
 
     A pass maximises over the level set of the quadratic model at a point, and continues from the maximiser. That point
-    must have `L - L(estimate) <= 1.1 slack`; otherwise the search goes back on the ray to the estimate until it meets a
-    point near the boundary. Near the solution a pass squares the error: 4 to 5 passes from the estimate on average, 2
-    from the solution of the round before. In float64 the values are then exact to about 1e-12 of S. A search that takes
-    longer (from a start that belongs to another arm, say) halves every step that is no progress, and so ends too.
+    must have `L - L(estimate) <= 1.1 slack`; otherwise the search moves back along the ray to the estimate until it
+    finds a point near the boundary. Near the solution a pass squares the error: on average a search needs 4 to 5 passes
+    from the estimate, and 2 from the solution of the previous round. In float64 the values are then exact to about
+    1e-12 of S. A longer search, for example from the starting point of another arm, halves every step that makes no
+    progress, so that it ends, too.
 
     Args:
       objective: L, with `objective(estimate).value == 0` (its origin is the estimate).
       estimate: `[d]` the minimiser of L over the ball (over R^d without one).
       slack: `[]` B > 0.
       arms: `[K, d]`.
-      radius: radius of the ball; None for none, when L must be positive definite.
-      start: points in the ball near the solution, and multipliers; None for the estimate.
+      radius: radius of the ball; None: no ball, which requires a positive definite Hessian.
+      start: points in the ball near the solution, and multipliers; None: start at the estimate.
 
     Returns:
-      The K values, and where they are attained.
+      The K values, and the points that attain them.
     """
 
     def one(x: Vector, guess: Maximisers | None) -> tuple[jax.Array, Maximisers]:
@@ -175,7 +176,7 @@ def _maximise_one(
     guess: Maximisers,
 ) -> Maximisers:
     eps = jnp.finfo(slack.dtype).eps
-    precision = eps**0.5  # the last step, which is taken without looking, squares it
+    precision = eps**0.5  # the last step, taken without an evaluation, squares it
 
     def look(now: _Search) -> _Search:
         theta = estimate + (now.target - estimate) * now.fraction
@@ -185,14 +186,14 @@ def _maximise_one(
         target, level, ball, sound = _model_maximiser(theta, at, slack, direction, radius, now.level, now.ball)
         gain = jnp.abs(direction @ (target - theta)) + level * jnp.maximum(at.value - slack, 0.0)
         far = gain > precision * jnp.abs(direction @ (target - estimate))
-        # In float32 a boundary point of a badly conditioned L may leave `gain` at its rounding: no step is left then.
+        # In float32, with a badly conditioned L, `gain` may be only rounding at a boundary point: then no step is left.
         far = far & (jnp.linalg.norm(target - theta) > 16.0 * eps * jnp.linalg.norm(theta))
         going = (far | ~sound) & jnp.isfinite(at.value)
         share = slack / jnp.maximum(at.value, slack)
         progress = share * (direction @ (theta - estimate)) > now.share * (direction @ (now.base - estimate))
         accept = near & (progress | ~going | (now.passes < _FREE_PASSES))
         one, zero = jnp.ones_like(slack), jnp.zeros_like(slack)
-        # A model that allows nothing (only where L > slack): half the ray is inside, by convexity.
+        # If the model has no feasible point (only where L > slack), half the ray is inside, by convexity.
         target = trees.where(sound, target, theta)
         passes = now.passes + 1
         forward = _Search(target, level, ball, jnp.where(sound, one, 0.5), zero, one, theta, share, going, passes)
@@ -217,7 +218,7 @@ def _maximise_one(
 
 
 class _Dual(NamedTuple):
-    """Multipliers of the model problem, its maximiser for them, and the Newton step they try next."""
+    """Multipliers of the model problem, the maximiser that belongs to them, and the next Newton step."""
 
     level: jax.Array  # []
     ball: jax.Array  # []
@@ -226,7 +227,7 @@ class _Dual(NamedTuple):
     level_step: jax.Array  # []
     ball_step: jax.Array  # []
     turn: Vector  # [d]  change of `step` along the Newton step
-    decrease: jax.Array  # []  that the Newton step promises
+    decrease: jax.Array  # []  decrease that the Newton step predicts
     fraction: jax.Array  # []
     passes: jax.Array  # []
 
@@ -242,11 +243,11 @@ def _model_maximiser(
 ) -> tuple[Vector, jax.Array, jax.Array, jax.Array]:
     """Return `max direction'th` over the ball and `{q(th) <= slack}`, q the quadratic model of L at theta.
 
-    Where only one of the two constraints binds the maximiser has a closed form. Where both do it is that of the
-    Lagrangian, and the two multipliers minimise the dual function, which is convex: Newton's method, damped.
+    If only one of the two constraints binds, the maximiser has a closed form. If both bind, it maximises the
+    Lagrangian, and the two multipliers minimise the convex dual function, by damped Newton steps.
 
     Returns:
-      The maximiser, the multipliers (the given ones where they were not needed), and whether there was one.
+      The maximiser, the multipliers (the given ones if they were not needed), and whether a maximiser exists.
     """
     gradient = at.gradient
     info = jnp.finfo(slack.dtype)
@@ -296,7 +297,7 @@ def _model_maximiser(
     pole_value, pole_slope = model(pole - theta)
     level_binds = pole_value > slack
     both = unit & ball_binds & level_binds & (room > 0.0)
-    precision = info.eps**0.7 * radius  # the last step, taken without looking, squares it
+    precision = info.eps**0.7 * radius  # the last step, taken without an evaluation, squares it
 
     def searching(now: _Dual) -> jax.Array:
         return both & (now.decrease > precision) & (now.passes < _MAX_PASSES)

@@ -1,12 +1,12 @@
-"""The log-likelihood of a generalised linear model over all rounds so far.
+"""Negative log-likelihood of a generalised linear model over all rounds so far.
 
     L(theta) = sum_s [m(x_s'theta) - r_s x_s'theta] / g + ridge ||theta||^2 / 2
 
-It depends on the rounds only through, for each distinct arm, how often it was played and what it paid in all. Hence two
-kinds of data behind the same three functions:
+For each distinct arm, it depends only on the number of plays and the total reward. Two kinds of data therefore share
+the same three functions:
 
-* `Pulls`: the same K arms every round. Exact, O(K) to keep and to evaluate, whatever t.
-* `Samples`: arms that change. Every round is kept; an evaluation costs O(t), not O(capacity) (`estimation.history`).
+* `Pulls`: the same K arms every round. Exact; memory and evaluation cost O(K) for every t.
+* `Samples`: arms that change. Every round is stored; an evaluation costs O(t), not O(capacity) (`estimation.history`).
 
     data = empty(dim, n_arms=K)            or            empty(dim, capacity=T)
     data = record(data, t, arms, decision, reward)
@@ -34,12 +34,12 @@ class Pulls(NamedTuple):
     """Sufficient statistics of K fixed arms."""
 
     arms: jax.Array  # [K, d]  zero before the first round
-    counts: jax.Array  # [K]  n_k; NaN once an arm is not what it was
+    counts: jax.Array  # [K]  n_k; NaN after an arm has changed
     totals: jax.Array  # [K]  sum of the rewards of arm k
 
 
 class Samples(NamedTuple):
-    """Every round: what was played and what it paid."""
+    """Arm and reward of every round."""
 
     arms: jax.Array  # [capacity, d]
     rewards: jax.Array  # [capacity]
@@ -57,12 +57,12 @@ class Evaluation(NamedTuple):
 
 
 def empty(dim: int, n_arms: int | None = None, capacity: int | None = None) -> Data:
-    """Return data of no rounds.
+    """Return data without rounds.
 
     Args:
       dim: d.
       n_arms: K, for `Pulls`.
-      capacity: rounds to keep, for `Samples`; used when `n_arms` is None.
+      capacity: number of rounds to store, for `Samples`; used if `n_arms` is None.
     """
     zero = jnp.zeros(dim)
     if n_arms is None:
@@ -75,10 +75,10 @@ def record(
 ) -> Data:
     """Return the data with round t = 0, 1, ... added, `decision.index` and `decision.x` played.
 
-    Nothing changes where `member` is 0.
+    The data do not change if `member` is 0.
 
-    Arms that change under `Pulls`, and a round beyond the capacity of `Samples`, would make another estimate in
-    silence: every later evaluation is NaN instead.
+    If arms change under `Pulls`, or a round exceeds the capacity of `Samples`, the estimate would silently be a
+    different one; every later evaluation is NaN instead.
     """
     if isinstance(data, Samples):
         reward = jnp.where(t < data.rewards.shape[0], reward, jnp.nan)
@@ -98,19 +98,19 @@ def _count(
 
 
 class Likelihood:
-    """L of one round, as a function of theta; not a pytree, made where it is used.
+    """L of one round as a function of theta; not a pytree, but created where it is used.
 
     Attributes:
-      origin: `[d]` values are differences to the value there, taken sample by sample: a difference that is small beside
-        L itself keeps its digits.
+      origin: `[d]`; values are differences to the value there, computed sample by sample, so that a difference that is
+        small compared with L remains accurate.
     """
 
     def __init__(self, link: Link, data: Data, count: ArrayLike, ridge: ArrayLike | None, origin: Vector):
-        """L of the first `count` rounds; `ridge=None` for none."""
+        """Define L of the first `count` rounds; `ridge=None`: no ridge term."""
         self.link, self.data, self.count, self.ridge, self.origin = link, data, count, ridge, origin
 
     def __call__(self, theta: Vector) -> Evaluation:
-        """Value, gradient and Hessian at theta `[d]`."""
+        """Return value, gradient and Hessian at theta `[d]`."""
         if isinstance(self.data, Pulls):
             sums = self._sums(theta, self.data.arms, self.data.counts, self.data.totals)
         else:
@@ -130,12 +130,12 @@ class Likelihood:
         return Evaluation(value, gradient, hessian)
 
     def _sums(self, theta: Vector, design: jax.Array, weights: jax.Array, responses: jax.Array) -> Any:
-        """Return the three sums over rows; `weights` times m(z) less `responses` times z is the value of a row."""
+        """Return the three sums over rows; the value of a row is `weights` times m(z) minus `responses` times z."""
         link = self.link
-        # The barrier ties z0 to z: XLA would else move the means at the origin out of loops that seldom run.
+        # The barrier ties z0 to z; otherwise XLA moves the means at the origin out of loops that rarely run.
         z, z0 = barrier((design @ theta, design @ self.origin))
         partition, mean, slope = link.log_partition(z) - link.log_partition(z0), link.mean(z), link.slope(z)
-        # Row by row, so that what cancels there does not round in directions that few rows see.
+        # Row by row, so that terms that cancel leave no rounding errors in directions that few rows contain.
         values = weights * partition - responses * (z - z0)
         residuals, curvatures = weights * mean - responses, weights * slope
         return jnp.sum(values), residuals @ design, (design.T * curvatures) @ design
@@ -162,7 +162,7 @@ def check_link(name: str, link: Any, bound: ArrayLike) -> None:
     """Check that a link suits estimators on a ball around 0.
 
     Raises:
-      InputError: for something that is not a link, or one that does not exist on [-bound, bound].
+      InputError: for a value that is not a link, or a link that is not defined on [-bound, bound].
     """
     if not isinstance(link, Link):
         raise InputError(f"{name}.link must have the members of estimation.links.Link, got {type(link).__name__}")

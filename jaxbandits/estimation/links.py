@@ -1,15 +1,16 @@
-"""Links of generalised linear models: every fact about one exponential family, in one class.
+"""Links of generalised linear models. One class has all functions and constants of an exponential family.
 
     p(r | z) = exp((r z - m(z)) / g + h(r, g)),   z = x'theta,   E[r] = mu(z) = m'(z),   Var[r] = g mu'(z)
 
-A link is a frozen pytree: a field of the algorithm (what it assumes) and a field of the environment (what is true), so
-that misspecification is one argument. To add one, write a class with the members of `Link` (`@pytree`, so that its
-numbers are traced); nothing else has to know. Every estimator here needs `mu` increasing and `|mu''| <= R mu'`.
+A link is a frozen pytree. It is a field of the algorithm (the assumed link) and of the environment (the true link), so
+that misspecification is one argument. A new link is a class with the members of `Link`, decorated with `@pytree` so
+that its numbers are traced; no other code changes. Every estimator requires that `mu` is increasing and `|mu''| <= R
+mu'`.
 
-A link of bounded rewards has their interval as `reward_range`.
+A link with bounded rewards has their interval as `reward_range`.
 
-A link may also have `lipschitz(count, bound, dim, delta)`: how steep the negative log-likelihood of `count` rounds can
-be on the ball of radius `bound`, whatever their rewards; see the function of that name.
+A link may also have `lipschitz(count, bound, dim, delta)`, a Lipschitz constant of the negative log-likelihood of
+`count` rounds on the ball of radius `bound` for all rewards; see the function of that name.
 """
 
 from typing import Protocol, runtime_checkable
@@ -47,7 +48,7 @@ class Link(Protocol):
         ...
 
     def slope(self, z: ArrayLike) -> jax.Array:
-        """Return `mu'(z) > 0`, with full relative precision where it is small."""
+        """Return `mu'(z) > 0`, with full relative precision even if it is small."""
         ...
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
@@ -63,23 +64,24 @@ class Link(Protocol):
 
 
 def lipschitz(link: Link, count: ArrayLike, bound: ArrayLike, dim: int, delta: ArrayLike) -> jax.Array | None:
-    """Lipschitz constant, on the ball and for unit arms, of the negative log-likelihood of so many rounds.
+    """Return a Lipschitz constant of the negative log-likelihood of `count` rounds, on the ball and for unit arms.
 
-    Constants of OFUGLB (Lee, Yun & Jun, NeurIPS 2024). None where the link states none: sum `reward_lipschitz` then.
+    The constants are those of OFUGLB (Lee, Yun & Jun, NeurIPS 2024). None if the link defines none; use the sum of
+    `reward_lipschitz` instead.
 
     Args:
       link: the family.
       count: number of rounds.
       bound: radius S of the ball of parameters.
       dim: d.
-      delta: probability with which it may fail to be one (unbounded rewards).
+      delta: probability with which the constant may be too small (unbounded rewards).
     """
     stated = getattr(link, "lipschitz", None)
     return None if stated is None else stated(count, bound, dim, delta)
 
 
 def reward_lipschitz(link: Link, reward: ArrayLike, bound: ArrayLike) -> jax.Array:
-    """Return the same constant of one round whose reward is known.
+    """Return the Lipschitz constant of one round with a known reward.
 
     It is the larger of `|mu(S) - r|` and `|mu(-S) - r|`, over g.
     """
@@ -145,7 +147,7 @@ class Bernoulli:
         return jnp.where(jnp.less(z, 0.0), e, 1.0) / (1.0 + e)
 
     def slope(self, z: ArrayLike) -> jax.Array:
-        e = jnp.exp(-jnp.abs(z))  # mu (1 - mu) would vanish once mu rounds to 1
+        e = jnp.exp(-jnp.abs(z))  # mu (1 - mu) would vanish when mu rounds to 1
         return e / jnp.square(1.0 + e)
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
@@ -224,7 +226,7 @@ class Exponential:
         return 1.0 / jnp.square(z)
 
     def slope_bounds(self, low: ArrayLike, high: ArrayLike) -> tuple[jax.Array, jax.Array]:
-        """Return `inf` above as soon as the interval leaves `z <= -margin`."""
+        """Return both bounds; the upper one is `inf` if the interval leaves `z <= -margin`."""
         inside = jnp.less_equal(high, jnp.negative(self.margin))
         return jnp.where(inside, self.slope(low), 0.0), jnp.where(inside, self.slope(high), jnp.inf)
 

@@ -1,4 +1,4 @@
-"""Any optax transformation as a part of a model, with hyperparameters that are traced.
+"""Optax transformation as part of a model, with traced hyperparameters.
 
     Optimizer(make=optax.sgd, hyperparameters={"learning_rate": 0.01, "momentum": 0.9})
 
@@ -28,7 +28,7 @@ def settings_class(names: tuple[str, ...]) -> type:
 
 @pytree
 class Optimizer:
-    """Function that makes an `optax.GradientTransformation`, and its arguments."""
+    """Function that creates an `optax.GradientTransformation`, and its arguments."""
 
     make: Any = static(optax.adam, doc="function that returns an optax.GradientTransformation")
     hyperparameters: Any = param(
@@ -45,7 +45,7 @@ class Optimizer:
             object.__setattr__(self, "options", tuple(sorted(self.options.items())))
 
     def check(self) -> None:
-        """Raise InputError for a `make` that does not return a transformation of its arguments."""
+        """Raise InputError if `make` does not return a transformation when called with these arguments."""
         if not callable(self.make) or isinstance(self.make, optax.GradientTransformation):
             raise InputError(
                 "Optimizer.make must be the function that makes a transformation, such as optax.adam, got "
@@ -54,7 +54,7 @@ class Optimizer:
         point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
         try:
             jax.eval_shape(lambda: point.transformation().init(np.zeros(2)))
-        except Exception as error:  # of a user's or optax's `make`: any class
+        except Exception as error:  # `make` of a user or of optax may raise any exception
             name = getattr(self.make, "__name__", repr(self.make))
             said = " ".join(str(error).split())[:150]
             raise InputError(
@@ -67,6 +67,6 @@ class Optimizer:
         return values | {"hyperparameters": dict(vars(self.hyperparameters))}
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
-        """Return the transformation with the present values."""
+        """Return the transformation with the current values."""
         made = self.make(**dict(self.options), **vars(self.hyperparameters))
         return optax.with_extra_args_support(made)

@@ -1,7 +1,7 @@
-"""Oracles of combinatorial bandits: the best set of items for a score of each, under constraints on the set.
+"""Oracles of combinatorial bandits: the set of items with the largest sum of scores, under constraints.
 
-    items = oracle.best(scores, mask)        [m] int32 from scores `[L]`; -1 in places that hold no item
-    oracle.admits(items)                     whether a choice keeps the constraints
+    items = oracle.best(scores, mask)        [m] int32 from scores `[L]`; -1 in empty places
+    oracle.admits(items)                     whether a choice satisfies the constraints
 
 An oracle is static: its sizes are part of the compiled program.
 """
@@ -18,7 +18,7 @@ from jaxbandits.numerics import first_axis
 
 
 def require_oracle(owner: str, oracle: Any, n_items: int) -> None:
-    """Raise InputError unless a field of an owner is an oracle of sets of `n_items` items."""
+    """Raise InputError unless a field of `owner` is an oracle for `n_items` items."""
     if not all(hasattr(oracle, method) for method in ("best", "admits", "check_items")):
         raise InputError(
             f"{owner}.oracle must be one of jaxbandits.oracles, such as TopM(size=3), got {format_value(oracle)}"
@@ -28,12 +28,12 @@ def require_oracle(owner: str, oracle: Any, n_items: int) -> None:
 
 @pytree
 class TopM:
-    """Any m items: those with the largest scores, in decreasing order."""
+    """Oracle without constraints: the m items with the largest scores, in decreasing order."""
 
     size: int = static(range="[1, inf)", doc="m, number of items that are chosen")
 
     def check_items(self, n_items: int) -> None:
-        """Raise InputError unless sets of `n_items` items can be chosen."""
+        """Raise InputError unless the oracle is for `n_items` items."""
         if self.size > n_items:
             raise InputError(f"TopM.size must be at most n_items={n_items}, got {self.size}")
 
@@ -42,25 +42,25 @@ class TopM:
         return top_items(scores, mask, self.size)
 
     def admits(self, items: jax.Array) -> jax.Array:
-        """Return whether a choice of different items keeps the constraints: always."""
+        """Return True, since every choice of different items satisfies the constraints."""
         del items
         return jnp.ones((), bool)
 
 
 @pytree
 class Partition:
-    """One item from each of m blocks of b consecutive items: a matroid, or the choices of m slots."""
+    """Oracle that chooses one item from each of m blocks of b consecutive items (a partition matroid)."""
 
     blocks: int = static(range="[1, inf)", doc="m, number of blocks")
     block_size: int = static(range="[1, inf)", doc="b, items of a block")
 
     @property
     def size(self) -> int:
-        """m, number of items that are chosen."""
+        """m, number of chosen items."""
         return self.blocks
 
     def check_items(self, n_items: int) -> None:
-        """Raise InputError unless sets of `n_items` items can be chosen."""
+        """Raise InputError unless the oracle is for `n_items` items."""
         if self.blocks * self.block_size != n_items:
             raise InputError(
                 f"Partition: blocks * block_size must be n_items={n_items}, got {self.blocks} * {self.block_size}"
@@ -76,6 +76,6 @@ class Partition:
         return jnp.where(is_there, start + found, -1).astype(jnp.int32)
 
     def admits(self, items: jax.Array) -> jax.Array:
-        """Return whether each place holds an item of its block, or none."""
+        """Return whether each place holds an item of its block, or no item."""
         block = jnp.arange(self.blocks, dtype=jnp.int32)
         return jnp.all((items < 0) | (items // self.block_size == block))

@@ -1,15 +1,15 @@
-"""Sums over the last tau rounds without subtraction, for summands of which one for each round would be too much memory.
+"""Sums over the last tau rounds without subtraction, for summands too large to store one per round.
 
-What a huge summand has rounded away stays missing where it is added and subtracted. Here every sum is one of rounds
-that are in the window. The rounds are cut into blocks of tau, and these into parts of about sqrt(tau); the window is
-the end of a block and the beginning of the next one.
+If a huge summand is added and later subtracted, the digits that it rounded away are lost. Here every sum contains only
+rounds of the window. The rounds are divided into blocks of tau, and blocks into parts of about sqrt(tau); the window is
+the end of one block and the beginning of the next.
 
-    beginning   grows by addition
-    ends        when a block is full: for every part, the sum over the later parts of the block
+    beginning   sum that grows by addition
+    ends        computed when a block is full: for every part, the sum over the later parts of the block
     inner       when the block that follows enters a part: for every round of it, the sum over the later rounds of the
                 last block
 
-A round computes three summands on average; memory is that of tau rows and 2 sqrt(tau) summands.
+A round computes three summands on average; memory holds tau rows and 2 sqrt(tau) summands.
 """
 
 import math
@@ -24,7 +24,7 @@ from jaxbandits.base.pytree import PyTree
 from jaxbandits.estimation import history
 from jaxbandits.tracing import batching
 
-Term = Callable[[Any], Any]  # from a row to its summand; of a row of zeros it is 0
+Term = Callable[[Any], Any]  # function from a row to its summand; 0 for a row of zeros
 
 
 class Window(NamedTuple):
@@ -33,12 +33,12 @@ class Window(NamedTuple):
     rows: Any  # [tau, ...]  row of round t at t mod tau
     ends: Any  # [parts, ...]
     inner: PyTree  # [part, ...]
-    ending: Any  # [...]  sum over the rounds that are left of the last block
+    ending: Any  # [...]  sum over the remaining rounds of the last block
     beginning: Any  # [...]  sum over the rounds of this block
 
     @property
     def total(self) -> Any:
-        """Sum over the window."""
+        """Return the sum over the window."""
         return jax.tree.map(jnp.add, self.ending, self.beginning)
 
 
@@ -47,7 +47,7 @@ def empty(size: int, row: PyTree, term: Term) -> Window:
 
     Args:
       size: tau, static.
-      row: a pytree of arrays like the rows to come.
+      row: a pytree of arrays with the shapes and types of a row.
       term: function from a row to its summand.
     """
     zero = jax.tree.map(jnp.zeros_like, term(row))
@@ -60,8 +60,8 @@ def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
     """Return the window after round t = 0, 1, ...
 
     Args:
-      window: after the round before.
-      t: `[]` best the same for all trials under `vmap`, else every round costs tau of them.
+      window: the window after the previous round.
+      t: `[]`; should be the same for all trials under `vmap`, or else every round computes tau summands.
       row: row of this round.
       term: function from a row to its summand.
     """
@@ -72,7 +72,7 @@ def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
     _, rows = history.exchange(window.rows, slot, row)
 
     def add(total: Any, i: jax.Array) -> Any:
-        """Add the summand of row i; nothing beyond the last row."""
+        """Add the summand of row i; add nothing beyond the last row."""
         summand = term(_at(rows, jnp.minimum(i, size - 1)))
         return jax.tree.map(lambda x, y: x + jnp.where(i < size, y, 0), total, summand)
 

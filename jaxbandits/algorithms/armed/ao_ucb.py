@@ -2,8 +2,8 @@
 
     play   argmax_i  m_i + R sqrt(2 log f(t) / T_i),   f(t) = 1 + t log^2 t,   after one play of every arm
 
-in round $t = 1$, 2, ...; $T_i$ and $m_i$ are the number of plays and the mean reward of arm i before it. Notation: R
-noise_scale. Cost per round $O(K)$.
+in round $t = 1$, 2, ...; $T_i$ and $m_i$ are the number of plays and the mean reward of arm i before round t. Notation:
+R noise_scale. Cost per round $O(K)$.
 """
 
 from typing import ClassVar

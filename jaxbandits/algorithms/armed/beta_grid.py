@@ -6,8 +6,8 @@
     D_a     = sum_i alpha_i m_ii - m_a,   m_a = E[theta_a]
     play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
-At a point of the grid, half of a mass counts as below it. f, F and R are kept: a round computes those of the arm that
-was played. A final class is its information g `[K]`. $O(K^2 G)$ a round.
+F_i counts half of the mass at a point x as lying below x. The state stores f, F and R; a round recomputes only those of
+the arm that was played. A final class defines the information g `[K]`. Cost per round $O(K^2 G)$.
 """
 
 import abc
@@ -24,11 +24,11 @@ from jaxbandits.estimation.arms import check_count, draw_arm
 from jaxbandits.numerics.information_ratio import minimize_information_ratio
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_LEAST = 1e-30  # probability below which nothing is divided
+_LEAST = 1e-30  # smallest probability that is used as a divisor
 
 
 class GridRow(NamedTuple):
-    """Law of one mean on the grid; with a leading axis `[K]`, of all arms."""
+    """Posterior of one mean on the grid; with a leading axis `[K]`, the posteriors of all arms."""
 
     mass: jax.Array  # [G]  f
     below: jax.Array  # [G]  F
@@ -37,16 +37,16 @@ class GridRow(NamedTuple):
 
 
 class BetaGridState(NamedTuple):
-    """Counts, and the laws that follow from them."""
+    """Counts, and the posteriors that follow from them."""
 
     pulls: Pulls
     laws: GridRow  # leaves [K, ...]
 
 
 class BestArm(NamedTuple):
-    """The best arm under the laws."""
+    """Posterior of the best arm."""
 
-    alpha: jax.Array  # [K]  probability of each arm to be it
+    alpha: jax.Array  # [K]  probability that each arm is the best
     conditional: jax.Array  # [K, K]  m_ij; 0 where alpha_i is 0
     mean: jax.Array  # [K]  m
     best: jax.Array  # []  E max
@@ -65,7 +65,7 @@ class BetaGrid(abc.ABC):
 
     @abc.abstractmethod
     def gain(self, found: BestArm) -> jax.Array:
-        """Return the information g `[K]` of a reward of each arm."""
+        """Return the information g `[K]` that a reward of each arm carries."""
 
     def init(self, key: jax.Array) -> BetaGridState:
         del key  # deterministic
@@ -107,7 +107,7 @@ class BetaGrid(abc.ABC):
         return GridRow(mass, below, moment / jnp.maximum(below, _LEAST), jnp.sum(x * mass))
 
     def best_arm(self, state: BetaGridState, mask: jax.Array) -> BestArm:
-        """Return alpha, m_ij and E max of the available arms."""
+        """Return alpha, m_ij and the expected largest mean of the available arms."""
         laws, x = state.laws, self._points
         mass = jnp.where(mask[:, None], laws.mass, 0.0)
         below = jnp.where(mask[:, None], laws.below, 1.0)
@@ -127,7 +127,7 @@ class BetaGrid(abc.ABC):
 
 
 def _product_of_others(below: jax.Array) -> jax.Array:
-    """Return `[K, G]` the products over all other arms, without a division."""
+    """Return the products `[K, G]` over all other arms, computed without division."""
     rows = list(below)
     one: Any = jnp.ones_like(rows[0])
     ahead = itertools.accumulate(rows[:-1], operator.mul, initial=one)

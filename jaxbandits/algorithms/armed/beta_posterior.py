@@ -21,7 +21,7 @@ class BetaPosterior(IndexPolicy):
     $0 <= S_i <= T_i$ for $T_i$ plays, even after rounding.
     """
 
-    first_pulls: ClassVar[float] = 0.0  # arms without plays have the prior
+    first_pulls: ClassVar[float] = 0.0  # arms without plays keep the prior
     prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, prior successes")
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, prior failures")
 
@@ -32,5 +32,5 @@ class BetaPosterior(IndexPolicy):
         return state.add(decision.index, jnp.clip(feedback.reward, 0.0, 1.0))
 
     def posterior(self, state: Pulls) -> tuple[jax.Array, jax.Array]:
-        """Return both parameters `[K]` of the beta laws."""
+        """Return both parameters `[K]` of the beta distributions."""
         return self.prior_success + state.total, self.prior_failure + (state.count - state.total)

@@ -3,7 +3,7 @@
     m_i      = root of  sum_s psi(alpha (X_s - m)) = 0   over the rewards X_s of arm i
     psi(x)   = sign(x) log(1 + |x| + x^2 / 2)
     alpha    = sqrt(2 l_t / (n v (1 + 2 l_t / (n - 2 l_t)))),   n = T_i,   l_t = log(t^2)
-    play     argmax_i  m_i + 2 sqrt(v l_t / T_i),   before these every arm with T_i < 4 l_t
+    play     argmax_i  m_i + 2 sqrt(v l_t / T_i),   arms with T_i < 4 l_t first
 
 in round $t = 1$, 2, ... Notation: v variance_bound, B bins. After more than B rewards of an arm, each $X_s$ is a mean
 of N rewards (`estimation.bins`) with variance v / N. Time per round and memory are $O(B K)$.
@@ -48,11 +48,11 @@ class CatoniUCB(IndexPolicy):
       $sum_{D_i > 0} ((v / D_i + D_i) log T)$, up to $e^{B/16}$ rounds.
 
     Deviations:
-      * [printed] psi is the widest function that the paper admits, Catoni's own.
-      * [reconstructed] alpha, the width and the number of first plays, from the paper's Lemma 3.
-      * [ours] The estimate is that of the paper while $T_i <= B$; after that it is of means of bins, at least B / 2 of
-        them, for which Lemma 3 holds with the same constants; the latest rewards, a share below 2 / B, are used once
-        their bin is complete. Rounds beyond $e^{B/16}$ use $l_t$ of this round. The root is found by a fixed
+      * [printed] psi is Catoni's own choice, the widest function that the paper admits.
+      * [reconstructed] alpha, the width and the number of initial plays are derived from the paper's Lemma 3.
+      * [ours] The estimate is the paper's while $T_i <= B$. Beyond that it is computed from the means of at least B / 2
+        bins, for which Lemma 3 holds with the same constants; the latest rewards (a fraction below 2 / B) are used once
+        their bin is complete. Rounds beyond $e^{B/16}$ use the $l_t$ of round $e^{B/16}$. The root is found by a fixed
         number of Newton steps from the previous root of the arm. Ties: the first arm wins.
 
     References:
@@ -103,7 +103,7 @@ class CatoniUCB(IndexPolicy):
         return jnp.minimum(2.0 * log_rounds(t + 1), 0.125 * self.n_bins)
 
     def _root(self, level: jax.Array, arm: Bins, start: jax.Array) -> jax.Array:
-        """Return m_i of all arms `[K]`, or of one `[]`."""
+        """Return m_i of all arms `[K]`, or of one arm `[]`."""
         n, counts = arm.complete, bins.is_complete(arm)
         # Before 4 l_t plays, where the index does not use alpha, take alpha at 4 l_t plays.
         n_or_more = jnp.maximum(n, jnp.maximum(4.0 * level, 1.0))
@@ -127,5 +127,5 @@ def _catoni_root(values: jax.Array, counts: jax.Array, start: jax.Array) -> jax.
         return z + total / jnp.maximum(jnp.sum(jnp.where(counts, slope, 0.0), axis=0), 1e-6)
 
     steps = 3 if values.dtype == jnp.float32 else 6
-    z = move(start, is_newton=False)  # reweighted least squares, which converges from everywhere
+    z = move(start, is_newton=False)  # reweighted least squares, which converges from any starting point
     return batching.fori_loop(0, steps, lambda _, z: move(z, is_newton=True), z)

@@ -2,7 +2,7 @@
 
     play   argmax_i  m_i + sqrt(2 m_i L / T_i) + 2 L / T_i,   L = log(1 / delta_t),   after one play of every arm
 
-after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $delta_t = t^{-a}$, a power. $O(K)$ per round.
+after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $delta_t = t^{-a}$ with a `power`. $O(K)$ per round.
 """
 
 from typing import ClassVar
@@ -16,7 +16,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class ChernoffUCB(IndexPolicy):
-    """Upper confidence bounds for rewards in [0, 1], which are narrow if the mean is small.
+    """Upper confidence bounds for rewards in [0, 1] that are narrow if the mean is small.
 
     Guarantee:
       The mean of an arm lies below its bound with probability at least $1 - delta_t$. There is no regret bound.

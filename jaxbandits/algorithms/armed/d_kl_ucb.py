@@ -3,7 +3,7 @@
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log n + c log log n},   n = sum_k N_k
 
-in round t, every arm once before. Notation: gamma discount, c as the field. $O(K)$ per round.
+in round t, after one play of every arm. Notation: gamma discount; c is the field of that name. $O(K)$ per round.
 """
 
 import math
@@ -18,25 +18,25 @@ from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import bernoulli
 
-_FEWEST = 1e-12  # discounted plays: those of an arm with fewer say nothing of its mean
+_FEWEST = 1e-12  # smallest discounted count that still determines the mean of an arm
 
 
 @pytree
 class DKLUCB(DiscountedPolicy):
-    """KL-UCB that forgets: a reward counts gamma times as much after every round; for rewards in [0, 1].
+    """KL-UCB with exponentially decaying weights (a factor gamma per round), for rewards in [0, 1].
 
     Guarantee:
       None is stated for kl bounds.
 
     Deviations:
-      * [ours] Means outside [0, 1] are clipped; log log counts as 0 up to e. An arm whose discounted count is below the
-        smallest normal number counts as not played. Ties: the first arm wins.
+      * [ours] Means outside [0, 1] are clipped; log log n counts as 0 for n <= e. An arm whose discounted count is
+        below the smallest normal number counts as not played. Ties: the first arm wins.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
       arXiv:0805.3415: the discount.
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
-      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: with kl bounds, as a baseline.
+      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: with kl bounds, used as a baseline.
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB with kl bounds"

@@ -3,7 +3,7 @@
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  m_i + 2 B sqrt(xi log(sum_k N_k) / N_i),   after one play of every arm
 
-in round t. Notation: gamma discount, B reward_bound, xi as the field. $O(K)$ per round.
+in round t. Notation: gamma discount, B reward_bound; xi is the field of that name. $O(K)$ per round.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Abstract index policy on discounted rewards, for means that change: a reward counts gamma times as much a round on.
+"""Abstract index policy on discounted rewards, for means that change: weights of rewards decay by gamma per round.
 
 N_i   = sum_{s < t, i played} gamma^{t-1-s},   S_i = sum_{s < t, i played} gamma^{t-1-s} reward_s
 """

@@ -20,14 +20,14 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class DiscountedTS(BetaPosterior):
-    """Thompson sampling that forgets: a reward counts gamma times as much after every round.
+    """Thompson sampling with exponentially decaying weights: a factor gamma per round.
 
     Guarantee:
       None is stated.
 
     Deviations:
-      * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
-      * [printed] gamma = 0.95 by default, as in the thesis of Besson, where the authors' 0.75 does worse.
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
+      * [printed] gamma = 0.95 by default, as in Besson's thesis, where the authors' 0.75 performs worse.
 
     References:
       Vishnu Raj, Sheetal Kalyani. Taming Non-stationary Bandits: A Bayesian Approach. arXiv:1707.09727, 2017,

@@ -3,7 +3,7 @@
     play   i with probability p_i proportional to exp(-eta_t L_i)
     L_i    <- L_i + (1 - reward) / p_i   for the arm i played
 
-as Lattimore & Szepesvari (2020), Algorithm 9, state it: losses, without mixing in the uniform law. Notation: eta
+as Lattimore & Szepesvari (2020), Algorithm 9, state it: with losses and without uniform exploration. Notation: eta
 learning_rate. $O(K)$ per round.
 """
 
@@ -28,7 +28,7 @@ class Exp3(SampledPolicy):
       $log K / eta + eta n K / 2$, $3/2 sqrt(n K log K)$ with `theory` (Lattimore & Szepesvari, proof of Theorem 11.2).
 
     Deviations:
-      * [ours] Without `learning_rate` it is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
+      * [ours] Without `learning_rate`, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.

@@ -27,7 +27,7 @@ class Exp3IX(SampledPolicy):
       $O(sqrt(n K log K))$ with high probability, not only in expectation (Lattimore & Szepesvari, Theorem 12.1).
 
     Deviations:
-      * [ours] Without `learning_rate` it is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
+      * [ours] Without `learning_rate`, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
 
     References:
       Gergely Neu. Explore no more: Improved high-probability regret bounds for non-stochastic bandits. NIPS 2015.

@@ -18,14 +18,14 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class Exp3S(MixedWeights):
-    """Exponential weights that share, for rewards in [0, 1] whose best arm changes.
+    """Exponential weights with weight sharing, for rewards in [0, 1] whose best arm changes.
 
     Guarantee:
       Rewards in [0, 1] chosen in advance: expected regret against every sequence of arms with at most C changes is
       $O(sqrt(C K T log(K T)))$ with `theory` (Corollary 8.3).
 
     Deviations:
-      * [ours] A probability below 2^-40 counts as that in the estimates.
+      * [ours] Probabilities below 2^-40 are replaced by 2^-40 in the estimates.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
@@ -53,10 +53,10 @@ class Exp3S(MixedWeights):
 
     @property
     def mixture(self) -> Any:
-        """Share g of the uniform law."""
+        """g, the weight of the uniform distribution."""
         return self.exploration
 
     @property
     def share(self) -> Any:
-        """Share e alpha / K of all weights."""
+        """e alpha / K, the fraction of the total weight that every arm receives in a round."""
         return math.e * self.sharing / self.n_arms

@@ -4,7 +4,7 @@
     L_m    <- L_m + e_{m,i} (1 - reward) / (p_i + gamma)   for the arm i played
 
 as Lattimore & Szepesvari (2020), Algorithm 11, state it: $e_{m,i}$ is the probability with which expert m recommends
-arm i in this round, and the uniform law is not mixed in. Notation: eta learning_rate. $O(M K)$ per round.
+arm i in this round, and there is no uniform exploration. Notation: eta learning_rate. $O(M K)$ per round.
 """
 
 import math
@@ -31,8 +31,8 @@ class Exp4:
       expert after n rounds is at most $sqrt(2 n K log M)$ (Lattimore & Szepesvari, Theorem 18.1).
 
     Deviations:
-      * [ours] Without `learning_rate` it is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Advice for unavailable arms
-        is dropped and p is normalised; if p is then 0, it is uniform on the available arms.
+      * [ours] Without `learning_rate`, eta is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Advice for unavailable
+        arms is dropped and p is normalised; if p is then 0, it is uniform on the available arms.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.

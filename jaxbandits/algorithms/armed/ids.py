@@ -3,7 +3,7 @@
     g_a = I(A*; Y_a) = sum_i alpha_i kl(m_ia, m_a),   play from the p that minimises (p'D)^2 / p'g
 
 with beta posteriors on a grid (`beta_grid`): given that arm i is the best, a reward of arm a is 1 with probability
-m_ia. kl is the divergence of Bernoulli laws. $O(K^2 G)$ a round.
+m_ia. kl is the Kullback-Leibler divergence of Bernoulli distributions. Cost per round $O(K^2 G)$.
 """
 
 from typing import ClassVar
@@ -24,8 +24,9 @@ class IDS(BetaGrid):
       As for `VIDS`.
 
     Deviations:
-      * [ours] Posteriors are masses on G midpoints. A reward between 0 and 1 counts as that fraction of a success; each
-        reward outside is clipped to [0, 1]. Of pairs of arms with one ratio the first is played.
+      * [ours] Posteriors are approximated by masses on G midpoints. A reward between 0 and 1 counts as a fractional
+        success; rewards outside [0, 1] are clipped. If several pairs of arms attain the smallest ratio, the first of
+        them is used.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014.

@@ -4,7 +4,7 @@
     v_k = m_k max((a_k + 1) / (n_k + 1), c_k) + (1 - m_k) max(a_k / (n_k + 1), c_k) - max_j m_j
     play  argmax_k m_k + (T - t) v_k,   t = 1, 2, ..., T
 
-v_k is what one reward of arm k is worth in every later round. $O(K)$ a round.
+v_k is the expected gain per later round from observing one reward of arm k. Cost per round $O(K)$.
 """
 
 from typing import ClassVar
@@ -19,14 +19,15 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class KnowledgeGradient(BetaPosterior):
-    """One step of lookahead for rewards 0 and 1, exactly.
+    """Exact one-step lookahead for rewards 0 and 1.
 
     Guarantee:
-      None: where no single reward can change the best arm, it stops to explore, and its regret has a heavy tail.
+      None: if no single reward can change the best arm, the policy stops exploring, so that its regret has a heavy
+      tail.
 
     Deviations:
-      * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
-        Arms that are not available are rivals, too. Ties: the first arm wins.
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Unavailable
+        arms also count in the maxima. Ties: the first arm wins.
 
     References:
       Ilya Ryzhov, Warren Powell, Peter Frazier. The Knowledge Gradient Algorithm for a General Class of Online Learning
@@ -47,7 +48,7 @@ class KnowledgeGradient(BetaPosterior):
         mean = success / (success + failure)
         is_self = jnp.eye(self.n_arms, dtype=bool)
         rival = jnp.max(jnp.where(is_self, 0.0, mean), axis=1)
-        # Gains over max_j m_j, in the two cases: a difference of expectations would round to 1e-7.
+        # Gains over max_j m_j in the two cases; a difference of expectations would have rounding errors of 1e-7.
         best = jnp.maximum(mean, rival)
         up = jnp.maximum((success + 1.0) * after, rival) - best
         down = jnp.maximum(success * after, rival) - best

@@ -39,14 +39,14 @@ class MedianState(NamedTuple):
 
 @pytree
 class MedianOfMeansUCB(IndexPolicy):
-    """UCB for rewards that may have infinite variance, by medians of means; it needs only a bound on a central moment.
+    """UCB for rewards that may have infinite variance, by medians of means; needs only a bound on a central moment.
 
     Guarantee:
       Independent rewards with $E |X - E X|^{1+eps} <= v$, gaps $D_i$: expected regret is of the order
       $sum_{D_i > 0} ((v / D_i)^{1/eps} log T + D_i)$, up to $e^{B/32}$ rounds.
 
     Deviations:
-      * [reconstructed] k and the width, from the paper's Lemma 2.
+      * [reconstructed] k and the width are derived from the paper's Lemma 2.
       * [ours] The number of rewards in a block is a power of two, and there are up to 2 k blocks; the paper has k
         blocks of $floor(T_i / k)$ rewards. Its proof needs at least k blocks of more than $T_i / (2 k)$ rewards, which
         holds here, so that its constants hold too. There are at most B / 2 blocks: k does not grow beyond round

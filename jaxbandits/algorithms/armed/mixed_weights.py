@@ -1,9 +1,9 @@
-"""Abstract policy that draws its arm from exponential weights mixed with the uniform law, in gains.
+"""Abstract policy that draws its arm from exponential weights on gains, mixed with the uniform distribution.
 
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K) + share sum_k w_k,   x_i = reward / p_i for the arm i played, 0 for the others
 
-A final class is its mixture g, its share, and when it starts anew.
+A final class defines the mixture g, the share, and the rounds in which the weights restart.
 """
 
 import abc
@@ -26,9 +26,10 @@ class WeightState(NamedTuple):
 
 @pytree
 class MixedWeights(abc.ABC):
-    """Abstract randomised policy for rewards in [0, 1]; features of arms are not looked at.
+    """Abstract randomised policy for rewards in [0, 1]; features of arms are ignored.
 
-    The decision carries its probability. Arms that are not available have weight 0 in that round, the others share it.
+    The decision carries its probability. Unavailable arms have weight 0 in that round, and the other weights are
+    normalised.
     """
 
     feedback: ClassVar[type] = Reward
@@ -38,15 +39,15 @@ class MixedWeights(abc.ABC):
     @property
     @abc.abstractmethod
     def mixture(self) -> Any:
-        """g, share of the uniform law."""
+        """g, the weight of the uniform distribution."""
 
     @property
     def share(self) -> Any:
-        """Share of all weights that every arm receives in a round."""
+        """Fraction of the total weight that every arm receives in a round."""
         return 0.0
 
     def is_restart(self, t: jax.Array) -> Any:
-        """Return whether weights are equal in round t (from 0)."""
+        """Return whether the weights are reset to equal values in round t (from 0)."""
         return t < 0
 
     def init(self, key: jax.Array) -> WeightState:

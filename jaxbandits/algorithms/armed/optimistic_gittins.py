@@ -4,7 +4,7 @@
     E max(theta, lambda) = m (1 - F(lambda; a + 1, b)) + lambda F(lambda; a, b)     for theta ~ Beta(a, b), m = a/(a+b)
 
 The difference of both sides is increasing and concave in lambda: Newton's method from m increases to the root.
-F is the distribution of the beta law. $O(K)$ evaluations of it a step.
+F is the distribution function of the beta distribution. Each Newton step takes $O(K)$ evaluations of F.
 """
 
 from typing import ClassVar
@@ -24,12 +24,13 @@ class OptimisticGittins(BetaPosterior):
     """Index of a retirement option with a discount that grows with time, for rewards 0 and 1.
 
     Guarantee:
-      Means drawn from the prior, Beta(1, 1): Bayesian regret of the order of Lai and Robbins' lower bound (Theorem 1).
+      Means drawn from the prior, Beta(1, 1): the Bayesian regret has the order of Lai and Robbins' lower bound (Theorem
+      1).
 
     Deviations:
       * [reconstructed] gamma_t = 1 - 1/t.
-      * [ours] A reward between 0 and 1 counts as that fraction of a success; each reward outside is clipped to [0, 1].
-        Ties: the first arm wins.
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties: the
+        first arm wins.
 
     References:
       Eli Gutin, Vivek Farias. Optimistic Gittins Indices. NIPS 2016, Section 3.

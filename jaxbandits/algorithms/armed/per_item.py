@@ -1,6 +1,6 @@
-"""Any index policy on items that are replaced: an arm with a new item is treated as never played.
+"""Index policy on items that are replaced: an arm with a new item is treated as never played.
 
-    T_i, S_i   plays and rewards of the item of arm i, 0 for an item without rewards
+    T_i, S_i   plays and total reward of the item of arm i, 0 for an item without rewards
     play       as the policy does with these
 
 Delayed feedback of an item that has been replaced is dropped. Cost per round: $O(K)$ in addition to the policy.
@@ -30,7 +30,7 @@ class PerItem:
     """Index policy for arms whose items are replaced, such as news articles.
 
     Guarantee:
-      That of the policy while no item is replaced.
+      The guarantee of the policy holds while no item is replaced.
 
     Deviations:
       None.

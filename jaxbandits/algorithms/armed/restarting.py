@@ -1,10 +1,10 @@
-"""Any index policy that forgets an arm when a test finds a change in its rewards (GLR-klUCB, M-UCB, CUSUM-UCB).
+"""Index policy that forgets an arm when a test detects a change in its rewards (GLR-klUCB, M-UCB, CUSUM-UCB).
 
-    tau_i, T_i, S_i   first round of arm i that counts; its plays and rewards since then
-    play              arm t mod n where t mod n < K, n = floor(K / w); else as the policy does, with t - tau_i rounds
+    tau_i, T_i, S_i   first round of arm i that counts; its plays and total reward since then
+    play              arm t mod n if t mod n < K, n = floor(K / w); else as the policy does, with t - tau_i rounds
     local             tau_i = t + 1 for the arms that have changed; global: for all arms, if one has
 
-Notation: w exploration. $O(K)$ per round beside policy and test.
+Notation: w exploration. $O(K)$ per round, plus the policy and the test.
 """
 
 import math
@@ -24,11 +24,11 @@ from jaxbandits.estimation.detectors import CUSUM, GLR, HalfWindows
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_FORCED = 1e36  # above every index, also of arms that were not played
+_FORCED = 1e36  # above every index, also above those of arms that were not played
 
 
 class RestartState(NamedTuple):
-    """Counts and sums since the last restart of each arm, when that was, and the state of the detector."""
+    """Counts and sums since the last restart of each arm, the round of that restart, and the state of the detector."""
 
     pulls: Pulls
     since: jax.Array  # [K] int32  tau_i
@@ -38,15 +38,15 @@ class RestartState(NamedTuple):
 
 @pytree
 class Restarting:
-    """Index policy with a detector of changes, for means that change now and then.
+    """Index policy with a change detector, for means that change occasionally.
 
     Guarantee:
       GLR with `glr`, rewards in [0, 1], C changes that are far enough apart: expected regret
       $O(sqrt(C K T log T))$ (Besson et al., Corollary 6).
 
     Deviations:
-      * [ours] The detectors' own (`estimation.detectors`). An arm that was forgotten is played before all others, as
-        the policy plays arms that were never played.
+      * [ours] The deviations of the detectors apply (`estimation.detectors`). A forgotten arm is played before all
+        others, as the policy treats arms that were never played.
 
     References:
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
@@ -70,7 +70,7 @@ class Restarting:
 
     @classmethod
     def glr(cls, *, policy: Any, horizon: int, changes: int, scale: float = 0.05, **fields: Any) -> "Restarting":
-        """Use GLR with delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; without K if global."""
+        """Use GLR with delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; global restarts omit K."""
         horizon, changes, n_arms = _setting(policy, horizon, changes)
         factor = changes * (n_arms if ranges.flag("is_local", fields.get("is_local", True)) else 1)
         share = ranges.real("scale", scale, "[0, inf)") * math.sqrt(factor * math.log(horizon) / horizon)
@@ -80,7 +80,7 @@ class Restarting:
 
     @classmethod
     def m_ucb(cls, *, policy: Any, horizon: int, changes: int, window: int = 150, **fields: Any) -> "Restarting":
-        """Use the halves of w rewards, b = sqrt(w/2 log(2 K T^2)), all arms; exploration by b (Cao et al., 2019)."""
+        """Use w rewards, b = sqrt(w/2 log(2 K T^2)), global restarts, and exploration set by b (Cao et al., 2019)."""
         horizon, changes, n_arms = _setting(policy, horizon, changes)
         window = ranges.integer("window", window, "[2, 1000000]")
         b = math.sqrt(0.5 * window * math.log(2.0 * n_arms * horizon**2))
@@ -93,7 +93,7 @@ class Restarting:
         cls, *, policy: Any, horizon: int, changes: int, drift: ArrayLike = 0.1, baseline: ArrayLike = 150.0,
         **fields: Any,
     ) -> "Restarting":  # fmt: skip
-        """Use CUSUM with h = log(T / C) and w = sqrt(C / T log(T / C)), explored at random (Liu et al., 2018)."""
+        """Use CUSUM with h = log(T / C), w = sqrt(C / T log(T / C)) and random exploration (Liu et al., 2018)."""
         horizon, changes, _ = _setting(policy, horizon, changes)
         h = max(math.log(horizon / changes), 1e-6)
         detector = CUSUM(threshold=h, drift=drift, baseline=baseline)
@@ -105,11 +105,11 @@ class Restarting:
         return cls(policy=KLUCB(n_arms=5), detector=GLR(horizon=200, period=5, delta=0.3), exploration=0.1)
 
     def check(self) -> None:
-        """Raise InputError for learners whose state is more than counts and sums, and for what detects nothing."""
+        """Raise InputError for learners whose state is more than counts and sums, and for an invalid detector."""
         policy, key = self.policy, jax.random.key(0)
         suits = isinstance(policy, IndexPolicy) and type(policy).select is IndexPolicy.select
         suits = suits and isinstance(jax.eval_shape(policy.init, key), Pulls)
-        if suits:  # every arm has a number of rounds of its own
+        if suits:  # each arm has a separate round counter
             one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
             rounds = jnp.zeros(policy.n_arms, jnp.int32)
             index = jax.eval_shape(lambda policy: policy.index(key, rounds, policy.init(key)), one)
@@ -135,7 +135,7 @@ class Restarting:
         return RestartState(self.policy.init(key), jnp.zeros(n, jnp.int32), jnp.zeros(()), self.detector.init(n))
 
     def index(self, key: jax.Array, t: jax.Array, state: RestartState) -> jax.Array:
-        """Return the index of every arm `[K]`, of the rounds since it was forgotten."""
+        """Return the index of every arm `[K]`, from the rounds since it was forgotten."""
         return self.policy.index(key, jnp.asarray(t, jnp.int32) - state.since, state.pulls)
 
     def select(self, key: jax.Array, t: jax.Array, state: RestartState, obs: ArmObs) -> ArmDecision:
@@ -169,7 +169,7 @@ class Restarting:
 
 
 def _setting(policy: Any, horizon: Any, changes: Any) -> tuple[int, int, int]:
-    """Return the rounds, the changes and the number of arms that a preset is for."""
+    """Return the number of rounds, changes and arms of a preset."""
     horizon = ranges.integer("horizon", horizon, "[1, 1000000000]")
     if not isinstance(policy, IndexPolicy):
         raise InputError(

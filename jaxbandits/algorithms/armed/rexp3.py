@@ -1,4 +1,4 @@
-"""REXP3: Exp3 that starts anew every D rounds (Besbes, Gur & Zeevi, NIPS 2014, Algorithm 1).
+"""REXP3: Exp3 that restarts every D rounds (Besbes, Gur & Zeevi, NIPS 2014, Algorithm 1).
 
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K),   x_i = reward / p_i for the arm i played, else 0;   w_i <- 1 every D rounds
@@ -18,15 +18,15 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 
 @pytree
 class REXP3(MixedWeights):
-    """Exp3 in batches of rounds, for rewards in [0, 1] whose means vary by a known amount in all.
+    """Exp3 in batches of rounds, for rewards in [0, 1] whose means have a known total variation.
 
     Guarantee:
       Means whose total variation sum_t max_i |mu_{t+1,i} - mu_{t,i}| is at most V, $1/K <= V <= T/K$: expected regret
       against the best arm of every round is $O((K V log K)^{1/3} T^{2/3})$ with `theory` (Theorem 2).
 
     Deviations:
-      * [reconstructed] The constants of `theory` are as remembered from the paper, which was not at hand.
-      * [ours] A probability below 2^-40 counts as that in the estimates.
+      * [reconstructed] The constants of `theory` were not checked against the text of the paper.
+      * [ours] Probabilities below 2^-40 are replaced by 2^-40 in the estimates.
 
     References:
       Omar Besbes, Yonatan Gur, Assaf Zeevi. Stochastic Multi-Armed-Bandit Problem with Non-stationary Rewards.
@@ -44,7 +44,7 @@ class REXP3(MixedWeights):
         variation = ranges.real("variation", variation, "(0, inf)")
         scale = n_arms * math.log(n_arms)
         period = min(horizon, max(1, math.ceil(scale ** (1 / 3) * (horizon / variation) ** (2 / 3))))
-        exploration = min(1.0, math.sqrt(scale / ((math.e - 1.0) * period))) or 1.0  # of one arm: any
+        exploration = min(1.0, math.sqrt(scale / ((math.e - 1.0) * period))) or 1.0  # with one arm, any value works
         return cls(**{"n_arms": n_arms, "period": period, "exploration": exploration} | fields)
 
     @classmethod
@@ -53,7 +53,7 @@ class REXP3(MixedWeights):
 
     @property
     def mixture(self) -> Any:
-        """Share g of the uniform law."""
+        """g, the weight of the uniform distribution."""
         return self.exploration
 
     def is_restart(self, t: jax.Array) -> Any:

@@ -3,8 +3,8 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log min(t, tau) + c log log min(t, tau)}
 
-after t rounds, arms without plays in the window first. Notation: tau window, c as the field. $O(K)$ per round on
-average, memory $O(K + tau)$.
+after t rounds, arms without plays in the window first. Notation: tau window; c is the field of that name. $O(K)$ per
+round on average, memory $O(K + tau)$.
 """
 
 import math
@@ -28,13 +28,14 @@ class SWKLUCB(WindowPolicy):
       None is stated for kl bounds.
 
     Deviations:
-      * [ours] Means outside [0, 1] are clipped; log log counts as 0 up to round e. Ties: the first arm wins.
+      * [ours] Means outside [0, 1] are clipped; log log counts as 0 where its argument is at most e. Ties: the first
+        arm wins.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
       arXiv:0805.3415: the window.
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
-      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: with kl bounds, as a baseline.
+      Tackling Piecewise-Stationary Bandits. JMLR 23(77), 2022: with kl bounds, used as a baseline.
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, SW-UCB with kl bounds"

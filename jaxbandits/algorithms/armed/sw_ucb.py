@@ -3,7 +3,8 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms without plays in the window first
 
-after t rounds. Notation: tau window, B reward_bound, xi as the field. $O(K)$ per round on average, memory $O(K + tau)$.
+after t rounds. Notation: tau window, B reward_bound; xi is the field of that name. $O(K)$ per round on average, memory
+$O(K + tau)$.
 """
 
 import math

@@ -32,7 +32,7 @@ class ThompsonGaussian(IndexPolicy):
     """
 
     source: ClassVar[str] = "Agrawal & Goyal, AISTATS 2013, Algorithm 2"
-    first_pulls: ClassVar[float] = 0.0  # arms without plays have the prior
+    first_pulls: ClassVar[float] = 0.0  # arms without plays keep the prior
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of prior and rewards")
 
     @classmethod

@@ -19,7 +19,7 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 class TsallisINF(SampledPolicy):
     """Logarithmic regret for stochastic rewards and $O(sqrt(K T))$ for adversarial ones.
 
-    It needs to know neither the regime nor T.
+    The policy needs to know neither the regime nor T.
 
     Guarantee:
       Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ for any rewards, and
@@ -54,9 +54,9 @@ class TsallisINF(SampledPolicy):
 def tsallis_weights(losses: jax.Array, rate: jax.Array) -> jax.Array:
     """Return w_i = 4 (rate (L_i - x))^{-2} `[K]` with sum 1; a loss of inf excludes an arm.
 
-    With y_i = rate (L_i - min L) / 2 and z = rate (min L - x) / 2 it is w_i = (y_i + z)^{-2}. The inverse root
-    g(z) = (sum_i (y_i + z)^{-2})^{-1/2}, a power mean, is concave and increasing: from z = 1, where the sum is at least
-    1, Newton's method for g = 1 increases monotonically to the root, quadratically.
+    With y_i = rate (L_i - min L) / 2 and z = rate (min L - x) / 2 the weights are w_i = (y_i + z)^{-2}. The inverse
+    root g(z) = (sum_i (y_i + z)^{-2})^{-1/2}, a power mean, is concave and increasing: from z = 1, where the sum is at
+    least 1, Newton's method for g = 1 increases monotonically to the root, quadratically.
     """
     y = 0.5 * rate * (losses - jnp.min(losses))
     z = jnp.ones((), losses.dtype)

@@ -1,9 +1,9 @@
 """UCB1-Tuned: UCB1 with an upper bound on the variance of each arm (Auer, Cesa-Bianchi & Fischer, 2002, Section 4).
 
-    play   argmax_i  m_i + sqrt(log t / T_i min(1/4, V_i + sqrt(2 log t / T_i))),   every arm once before
+    play   argmax_i  m_i + sqrt(log t / T_i min(1/4, V_i + sqrt(2 log t / T_i))),   after one play of every arm
 
 after t rounds, of which $T_i$ played arm i, with mean reward $m_i$ and empirical variance $V_i$. 1/4 is the largest
-variance of a reward in [0, 1]. $O(K)$ a round.
+variance of a reward in [0, 1]. Cost per round $O(K)$.
 """
 
 from typing import ClassVar
@@ -21,7 +21,7 @@ class UCBTuned(IndexPolicy):
     """Upper confidence bounds that take the variance into account, for rewards in [0, 1].
 
     Guarantee:
-      None is proved; the authors recommend it on experiments.
+      None is proved; the authors recommend it because of their experiments.
 
     Deviations:
       * [ours] `largest_variance` is the 1/4 of the paper. Ties: the first arm wins.

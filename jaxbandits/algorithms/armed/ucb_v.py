@@ -25,7 +25,7 @@ class UCBV(IndexPolicy):
       $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, $C_1.2 = 10$.
 
     Deviations:
-      * [reconstructed] zeta = 1.2 by default, and its constant 10 in the bound. Ties: the first arm wins.
+      * [reconstructed] The default zeta = 1.2 and its constant 10 in the bound. Ties: the first arm wins.
 
     References:
       Jean-Yves Audibert, Remi Munos, Csaba Szepesvari. Exploration-Exploitation Tradeoff Using Variance Estimates in

@@ -2,7 +2,8 @@
 
     g_a = sum_i alpha_i (m_ia - m_a)^2,   play from the p that minimises (p'D)^2 / p'g
 
-with beta posteriors on a grid (`beta_grid`): m_ia is the mean of arm a given that arm i is the best. $O(K^2 G)$.
+with beta posteriors on a grid (`beta_grid`): m_ia is the mean of arm a given that arm i is the best. Cost per round
+$O(K^2 G)$.
 """
 
 from typing import ClassVar
@@ -19,12 +20,13 @@ class VIDS(BetaGrid):
     """Balance of regret and variance explained by the best arm, for rewards 0 and 1.
 
     Guarantee:
-      Means drawn from the prior: Bayesian regret at most $sqrt(K T H / 2)$, H <= log K the entropy of the best arm
-      under the prior (their Propositions 1 and 3).
+      Means drawn from the prior: the Bayesian regret is at most $sqrt(K T H / 2)$, where H <= log K is the entropy of
+      the best arm under the prior (their Propositions 1 and 3).
 
     Deviations:
-      * [ours] Posteriors are masses on G midpoints. A reward between 0 and 1 counts as that fraction of a success; each
-        reward outside is clipped to [0, 1]. Of pairs of arms with one ratio the first is played.
+      * [ours] Posteriors are approximated by masses on G midpoints. A reward between 0 and 1 counts as a fractional
+        success; rewards outside [0, 1] are clipped. If several pairs of arms attain the smallest ratio, the first of
+        them is used.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014.

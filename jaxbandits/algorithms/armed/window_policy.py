@@ -1,6 +1,6 @@
 """Abstract index policy on the rewards of a sliding window, for means that change.
 
-No reward is subtracted, since digits that a huge reward has rounded away would stay lost. Rounds are grouped into
+Rewards are never subtracted: digits lost when a huge reward was added would not come back. Rounds are grouped into
 blocks of tau, so that the window is the end of one block and the beginning of the next. Sums over the beginning grow by
 addition. When a block is complete, each of its rewards is replaced by the sum of the later rewards of the same arm in
 the block, which is the remaining sum of this arm when the round leaves the window. $O(K)$ per round on average, memory
@@ -65,7 +65,7 @@ class WindowPolicy(IndexPolicy):
 
 
 def _later_sums(index: jax.Array, reward: jax.Array, n_arms: int) -> tuple[jax.Array, jax.Array]:
-    """Return the sums of a block `[K]`, and at each of its rounds `[tau]` that of the later rewards of the same arm."""
+    """Return the sums `[K]` of a block, and the sums `[tau]` of the later rewards of the same arm for each round."""
     size = len(index)
 
     def step(i: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:

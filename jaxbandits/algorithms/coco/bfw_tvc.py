@@ -58,20 +58,21 @@ class BFWTVC(BanditLearner):
       constraint, the expected regret is $O(T^{3/4})$ and $Q_T$ is $O(T^{3/4} log T)$.
 
     Deviations:
-      * `c` [ours]: the paper has "a constant c > 0" with $delta <= r$; the default is $c = 0.9 r$. $delta < r$ is
-        required, or $(1 - delta / r) K$ is one point. `delta` overrides $c T^{-1/4}$.
+      * `c` [ours]: the paper has "a constant c > 0" with $delta <= r$; the default is $c = 0.9 r$. Here $delta < r$ is
+        required, since $(1 - delta / r) K$ is a single point for $delta = r$. `delta` overrides $c T^{-1/4}$.
       * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps
         G~ in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
-      * eta of (22) [printed] is divided by both M and G~, although one of them would suffice: with losses, constraints,
-        M and G multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
+      * eta of (22) [printed] is divided by both M and G~, although one of them would suffice: if losses, constraints, M
+        and G are multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
       * `value_bound` [printed]: M of the statement bounds $|f_t|$. The analysis needs a bound on the surrogate
         $f_t + (w_t / gamma) g_t^+$: set `value_bound` to such a bound to follow the proof. [reconstructed]
       * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof has $D / 4$
         where C2 has 1, which matters only for $D > 4$ and not for the rates.
-      * `weight_before` [ours]: the paper weighs round t with $Q_t$ [printed], which depends on $u_t$ and biases the
-        estimate by a factor exp(s g) (1 + s g), s = lam beta, where $g > 0$ is linear. True: $Q_{t-1}$, unbiased.
-      * Line 8's guard "for all rounds of the block" is evaluated in the last round of the block: $Q_t$ does not
-        decrease. $k = b_1 = 1$ initially, which the paper omits. [reconstructed]
+      * `weight_before` [ours]: the paper weighs round t with $Q_t$ [printed], which depends on $u_t$. Where $g > 0$ is
+        linear, this biases the estimate by a factor exp(s g) (1 + s g), s = lam beta. True uses $Q_{t-1}$, which is
+        unbiased.
+      * Line 8's condition "for all rounds of the block" is evaluated in the last round of the block, since $Q_t$ does
+        not decrease. $k = b_1 = 1$ initially, which the paper omits. [reconstructed]
       * `most_steps` [ours]: a cap on Frank-Wolfe steps per block. The default ceil(3.375 $sqrt(T)$) always suffices for
         the default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 $D^2 / eps$)); a smaller eps may need more, and
         `diagnostics` reports the blocks that stopped early.

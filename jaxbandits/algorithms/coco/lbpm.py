@@ -41,7 +41,7 @@ class LBPMState(NamedTuple):
 class LBPM(BanditLearner):
     """LBPM: LPM on the shrunk set, with one-point estimates of the Lagrangian's gradient.
 
-    Like LPM this is a reconstruction: its results say nothing about the original method. The domain needs `zero`,
+    Like LPM, this is a reconstruction: its results say nothing about the original method. The domain needs `zero`,
       `lmo`,
     `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
 
@@ -49,9 +49,10 @@ class LBPM(BanditLearner):
       The rates quoted for LBPM are expected regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8} log T)$.
 
     Deviations:
-      * The method and its constants [reconstructed]; $eta = R (d M)^{-1/2} T^{-3/4}$ is that of the bandit theorem of
-        2022, whose $K = 6 d M sqrt(T)$ exceeds T unless T is enormous: $K = sqrt(T)$ [ours]. The step then changes with
-        the units of the losses: with losses, constraints, M and G multiplied by s, by $sqrt(s)$.
+      * The method and its constants are our reconstruction [reconstructed]; $eta = R (d M)^{-1/2} T^{-3/4}$ is taken
+        from the bandit theorem of 2022. That theorem has $K = 6 d M sqrt(T)$, which exceeds T unless T is enormous;
+        here $K = sqrt(T)$ [ours]. The step then depends on the units of the losses: if losses, constraints, M and G are
+        multiplied by s, the step changes by $sqrt(s)$.
       * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default; `delta` overrides it, and must be below r.
       * `estimator` [ours]: `TwoPoint()` needs two values per round.
       * `cut_first`, `most_calls` [ours]: as in LOO-BOGD.

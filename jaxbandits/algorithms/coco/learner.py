@@ -31,7 +31,7 @@ class PointLearner(abc.ABC):
     start: Point = param(None, doc="first point; None: domain.zero, the centre of a ball")
 
     def point(self, state: State) -> Point:
-        """Return the iterate `[d]` of the round, here that of the last Frank-Wolfe step."""
+        """Return the iterate `[d]` of the round, by default the result of the last Frank-Wolfe step."""
         return state.last.x
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:
@@ -60,8 +60,8 @@ class PointLearner(abc.ABC):
 class BanditLearner(PointLearner):
     """Abstract learner that observes loss and constraint only at y + delta u, for a random unit vector u.
 
-    The centre y, of which `start` is the first, lies in $(1 - delta / r) K$ for the inner radius r of K, so that
-    y + delta u lies in K. delta is c T^radius_power unless it is given.
+    The centre y starts at `start` and lies in $(1 - delta / r) K$, where r is the inner radius of K, so that y + delta
+    u lies in K. delta is c T^radius_power unless it is given.
     """
 
     feedback: ClassVar[type] = ConstrainedValue
@@ -111,7 +111,7 @@ class BanditLearner(PointLearner):
 class BlockLearner(PointLearner):
     """Abstract learner that steps at the end of a block, by a close infeasible projection onto K.
 
-    Its state has the iterate `run` and the sum `block_sum` of the gradients in the block.
+    The state has the iterate `run` and the sum `block_sum` of the gradients of the current block.
     """
 
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius")
@@ -132,7 +132,7 @@ class BlockLearner(PointLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
-        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 of the theory's (ours, set by hand)."""
+        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 times the theory's (ours, set by hand)."""
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)

@@ -40,10 +40,10 @@ class LOOBOGD(BlockLearner):
       * Their version plays with a lag of one block, during which the projection is computed; this version has no lag.
         [ours]
       * `cut_first` [ours]: the squared distance that sets the step of the projection is computed after y' is scaled
-        back to the ball of radius R, which allows larger steps. False: before, as printed.
-      * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless the distance of y' exceeds
-        $sqrt(180) R T^{-1/4}$. No point of the ball is so far for $T <= 2025$, and none is from $x_1 = 0$ for
-        $T <= 32400$, so that x does not move. `practical` has a smaller eps. [printed]
+        back to the ball of radius R, which allows larger steps. False computes it before, as printed.
+      * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless the distance from $x_m$ to y' exceeds
+        $sqrt(180) R T^{-1/4}$. For $T <= 2025$ no point of the ball is that far away, and for $T <= 32400$ none is that
+        far from $x_1 = 0$, so that x does not move. `practical` has a smaller eps. [printed]
       * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` reports the projections that it
         stopped.
 

@@ -37,21 +37,21 @@ class LPMState(NamedTuple):
 class LPM(BlockLearner):
     """LPM: LOO-BOGD on the Lagrangian of loss and violation; the multiplier rises with each block's violation.
 
-    A reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear minimisations,
-    first-order access to $g_t$, a Lagrangian primal-dual method). Results here say nothing about the original.
-    There are two interpretations of its multiplier. By default it is damped, as the drift argument for the quoted rates
-    needs. It is then $eta_l$ times the violation of the last block, below 0.001 in the problems of the figures, so that
-    the plays are those of LOO-BOGD. In the other interpretation, `queue`, theta is 0: Wang, Wan & Zhang describe the
-    method as LOO-BOGD "under the drift-plus-penalty framework" (related work), whose queue adds up all violation. $l_m$
-    is then $eta_l$ times $Q_t$, and the figures use it with a tuned $eta_l$. The domain needs `zero`, `lmo` and
-    `outer_radius`. Decisions are points of any form.
+    This is a reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear
+    minimisations, first-order access to $g_t$, a Lagrangian primal-dual method). Results here say nothing about the
+    original. There are two interpretations of its multiplier. By default it is damped, as the drift argument for the
+    quoted rates needs. It is then $eta_l$ times the violation of the last block, below 0.001 in the problems of the
+    figures, so that the plays are those of LOO-BOGD. In the other interpretation, `queue`, theta is 0: Wang, Wan &
+    Zhang describe the method as LOO-BOGD "under the drift-plus-penalty framework" (related work), whose queue adds up
+    all violation. $l_m$ is then $eta_l$ times $Q_t$, and the figures use it with a tuned $eta_l$. The domain needs
+    `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 
     Guarantee:
       The rates quoted for LPM are regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8})$; a drift argument gives
       $O(T^{3/4})$ and $O(T^{7/8})$ for the defaults here.
 
     Deviations:
-      * The method and all its constants. [reconstructed]
+      * The method and all its constants are our reconstruction. [reconstructed]
       * `cut_first`, `most_calls` [ours], and a default $eps = 60 R^2 T^{-1/2}$ with which x does not move from
         $x_1 = 0$ for all $T <= 32400$ [reconstructed]: as in LOO-BOGD. `practical` has a smaller eps.
 
@@ -70,7 +70,7 @@ class LPM(BlockLearner):
 
     @classmethod
     def queue(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "LPM":
-        """Use a multiplier without damping, the queue of drift-plus-penalty; the rest is `practical`.
+        """Use a multiplier without damping, the queue of drift-plus-penalty, and otherwise `practical`.
 
         The default $eta_l$ is small compared with 1 / ||grad g||, so that the multiplier has little effect; tune it.
         """

@@ -54,9 +54,9 @@ class OFWTVC(PointLearner):
       * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
         $beta G gamma = 1 / (64 D)$; eta is then too small by the factor 64 D, and the iterate oscillates around $x_1$.
         beta G gamma is a lower bound of every target of line 5, so that the constants of the theorem hold.
-      * `eta_scale` [ours]: multiplies (9); 1 is the paper's.
-      * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
-        $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.
+      * `eta_scale` [ours] multiplies (9); the paper has 1.
+      * `constraint_scale` [ours] multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
+        the scale $G_f / G_g$ makes their bounds equal. $Q_t$ is then in scaled units.
       * The exponent lam $beta Q_t$ is clamped at 60 (float32) or 600 (float64); the theory does not cover such a run,
         and `diagnostics` reports it. [ours]
       * Everything is divided by beta gamma (see `lyapunov`), and $Q_t$ is a compensated sum; the iterates are the same.

@@ -40,16 +40,16 @@ class OPDPState(NamedTuple):
 class OPDP(PointLearner):
     """OPDP: online Frank-Wolfe on $f_t + l_t g_t$, with a multiplier $l_t$ that rises while the constraint is violated.
 
-    A reconstruction: the pseudo-code of the paper could not be obtained. The original accepts any projection-free
-    learner; this class uses online Frank-Wolfe. Its results say nothing about the original method. The domain needs
-    `zero`, `lmo` and `diameter`. Decisions are points of any form.
+    This is a reconstruction: the pseudo-code of the paper could not be obtained. The original accepts any
+    projection-free learner; this class uses online Frank-Wolfe. Its results say nothing about the original method. The
+    domain needs `zero`, `lmo` and `diameter`. Decisions are points of any form.
 
     Guarantee:
       The rates quoted for OPDP are $T^{5/6}$ for regret and violation under stochastic constraints, $T^{5/6 + a}$ and
       T^{11/12 - a/2} under adversarial ones, a in (0, 1).
 
     Deviations:
-      * The method and its constants. [reconstructed]
+      * The method and its constants are our reconstruction. [reconstructed]
       * `hard` [ours]: True uses $g^+$ in place of g, so that a violation in one round cannot be offset in another. The
         experiments of the constrained family use True.
       * `eta_scale` [ours]: multiplies eta; 1 is online Frank-Wolfe's.

@@ -32,7 +32,7 @@ class PFOFW(PointLearner):
       * `g_init`: 1.0 [printed], None [ours]: the first nonzero gradient sets G~, so that the plays do not depend on the
         scale of the losses.
       * `step_cap`: inf [printed], 1 [ours], as for OFW-TVC.
-      * `eta_scale` [ours]: multiplies eta; 1 is the paper's.
+      * `eta_scale` [ours] multiplies eta; the paper has 1.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.

@@ -56,8 +56,7 @@ class SCBFWTVC(BanditLearner):
     Deviations:
       * `recenter` [reconstructed]: in (27) as printed the quadratic of every block is centred at 0 and pulls the
         iterates to 0: for $f = ||x - a||^2 / 2$ and exact gradients y tends to a / 2, with linear regret. The default
-        adds the term
-        - lam_s $K y_m$ that the quadratic around $y_m$ has (the analogue is in (14)). False: as printed.
+        adds the term -lam_s $K y_m$ of the quadratic around $y_m$, as in the analogue (14). False: as printed.
       * `beta`, `gamma`: the theorem's statement has $beta = 1 / (G D T^{2/3})$, $gamma = G / (G + alpha D)$ and also
         $gamma = O(T^{2/3})$ [printed]; the proof has $beta = 1$, gamma = 16 (8 ln $T^{1/3}$ + C3) $G^2 T^{2/3} / alpha$
         with C3 = $8 + 3 c + c D / r + 12 D$ [reconstructed]. The defaults are the proof's, `printed` has the

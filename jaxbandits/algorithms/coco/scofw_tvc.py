@@ -49,12 +49,12 @@ class SCOFWTVC(PointLearner):
       + $G D (gamma + 1) / gamma$, and $Q_T^2 <= (2 + gamma) / beta^2 + 2 gamma G D T / beta$.
 
     Deviations:
-      * `beta`: the proof's $gamma alpha / (500 G^2 T^{2/3})$, equation (40) [printed]; Theorem 2 states
-        $1 / (G D T^{2/3})$ instead [printed, `SCOFWTVC.printed`], for which (39) fails at every alpha.
+      * `beta` is the proof's $gamma alpha / (500 G^2 T^{2/3})$, equation (40) [printed]; Theorem 2 states $1 / (G D
+        T^{2/3})$ instead [printed, `SCOFWTVC.printed`], for which (39) fails at every alpha.
       * The bound on $Q_T$ above is the inequality of (41) [printed]; its last equality does not follow from (40).
       * Equation (17) prints $sigma_{s_k,t}$ for the step of this algorithm.
-      * `constraint_scale` [ours]: multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
-        $G_f / G_g$ gives both the same. $Q_t$ is then in scaled units.
+      * `constraint_scale` [ours] multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
+        the scale $G_f / G_g$ makes their bounds equal. $Q_t$ is then in scaled units.
       * Everything is divided by beta gamma, and $Q_t$ is a compensated sum; the iterates are the same.
 
     References:

@@ -42,8 +42,8 @@ class SinhaVaze(PointLearner):
 
     Guarantee: regret $O(sqrt T)$ and $Q_T = O(sqrt T log T)$, if all $f_t$, $g_t$ are convex and G-Lipschitz on K, and
       some point of K satisfies every constraint.
-    Deviations: constants as in the literature, not verified against the paper's text [reconstructed]; the exponent is
-      clamped at 60 (float32) or 600 (float64) [ours], see `diagnostics`.
+    Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed];
+      the exponent is clamped at 60 (float32) or 600 (float64) [ours], see `diagnostics`.
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).
     """

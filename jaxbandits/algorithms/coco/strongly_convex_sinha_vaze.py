@@ -38,7 +38,7 @@ class StronglyConvexSinhaVaze(PointLearner):
 
     Guarantee: regret $O(log T)$ and $Q_T = O(sqrt(T log T))$, for $f_t$ alpha-strongly convex, $g_t$ convex, both
       G-Lipschitz on K, with a point of K that satisfies every constraint.
-    Deviations: constants as in the literature, not verified against the paper's text [reconstructed].
+    Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed].
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).
     """

@@ -1,4 +1,4 @@
-"""Algorithms for bandits that choose several items a round, one a file; imported on first access."""
+"""Algorithms for bandits that choose several items per round, one per file; imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,10 +1,11 @@
-"""CascadeKL-UCB: a list of the items with the largest KL-UCB indices (Kveton et al., ICML 2015, Algorithm 1).
+"""CascadeKL-UCB: lists the items with the largest KL-UCB indices (Kveton et al., ICML 2015, Algorithm 1).
 
     U_e    = max{q in [w_e, 1] : T_e kl(w_e, q) <= log t + 3 log log t}
     list   the m items with the largest U_e, in decreasing order
 
-in round $t = 1$, 2, ..., with $w_e$ the mean of the $T_e$ times that item e was seen: up to the first click, all of
-the list where none was clicked. Notation: 3 c. $O(m L)$ per round.
+in round $t = 1$, 2, ..., where $w_e$ is the fraction of clicks among the $T_e$ observations of item e. A round reveals
+the items up to the first click, or the whole list if there is no click. Notation: the factor 3 is the field c. $O(m L)$
+per round.
 """
 
 from typing import Any, ClassVar
@@ -28,9 +29,8 @@ class CascadeKLUCB(CascadePolicy):
       (Theorem 4).
 
     Deviations:
-      * [ours] The paper starts from one free observation of every item; here items that were not seen are displayed
-        first, in turn. Means outside [0, 1] are clipped; log log t counts as 0 up to round e. Ties: the first item
-        wins.
+      * [ours] The paper starts from one free observation of every item; here unobserved items are displayed first, in
+        turn. Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties: the first item wins.
 
     References:
       Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade

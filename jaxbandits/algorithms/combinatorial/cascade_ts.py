@@ -3,8 +3,8 @@
     theta_e ~ Beta(alpha_0 + S_e, beta_0 + T_e - S_e)
     list    the m items with the largest theta_e, in decreasing order
 
-with $S_e$ the clicks of the $T_e$ times that item e was seen: up to the first click, all of the list where none was
-clicked. $O(m L)$ per round.
+where $S_e$ is the number of clicks among the $T_e$ observations of item e. A round reveals the items up to the first
+click, or the whole list if there is no click. $O(m L)$ per round.
 """
 
 from typing import ClassVar
@@ -27,7 +27,7 @@ class CascadeTS(CascadePolicy):
       None is stated in the tutorial.
 
     Deviations:
-      * [ours] A reward between 0 and 1 counts as that fraction of a click; each reward outside is clipped to [0, 1].
+      * [ours] A reward between 0 and 1 counts as a fractional click; rewards outside [0, 1] are clipped.
 
     References:
       Daniel Russo, Benjamin Van Roy, Abbas Kazerouni, Ian Osband, Zheng Wen. A Tutorial on Thompson Sampling.
@@ -35,7 +35,7 @@ class CascadeTS(CascadePolicy):
     """
 
     source: ClassVar[str] = "Russo et al., A Tutorial on Thompson Sampling, FnT ML 2018, Section 7.3"
-    first_seen: ClassVar[float] = 0.0  # the prior serves items that were not seen
+    first_seen: ClassVar[float] = 0.0  # unobserved items keep the prior
     prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, clicks before the first round")
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, times seen without a click before the first round")
 

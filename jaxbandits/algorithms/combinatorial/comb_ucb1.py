@@ -3,8 +3,8 @@
     U_e    = w_e + sqrt(1.5 log(t - 1) / T_e)
     set    argmax_A sum_{e in A} U_e,   by an oracle
 
-in round $t = 1$, 2, ..., with $w_e$ the mean of the $T_e$ rewards of item e. Notation: 1.5 exploration. The cost of the
-oracle beside $O(m L)$ per round.
+in round $t = 1$, 2, ..., with $w_e$ the mean of the $T_e$ rewards of item e. Notation: the factor 1.5 is the field
+exploration. Cost per round: $O(m L)$ plus the oracle.
 """
 
 from typing import Any, ClassVar
@@ -20,16 +20,16 @@ from jaxbandits.estimation.oracles import TopM
 
 @pytree
 class CombUCB1(OraclePolicy):
-    """Optimism for semi-bandits: the rewards of all chosen items are seen, and their sum counts (also called CUCB).
+    """Optimism for semi-bandits, where the rewards of all chosen items are observed (also called CUCB).
 
     Guarantee:
-      Rewards of items in [0, 1], sets of at most K items, $D_e$ the least gap of a suboptimal set that contains e:
-      expected regret after n rounds is at most $sum_e 534 K log n / D_e + (pi^2 / 3 + 1) K L$ over the items that are
-      not in the best set (Theorem 4).
+      Rewards of items in [0, 1], sets of at most K items, $D_e$ the smallest gap of a suboptimal set that contains e:
+      expected regret after n rounds is at most $sum_e 534 K log n / D_e + (pi^2 / 3 + 1) K L$, where the sum is over
+      the items outside the best set (Theorem 4).
 
     Deviations:
-      * [ours] Items that were not seen come first, in turn; the paper starts with sets that contain each. Ties: the
-        oracle's first item wins.
+      * [ours] Unobserved items come first, in turn; the paper starts with sets that together contain every item. The
+        oracle breaks ties.
 
     References:
       Branislav Kveton, Zheng Wen, Azin Ashkan, Csaba Szepesvari. Tight Regret Bounds for Stochastic Combinatorial

@@ -3,7 +3,7 @@
     theta_e ~ Beta(alpha_0 + S_e, beta_0 + T_e - S_e)
     set     argmax_A sum_{e in A} theta_e,   by an oracle
 
-with $S_e$ the sum of the $T_e$ rewards of item e. The cost of the oracle beside $O(m L)$ per round.
+where $S_e$ is the sum of the $T_e$ rewards of item e. Cost per round: $O(m L)$ plus the oracle.
 """
 
 from typing import Any, ClassVar
@@ -28,15 +28,15 @@ class CTS(OraclePolicy):
       with an exact oracle (Theorem 1).
 
     Deviations:
-      * [ours] A reward between 0 and 1 counts as that fraction of a success, where the paper draws a coin; each reward
-        outside is clipped to [0, 1].
+      * [ours] A reward between 0 and 1 counts as a fractional success (the paper draws a Bernoulli variable instead);
+        rewards outside [0, 1] are clipped.
 
     References:
       Siwei Wang, Wei Chen. Thompson Sampling for Combinatorial Semi-Bandits. ICML 2018, arXiv:1803.04623, Algorithm 1.
     """
 
     source: ClassVar[str] = "Wang & Chen, ICML 2018, Algorithm 1"
-    first_seen: ClassVar[float] = 0.0  # the prior serves items that were not seen
+    first_seen: ClassVar[float] = 0.0  # unobserved items keep the prior
     prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
 

@@ -1,6 +1,6 @@
-"""Abstract index policies that choose several items: those of the largest indices, unseen items before all others.
+"""Abstract index policies that choose the items with the largest indices, unobserved items first.
 
-A final class is its index. An item is seen when its reward is: in a cascade, up to the first click.
+A final class defines the index. In a cascade, only the items up to the first click are observed.
 """
 
 import abc
@@ -21,19 +21,19 @@ _UNSEEN = 1e30  # above every index
 
 @pytree
 class SetPolicy(abc.ABC):
-    """Abstract policy over counts and sums of the rewards of items; features of items are not looked at.
+    """Abstract policy over counts and sums of the rewards of items; features of items are ignored.
 
-    Items that were not seen come first, in turn from item t mod L on. Ties: the first item wins.
+    Unobserved items come first, in turn, starting from item t mod L. Ties: the first item wins.
     """
 
     feedback: ClassVar[type] = ItemRewards
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/cascading_clicks",)
-    first_seen: ClassVar[float] = 1.0  # rewards of every item before its index counts; 0: from the first round
+    first_seen: ClassVar[float] = 1.0  # observations of every item before its index is used; 0: use it from round 1
     n_items: int = static(range="[1, inf)", doc="L, number of items")
 
     @abc.abstractmethod
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
-        """Return the index of every item `[L]` in round t (from 0), finite also for items that were not seen."""
+        """Return the index of every item `[L]` in round t (from 0), finite even for unobserved items."""
 
     @abc.abstractmethod
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
@@ -64,13 +64,13 @@ class SetPolicy(abc.ABC):
 
 @pytree
 class OraclePolicy(SetPolicy):
-    """Abstract policy that chooses the set of an oracle for the indices; all its rewards are seen."""
+    """Abstract policy that plays an oracle's best set for the indices, and observes the rewards of all its items."""
 
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
     oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
 
     def check(self) -> None:
-        """Raise InputError for what is no oracle, or one of another number of items."""
+        """Raise InputError for an invalid oracle or one for a different number of items."""
         require_oracle(type(self).__name__, self.oracle, self.n_items)
 
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
@@ -79,12 +79,12 @@ class OraclePolicy(SetPolicy):
 
 @pytree
 class CascadePolicy(SetPolicy):
-    """Abstract policy that lists the m items of the largest indices, in decreasing order."""
+    """Abstract policy that lists the m items with the largest indices, in decreasing order."""
 
     list_size: int = static(range="[1, inf)", doc="m, number of places in the list")
 
     def check(self) -> None:
-        """Raise InputError for a list longer than the items."""
+        """Raise InputError for a list longer than the number of items."""
         if self.list_size > self.n_items:
             name = type(self).__name__
             raise InputError(f"{name}.list_size must be at most n_items={self.n_items}, got {self.list_size}")

@@ -1,10 +1,10 @@
-"""Any rule of exploration over any reward model.
+"""Contextual bandit learner built from an exploration rule and a reward model.
 
-    select   the rule's decision from what the model says of the arms shown
+    select   the rule decides from the model's predictions for the arms of the round
     update   the model learns from the reward of the arm played
 
-`models` (`estimation.models`) and `rules` (`algorithms.contextual.rules`) are one file each; a pair that does not fit,
-such as optimism over a model without widths, is refused. The cost of a round is that of both.
+Models are in `estimation.models`, rules in `algorithms.contextual.rules`, one per file. An incompatible pair, such as
+optimism over a model without widths, is rejected. The cost per round is the sum of both.
 """
 
 from typing import Any, ClassVar
@@ -30,22 +30,21 @@ _REMEDIES = {
 
 @pytree
 class Bandit:
-    """A contextual bandit learner in two parts: `Bandit(model=models.Ridge(n_arms=3, dim=2), rule=rules.UCB())`.
+    """Contextual bandit learner in two parts: `Bandit(model=models.Ridge(n_arms=3, dim=2), rule=rules.UCB())`.
 
     Guarantee:
-      That of the rule, for the errors of the model.
+      The guarantee of the rule, for the errors of the model.
 
     Deviations:
-      * [ours] Named algorithms are pairs: LinUCB is `Ridge` with `UCB`, LinTS `Linear` with `Thompson`, GP-UCB
+      * [ours] Well-known algorithms are pairs: LinUCB is `Ridge` with `UCB`, LinTS `Linear` with `Thompson`, GP-UCB
         `GaussianProcess` with `GPUCB`, neural-linear Thompson sampling `NeuralLinear` with `Thompson`.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown: An Empirical Comparison of Bayesian
-      Deep Networks for Thompson Sampling. ICLR 2018: models exchanged under one rule.
-      Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit
-      Setting: No Regret and Experimental Design. ICML 2010: optimism over a Gaussian process.
-      Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
-      ICML 2020: one rule over any regression.
+      Deep Networks for Thompson Sampling. ICLR 2018: comparison of models under a fixed rule. Niranjan Srinivas,
+      Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit Setting: No Regret and
+      Experimental Design. ICML 2010: optimism over a Gaussian process. Dylan Foster, Alexander Rakhlin. Beyond UCB:
+      Optimal and Efficient Contextual Bandits with Regression Oracles. ICML 2020: a rule over any regression method.
     """
 
     feedback: ClassVar[type] = Reward
@@ -59,7 +58,7 @@ class Bandit:
         return cls(model=Ridge(n_arms=3, dim=2), rule=UCB())
 
     def check(self) -> None:
-        """Raise InputError for a pair that does not fit."""
+        """Raise InputError for an incompatible pair."""
         check_model("Bandit.model", self.model)
         if not hasattr(self.rule, "decide") or isinstance(self.rule, type):
             raise InputError(f"Bandit.rule must be a rule such as rules.UCB(), got {format_value(self.rule)}")
@@ -83,19 +82,19 @@ class Bandit:
 
     @property
     def dim(self) -> int | None:
-        """Dimension of what the model reads; None if it takes any."""
+        """Dimension of the model's input; None if it accepts any."""
         return getattr(self.model, "dim", None)
 
     @property
     def capacity(self) -> int | None:
-        """Rounds that a model with a history keeps; None: any number."""
+        """Number of rounds that a model with a history stores; None: no limit."""
         return getattr(self.model, "capacity", None)
 
     def init(self, key: jax.Array) -> State:
         return self.model.init(key)
 
     def init_from_obs(self, state: State, obs: Obs) -> State:
-        """Let the model prepare for the arms of round 0, if it does."""
+        """Call the model's `init_from_obs` with the arms of round 0, if it has this method."""
         return self.model.init_from_obs(state, obs) if hasattr(self.model, "init_from_obs") else state
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> ArmDecision:

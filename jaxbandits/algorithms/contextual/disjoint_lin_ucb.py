@@ -34,8 +34,8 @@ class DisjointLinUCB:
     """Optimism with a linear model for each arm.
 
     Guarantee:
-      None for this form, whose estimates come from choices that depend on past rewards; the interval of an arm holds
-      with probability at least 1 - delta for alpha as in `theory` if its rewards are independent (their Section 3.1).
+      None for this form, because its choices depend on past rewards. If the rewards of an arm are independent, its
+      interval holds with probability at least 1 - delta for alpha as in `theory` (their Section 3.1).
 
     Deviations:
       * [ours] `ridge` is lambda; it is 1 in the paper. Ties: the first arm wins.

@@ -1,4 +1,4 @@
-"""LinUCB with hybrid linear models: coefficients of each arm and common ones (Li et al., WWW 2010, Algorithm 2).
+"""LinUCB with hybrid linear models: per-arm and shared coefficients (Li et al., WWW 2010, Algorithm 2).
 
     mean of arm k   z_k'beta + x'theta_k     context x, features z_k of the arm
     u_k = A_k^{-1} x,   v_k = z_k - B_k'u_k,   w_k = x'u_k

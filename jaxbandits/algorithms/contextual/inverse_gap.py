@@ -11,7 +11,7 @@ from jaxbandits.estimation.arms import greedy_weights, largest
 
 
 def inverse_gap_weights(scores: jax.Array, mask: jax.Array, gamma: jax.Array) -> jax.Array:
-    """Return the probabilities `[K]` for predictions `[K]`; arms that are not available do not count in K."""
+    """Return the probabilities `[K]` for predictions `[K]`; unavailable arms do not count in K."""
     greedy = greedy_weights(scores, mask)
     gap = jnp.where(mask, largest(scores, mask) - scores, 0.0)
     others = mask * (1.0 - greedy) / (jnp.sum(mask) + gamma * gap)

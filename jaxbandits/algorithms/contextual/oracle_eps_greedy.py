@@ -2,7 +2,7 @@
 
     play   argmax_k yhat_k with probability 1 - eps, else an arm uniformly at random
 
-yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
+yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
 the oracle.
 """
 
@@ -23,11 +23,11 @@ class OracleEpsGreedy(OracleLearner):
     """Greedy play by the predictions of an online learner, with uniform exploration.
 
     Guarantee:
-      None with a fixed eps; a regret of order $T^{2/3}$ with one that falls as $t^{-1/3}$.
+      None with a fixed eps; regret of order $T^{2/3}$ if eps decreases as $t^{-1/3}$.
 
     Deviations:
-      * [ours] The oracle is updated by the squared loss of the arm played, without importance weights. One that draws
-        at random draws anew in `update`. Ties: the first arm wins.
+      * [ours] The oracle is updated with the squared loss of the arm played, without importance weights. A randomised
+        oracle draws again in `update`. Ties: the first arm wins.
 
     References:
       Alberto Bietti, Alekh Agarwal, John Langford. A Contextual Bandit Bake-off. JMLR 22(133), 2021, Algorithm 2.

@@ -2,7 +2,7 @@
 
     yhat_k   = x'W_k,   W `[K, p]` the play of the oracle, as a vector `[K p]`
     play       k with a probability that depends on yhat
-    oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, where it queries them
+    oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, at the points that it queries
 
 A final class defines the probabilities.
 """
@@ -68,7 +68,7 @@ class OracleLearner(abc.ABC):
         return self.fit(key, t, state, obs.context, decision.index, feedback.reward)
 
     def predict(self, key: jax.Array, t: jax.Array, state: State, context: Vector) -> jax.Array:
-        """Return the rewards `[K]` of all arms that the oracle predicts."""
+        """Return the oracle's predictions `[K]` of the rewards of all arms."""
         return self.oracle.select(key, t, state, None).play.reshape(self.n_arms, self.dim) @ context
 
     def fit(

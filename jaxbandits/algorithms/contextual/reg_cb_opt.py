@@ -18,17 +18,18 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class RegCBOpt(RegCB):
-    """Optimism: play of the arm with the largest upper bound.
+    """Optimistic play of the arm with the largest upper bound.
 
     Guarantee:
       None with an online oracle. With least squares over a class that contains the mean rewards, and bounds from all
       its functions within Delta of the smallest loss, regret is logarithmic in T under conditions on the contexts.
 
     Deviations:
-      * [printed] Bounds by the sensitivity of an online oracle, random ties, and c = 0.1, as in Vowpal Wabbit.
+      * [printed] The bounds use the sensitivity of an online oracle and c = 0.1, and ties are broken at random, as in
+        Vowpal Wabbit.
       * [ours] The sensitivity is the effect of one update of weight 1 instead of a derivative, so that any learner of
-        `jaxbandits.oco` can be the oracle. The weight is found by Newton's method (Vowpal Wabbit: 20 bisections). Arms
-        that are not available do not count in K. A randomised oracle draws again in `update`.
+        `jaxbandits.oco` can be the oracle. The weight is found by Newton's method (Vowpal Wabbit: 20 bisections).
+        Unavailable arms do not count in K. A randomised oracle draws again in `update`.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with

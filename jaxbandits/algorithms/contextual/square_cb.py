@@ -4,7 +4,7 @@
     p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
     play   k with probability p_k
 
-yhat_k is the reward of arm k that the oracle predicts (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
+yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
 the oracle.
 """
 
@@ -27,17 +27,17 @@ class SquareCB(OracleLearner):
     """Contextual bandits by online regression with any oracle.
 
     Guarantee:
-      Rewards in [0, 1] whose means the oracle's class contains, and an oracle with regret at most R in squared loss:
-      with `theory` and probability at least 1 - delta the regret is at most
-      $4 sqrt(K T R) + 8 sqrt(K T log(2 / delta))$.
+      Rewards in [0, 1] whose mean function is in the oracle's class, and an oracle with regret at most R in squared
+      loss: with `theory` and probability at least 1 - delta the regret is at most $4 sqrt(K T R) + 8 sqrt(K T log(2 /
+      delta))$.
 
     Deviations:
       * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
-      * [reconstructed] gamma of `theory` and the constants of the bound. The authors' lecture notes have
-        gamma = $sqrt(K T / E)$ and $2 sqrt(K T E)$ for predictions whose expected squared errors sum to at most E.
-      * [ours] The oracle is updated by the squared loss of the arm played, and its predictions are not clipped. One
-        that draws at random draws anew in `update`. Arms that are not available do not count in K. Ties: the first arm
-        wins.
+      * [reconstructed] The gamma of `theory` and the constants of the bound are reconstructed. The authors' lecture
+        notes have gamma = $sqrt(K T / E)$ and $2 sqrt(K T E)$ for predictions whose expected squared errors sum to at
+        most E.
+      * [ours] The oracle is updated with the squared loss of the arm played, and its predictions are not clipped. A
+        randomised oracle draws again in `update`. Unavailable arms do not count in K. Ties: the first arm wins.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.

@@ -1,4 +1,4 @@
-"""ATkRO(m)_a: ATkRO(m) with falling steps, for any number of rounds (Zhang et al., JMLR, Theorem 13).
+"""ATkRO(m)_a: ATkRO(m) with decreasing steps, for any number of rounds (Zhang et al., JMLR, Theorem 13).
 
     min_w max_q  sum_i q_i R_i(w) = min_w (mean of the k largest R_i(w));   w in W,
     q in S = {q >= 0, sum q = 1, q_i <= 1/k}

@@ -1,4 +1,4 @@
-"""Online(1)_a: Online(1) with falling steps, for any number of rounds (Zhang et al., JMLR, Section 3.3.1).
+"""Online(1)_a: Online(1) with decreasing steps, for any number of rounds (Zhang et al., JMLR, Section 3.3.1).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw i_t from q_t and one z from group i_t, then at the same point (w_t, q_t)

@@ -1,4 +1,4 @@
-"""SMD(m)_a: SMD(m) with falling steps, for any number of rounds (Zhang et al., JMLR, Section 3.2.1).
+"""SMD(m)_a: SMD(m) with decreasing steps, for any number of rounds (Zhang et al., JMLR, Section 3.2.1).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw z_i from every group i, then at the same point (w_t, q_t)
@@ -29,8 +29,8 @@ class AnytimeSMD(TwoPlayers):
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after any t rounds is at
       most $sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation (Theorem 2; there also
-      with high probability). It needs the same ratio $eta^w_t / eta^q_t$ in all rounds, which any `step_w`, `step_q`
-      give.
+      with high probability). The theorem requires the same ratio $eta^w_t / eta^q_t$ in all rounds, which holds for any
+      `step_w`, `step_q`.
 
     Deviations:
       None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,

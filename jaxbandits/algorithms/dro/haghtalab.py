@@ -43,7 +43,7 @@ class Haghtalab(GroupLearner):
 
     Deviations:
       The learner receives rows and uses the logistic loss of a linear model [ours]. The authors state no step sizes;
-      those of Theorem 1 are used, whose bounds on both gradients hold here [ours]. A ball of radius 3, $G = sqrt(d)$
+      here they are those of Theorem 1, whose bounds on both gradients hold [ours]. A ball of radius 3, $G = sqrt(d)$
       and multipliers 1 are [ours].
 
     References:

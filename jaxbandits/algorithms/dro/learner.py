@@ -133,7 +133,7 @@ def check_k(learner: Any) -> None:
 
 
 def check_budgets(learner: Any) -> None:
-    """Raise `InputError` unless there are budgets of at least two groups."""
+    """Raise `InputError` for budgets of fewer than two groups."""
     budgets = learner.budgets
     if not isinstance(budgets, tuple) or len(budgets) < 2:
         raise InputError(

@@ -66,7 +66,7 @@ class Weights(NamedTuple):
         return self.move_to(simplex.mirror_step(self.log_q, gain, rate, k), q, fraction)
 
     def move_to(self, log_q: jax.Array, q: jax.Array, fraction: ArrayLike) -> "Weights":
-        """Replace log q_t by `log_q`; q = q_t, which was played, enters the mean with weight `fraction`."""
+        """Replace log q_t by `log_q`; q = q_t, the weights just played, enter the mean with weight `fraction`."""
         return Weights(log_q=log_q, mean=points.average(self.mean, q, fraction))
 
 

@@ -31,14 +31,13 @@ class SMDr(TwoPlayers):
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G: with probability 1 - delta, for every group at once,
       $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) / n_i$, where p* is the optimum
-      of the weighted problem (Theorem 9). Groups of small budget are not protected from risks of the size
-      $n_1 / n_i p*$.
+      of the weighted problem (Theorem 9). For groups with a small budget this allows risks of about $n_1 / n_i p*$.
 
     Deviations:
-      None in the updates; no importance weights, as printed. The number of rows drawn from group i is binomial with
-      mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with $n_i$ rows must define what
-      it returns in this case. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
+      None in the updates, which have no importance weights, as printed. The number of rows drawn from group i is
+      binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with $n_i$ rows
+      must define what it returns in this case. The paper states no W, G or multipliers for its experiments: a ball of
+      radius 3, $G = sqrt(d)$ and multipliers 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -54,7 +53,7 @@ class SMDr(TwoPlayers):
         return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
-        """Require two budgets or more, and check the fields of every group learner."""
+        """Require at least two budgets, and check the fields of every group learner."""
         check_budgets(self)
         super().check()
 

@@ -53,7 +53,7 @@ class SMPAState(NamedTuple):
 
 @pytree
 class SMPA(GroupLearner):
-    """SMPA_m, for `rounds` rounds of the loop; two of them are one of the $N = n_m / 2$ steps of the paper.
+    """SMPA_m, for `rounds` rounds of the loop; two rounds make up each of the $N = n_m / 2$ steps of the paper.
 
     Guarantee:
       Losses in [0, 1] and convex, gradients of norm at most G, risks L-smooth: with probability 1 - delta, for every
@@ -83,7 +83,7 @@ class SMPA(GroupLearner):
         return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
-        """Require two budgets or more, and check the fields of every group learner."""
+        """Require at least two budgets, and check the fields of every group learner."""
         check_budgets(self)
         super().check()
 

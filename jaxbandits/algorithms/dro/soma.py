@@ -33,9 +33,9 @@ class Soma(TwoPlayers):
       duality gap.
 
     Deviations:
-      Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed]. $eta_q$ minimises its
-      bound $2 sqrt(m) / eta_q + eta_q sqrt(m) T$, $eta_w$ is that of Online(1) [ours]; a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours]. Losses above 1 are not clipped.
+      The updates are Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed].
+      $eta_q$ minimises the bound $2 sqrt(m) / eta_q + eta_q sqrt(m) T$, and $eta_w$ is taken from Online(1) [ours]; a
+      ball of radius 3, $G = sqrt(d)$ and multipliers 1 are [ours]. Losses above 1 are not clipped.
 
     References:
       T. Soma, K. Gatmiry, S. Jegelka, "Optimal algorithms for group distributionally robust optimization and beyond",

@@ -1,4 +1,4 @@
-"""Algorithms for dueling bandits, one a file; imported on first access."""
+"""Algorithms for dueling bandits, one per file; imported on first access."""
 
 from typing import TYPE_CHECKING
 

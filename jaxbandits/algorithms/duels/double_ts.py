@@ -3,9 +3,9 @@
     U_ij, L_ij   = w_ij / N_ij +- sqrt(alpha log t / N_ij),   1/2 on the diagonal
     first        argmax over {i : #{j : U_ij >= 1/2} is largest} of #{j : theta_ij > 1/2},   theta_ij = 1 - theta_ji ~
                  Beta(1 + w_ij, 1 + w_ji)
-    second       argmax over {i : L_{i first} <= 1/2} of theta'_i ~ Beta(1 + w_{i first}, 1 + w_{first i}), 1/2 of first
+    second       argmax over {i : L_{i first} <= 1/2} of theta'_i ~ Beta(1 + w_{i first}, 1 + w_{first i}), 1/2 at first
 
-in round $t = 1$, 2, ..., of $w_ij$ times that i beat j and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
+in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
 """
 
 from typing import Any, ClassVar
@@ -24,17 +24,17 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 @pytree
 class DoubleTS(DuelPolicy):
-    """Two independent samples a round, one for each arm of the duel; bounds rule out arms that cannot be the best.
+    """Two independent samples per round, one for each arm of the duel; bounds rule out arms that cannot be the best.
 
     Guarantee:
       Expected regret against Copeland winners after T rounds is $O(K^2 log T)$ for alpha above 1/2, and
       $O(K log T + K^2 log log T)$ with a Condorcet winner (Theorems 1 and 2).
 
     Deviations:
-      * [ours] The first arm wins ties, which the paper breaks at random: environments order the arms at random. Arms
-        that are not available are compared with none.
-      * [printed] `is_plus` (D-TS+) breaks ties of the first arm by the least $sum_j (2 max_k s_k - s_i - s_j) /
-        kl(theta_ij, 1/2)$ of the numbers s of comparisons won in the sample, as the authors' code does.
+      * [ours] The first arm wins ties, which the paper breaks at random; environments order the arms at random.
+        Unavailable arms take part in no comparison.
+      * [printed] `is_plus` (D-TS+) breaks ties of the first arm by the smallest $sum_j (2 max_k s_k - s_i - s_j) /
+        kl(theta_ij, 1/2)$ as the authors' code does; s_i is the number of comparisons that arm i wins in the sample.
 
     References:
       Huasen Wu, Xin Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016, arXiv:1604.07101, Algorithm 1.
@@ -74,7 +74,7 @@ class DoubleTS(DuelPolicy):
         return jnp.where(self.diagonal(), 0.5, theta)
 
     def sample_against(self, key: jax.Array, duels: DuelCounts, first: jax.Array) -> jax.Array:
-        """Draw theta' `[K]` of all arms against one, 1/2 for that one."""
+        """Draw theta' `[K]` of all arms against a given arm, 1/2 for the arm itself."""
         mine = duels.of(first)
         drawn = rng.betas(key, 1.0 + mine.losses, 1.0 + mine.wins)
         return jnp.where(jnp.arange(self.n_arms) == first, 0.5, drawn)

@@ -1,8 +1,8 @@
-"""Abstract policy of duels: it counts which arm beat which how often.
+"""Abstract policy for duels, which counts how often each arm beat each other arm.
 
-    w_ij   times that arm i beat arm j,   N_ij = w_ij + w_ji,   p_ij = w_ij / N_ij, 1/2 of pairs without a duel
+    w_ij   wins of arm i over arm j,   N_ij = w_ij + w_ji,   p_ij = w_ij / N_ij, 1/2 for pairs without a duel
 
-Both arms of a duel may be the same one, whose duels with itself count nowhere.
+Both arms of a duel may be the same; such a duel is not counted.
 """
 
 import abc
@@ -17,7 +17,7 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 
 class DuelCounts(NamedTuple):
-    """Wins and numbers of duels of all pairs: w_ji is N_ij - w_ij, so that no matrix is transposed."""
+    """Wins and numbers of duels of all pairs. w_ji is computed as N_ij - w_ij, which avoids a transpose."""
 
     wins: jax.Array  # [K, K]  w_ij, 0 on the diagonal
     count: jax.Array  # [K, K]  N_ij
@@ -32,7 +32,7 @@ class DuelCounts(NamedTuple):
         """Count a duel of two different arms; a preference outside [0, 1] counts as the nearer end."""
         arm, won = jnp.arange(len(self.wins), dtype=jnp.int32), jnp.clip(feedback.won, 0.0, 1.0)
         first, second = arm == decision.first, arm == decision.second
-        forward = first[:, None] & second & ~first  # no entry where both are the same arm
+        forward = first[:, None] & second & ~first  # zero everywhere if both are the same arm
         backward = second[:, None] & first & ~second
         wins = self.wins + jnp.where(forward, won, 0.0) + jnp.where(backward, 1.0 - won, 0.0)
         return DuelCounts(wins, self.count + jnp.where(forward | backward, 1.0, 0.0))
@@ -44,17 +44,17 @@ class DuelCounts(NamedTuple):
 
     @property
     def share(self) -> jax.Array:
-        """`[K, K]` p_ij; 1/2 without a duel."""
+        """`[K, K]` p_ij; 1/2 for pairs without a duel."""
         return jnp.where(self.count > 0.0, self.wins / jnp.maximum(self.count, 1.0), 0.5)
 
     def of(self, arm: jax.Array) -> "DuelCounts":
-        """Return the rows `[K]` of an arm: its wins against each."""
+        """Return the rows `[K]` of an arm: its wins against every arm, and its numbers of duels."""
         return DuelCounts(self.wins[arm], self.count[arm])
 
 
 @pytree
 class DuelPolicy(abc.ABC):
-    """Abstract policy over the wins of pairs; features of arms are not looked at. Ties: the first arm wins."""
+    """Abstract policy on the wins of all pairs; features of arms are ignored. Ties: the first arm wins."""
 
     feedback: ClassVar[type] = Preference
     environments: ClassVar[tuple[str, ...]] = ("duels/dueling_arms",)
@@ -66,7 +66,7 @@ class DuelPolicy(abc.ABC):
 
     @abc.abstractmethod
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> PairDecision:
-        """Return the pair of round t (from 0), of arms that are available."""
+        """Return the pair of available arms to compare in round t (from 0)."""
 
     @abc.abstractmethod
     def update(
@@ -75,14 +75,14 @@ class DuelPolicy(abc.ABC):
         """Return the state after a duel."""
 
     def available(self, obs: ArmObs) -> jax.Array:
-        """Return which arms may be compared `[K]`.
+        """Return a mask `[K]` of the arms that may be compared.
 
         Raises:
-          InputError: for another number of arms than `n_arms`.
+          InputError: if the number of arms is not `n_arms`.
         """
         check_count(obs.arms, self.n_arms)
         return jnp.ones(self.n_arms, bool) if obs.mask is None else jnp.asarray(obs.mask)
 
     def diagonal(self) -> jax.Array:
-        """Return `[K, K]` True for the pairs of an arm with itself."""
+        """Return a mask `[K, K]` that is True on the diagonal."""
         return jnp.eye(self.n_arms, dtype=bool)

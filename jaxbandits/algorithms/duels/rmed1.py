@@ -1,10 +1,10 @@
 """RMED1: duels by relative minimum empirical divergence (Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Algorithm 1).
 
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i,   O_l = {j : p_lj <= 1/2}
-    first  the next arm l of the list; a list holds the arms that had I_j - I_{i*} <= log t + f while the last was read
+    first  next arm l of the list; the arms with I_j - I_{i*} <= log t + f during a pass over one list form the next
     second i* if it is in O_l or O_l is empty, else argmin_j p_lj
 
-after one duel of every pair, of the share $p_ij$ of the $N_ij$ duels of i and j that i won, $f = weight K^1.01$.
+after one duel of every pair; $p_ij$ is the fraction of the $N_ij$ duels of i and j that i won, and $f = weight K^1.01$.
 $O(K^2)$ per round.
 """
 
@@ -23,11 +23,11 @@ class RMED1(RMEDPolicy):
 
     Guarantee:
       A Condorcet winner: expected regret after T rounds is at most
-      $sum_{i > 1} D_i log T / (2 kl(p_i1, 1/2)) + o(log T)$, which no consistent policy beats where the winner is the
-      best opponent of every arm (Theorem 3).
+      $sum_{i > 1} D_i log T / (2 kl(p_i1, 1/2)) + o(log T)$, which no consistent policy beats if the winner is the best
+      opponent of every arm (Theorem 3).
 
     Deviations:
-      * [ours] Arms that are not available are skipped. Ties: the first arm wins.
+      * [ours] Unavailable arms are skipped. Ties: the first arm wins.
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in

@@ -1,9 +1,10 @@
 """RMED2FH: RMED1 with the cheapest opponents, fixed early (Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Alg. 2).
 
-    b(i)   = argmin_{j : p_ij < 1/2} (p_{i* i} + p_{i* j} - 1) / kl(p_ij, 1/2),   from the first duels; i* without any
+    b(i)   = argmin_{j : p_ij < 1/2} (p_{i* i} + p_{i* j} - 1) / kl(p_ij, 1/2),   from the first duels, or i*
     second i* if it is in O_l and N_{l i*} <= N_{l b(l)} / log log t, else b(l) if it is in O_l, else as RMED1 does
 
-after L duels of every pair, with first arms, $i*$ and $O_l$ of RMED1. Notation: L first_duels. $O(K^2)$ per round.
+after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L first_duels. $O(K^2)$ per
+round.
 """
 
 import math
@@ -19,7 +20,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.pytree import pytree, static
 from jaxbandits.numerics import bernoulli, first_axis
 
-_LEAST = 0.01  # sum of gaps, as in the authors' code
+_LEAST = 0.01  # smallest sum of gaps, as in the authors' code
 
 
 @pytree
@@ -33,7 +34,7 @@ class RMED2FH(RMEDPolicy):
 
     Deviations:
       * [printed] Sums of gaps count as at least 0.01, and log log t as log(log t + 0.01), as in the authors' code.
-      * [ours] Arms that are not available are skipped. Ties: the first arm wins.
+      * [ours] Unavailable arms are skipped. Ties: the first arm wins.
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in
@@ -61,7 +62,7 @@ class RMED2FH(RMEDPolicy):
         gap = p[best] - 0.5
         regret = jnp.maximum(gap[:, None] + gap, _LEAST)
         divergence = jnp.maximum(bernoulli.divergence(p, 0.5 - p), jnp.finfo(p.dtype).tiny)
-        beaten = (p > 0.5) & ~self.diagonal()  # column i: by the arms that beat i; prices are symmetric
+        beaten = (p > 0.5) & ~self.diagonal()  # column i holds the arms that beat i; prices are symmetric
         cheapest = first_axis.argmax(jnp.where(beaten, -regret / divergence, -jnp.inf))
         return jnp.where(jnp.any(beaten, axis=0), cheapest, best)
 

@@ -1,10 +1,10 @@
-"""Abstract policy of duels by relative minimum empirical divergence: arms that may be the winner, one after another.
+"""Abstract policy for duels by relative minimum empirical divergence: plays all plausible winners in turn.
 
-    p_ij   share of duels that i won against j,   N_ij their number
+    p_ij   fraction of the N_ij duels of i and j that i won
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i
-    first  the next arm l of the list; a list holds the arms that had I_j - I_{i*} <= log t + f while the last was read
+    first  next arm l of the list; the arms with I_j - I_{i*} <= log t + f during a pass over one list form the next
 
-after every pair was compared a number of times. A final class is the second arm.
+after several duels of every pair. A final class defines the second arm.
 """
 
 import abc
@@ -23,35 +23,35 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 
 class RMEDState(NamedTuple):
-    """Duels of all pairs, and the lists."""
+    """Duels of all pairs, and the lists of arms."""
 
     duels: DuelCounts
-    left: jax.Array  # [K] bool, L_R: arms of the list that are still to be played
+    left: jax.Array  # [K] bool, L_R: remaining arms of the list
     following: jax.Array  # [K] bool, L_N: arms of the next list
     rivals: jax.Array  # [K] int32, opponents that are fixed after the first duels
 
 
 @pytree
 class RMEDPolicy(DuelPolicy):
-    """Abstract policy that duels arms while it is likely enough that they are the Condorcet winner."""
+    """Abstract policy whose first arm is any arm that is still a plausible Condorcet winner."""
 
     weight: ArrayLike = param(0.3, "[0, inf)", "f(K) / K^1.01")
-    first_duels: ClassVar[Any] = 1  # of every pair, before the lists
+    first_duels: ClassVar[Any] = 1  # duels of every pair before the lists start
 
     @abc.abstractmethod
     def opponent(
         self, t: jax.Array, state: RMEDState, arm: jax.Array, best: jax.Array, available: jax.Array
     ) -> jax.Array:
-        """Return the second arm in round t (from 0), of the first arm and i*."""
+        """Return the second arm of round t (from 0), given the first arm and i*."""
 
     def fixed_rivals(self, duels: DuelCounts) -> jax.Array:
-        """Return opponents `[K]` that are fixed after the first duels; read by no other method here."""
+        """Return the opponents `[K]` that are fixed after the first duels; only final classes read them."""
         del duels
         return jnp.zeros(self.n_arms, jnp.int32)
 
     @property
     def exploration_rounds(self) -> int:
-        """Rounds until every pair was compared `first_duels` times."""
+        """Number of rounds until every pair has been compared `first_duels` times."""
         return self.first_duels * math.comb(self.n_arms, 2)
 
     def init(self, key: jax.Array) -> RMEDState:
@@ -66,7 +66,7 @@ class RMEDPolicy(DuelPolicy):
         return jnp.sum(jnp.where(loses, duels.count * bernoulli.divergence(p, 0.5 - p), 0.0), axis=1)
 
     def best(self, duels: DuelCounts, available: jax.Array) -> jax.Array:
-        """Return i*, of the available arms."""
+        """Return i* among the available arms."""
         return first_axis.argmax(jnp.where(available, -self.divergences(duels), -jnp.inf))
 
     def select(self, key: jax.Array, t: jax.Array, state: RMEDState, obs: ArmObs) -> PairDecision:
@@ -103,12 +103,12 @@ class RMEDPolicy(DuelPolicy):
         )
 
     def opponents(self, duels: DuelCounts, arm: jax.Array, available: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return the arms that do not lose against an arm, `[K]`, and the one of them that beats it most."""
+        """Return a mask `[K]` of the arms that do not lose against an arm, and the one that beats it most often."""
         p = duels.of(arm).share
         others = available & (jnp.arange(self.n_arms) != arm)
         return others & (p <= 0.5), first_axis.argmax(jnp.where(others, -p, -jnp.inf))
 
 
 def _or_available(arm: jax.Array, available: jax.Array) -> jax.Array:
-    """Return an arm, or the first available one in its place."""
+    """Return the arm if it is available, else the first available arm."""
     return jnp.where(available[arm], arm, first_axis.argmax(jnp.where(available, 1.0, 0.0)))

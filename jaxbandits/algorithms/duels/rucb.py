@@ -1,12 +1,12 @@
 """RUCB: relative upper confidence bounds for duels (Zoghi, Whiteson, Munos & de Rijke, ICML 2014, Algorithm 1).
 
-    U_ij   = w_ij / N_ij + sqrt(alpha log t / N_ij),   U_ii = 1/2,   every U_ij without a duel above all others
+    U_ij   = w_ij / N_ij + sqrt(alpha log t / N_ij),   U_ii = 1/2,   U_ij = 2 for pairs without a duel
     C      = {c : U_cj >= 1/2 for all j},   B <- B cap C,   B <- C where C has one arm
-    first  the arm of C if there is one; the arm of B with probability 1/2, else uniformly from C without it; uniformly
-           from C without a B, and from all arms without a C
+    first  the arm of C if it is the only one; else, if B is not empty, its arm with probability 1/2 and a uniform arm
+           of C minus B otherwise; else a uniform arm of C, or of all arms if C is empty
     second argmax_j U_{j first}
 
-in round $t = 1$, 2, ..., of $w_ij$ times that i beat j and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
+in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -30,7 +30,7 @@ class RUCBState(NamedTuple):
 
 @pytree
 class RUCB(DuelPolicy):
-    """Optimism about every comparison; the hypothesised best arm meets the one that may beat it.
+    """Optimism about every comparison; the hypothesised best arm is compared with its strongest challenger.
 
     Guarantee:
       A Condorcet winner, $alpha > 1/2$: with probability $1 - delta$, and in expectation for $alpha > 1$, regret after
@@ -38,7 +38,7 @@ class RUCB(DuelPolicy):
       and 5).
 
     Deviations:
-      * [ours] Arms that are not available are in none of the sets. Ties: the first arm wins.
+      * [ours] Unavailable arms belong to none of the sets. Ties: the first arm wins.
 
     References:
       Masrour Zoghi, Shimon Whiteson, Remi Munos, Maarten de Rijke. Relative Upper Confidence Bound for the K-Armed
@@ -50,7 +50,7 @@ class RUCB(DuelPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "RUCB":
-        """Use alpha = 0.51, just above the least value of the theory: the default."""
+        """Use alpha = 0.51, just above the smallest value that the theory allows: the default."""
         return cls(**{"n_arms": n_arms} | changes)
 
     @classmethod
@@ -62,11 +62,11 @@ class RUCB(DuelPolicy):
         return RUCBState(DuelCounts.none(self.n_arms), jnp.int32(-1))
 
     def index(self, t: jax.Array, duels: DuelCounts) -> jax.Array:
-        """Return U `[K, K]` in round t (from 0); 2 without a duel."""
+        """Return U `[K, K]` of round t (from 0); 2 for pairs without a duel."""
         return jnp.where(self.diagonal(), 0.5, upper_bounds(self.alpha, t, duels.wins, duels.count))
 
     def candidates(self, t: jax.Array, state: RUCBState, available: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return C `[K]` and the arm of B, -1 where there is none, in round t (from 0)."""
+        """Return the mask C `[K]` and the arm of B (-1 if B is empty) in round t (from 0)."""
         upper = self.index(t, state.duels)
         champions = available & jnp.all((upper >= 0.5) | ~available, axis=1)
         stays = jnp.any(champions & (jnp.arange(self.n_arms) == state.best))
@@ -98,6 +98,6 @@ class RUCB(DuelPolicy):
 
 
 def upper_bounds(alpha: Any, t: jax.Array, wins: jax.Array, count: jax.Array) -> jax.Array:
-    """Return U in round t (from 0) of wins and numbers of duels of one shape; 2 without a duel."""
+    """Return U of round t (from 0) from wins and numbers of duels of the same shape; 2 for pairs without a duel."""
     played = jnp.maximum(count, 1.0)
     return jnp.where(count > 0.0, wins / played + jnp.sqrt(alpha * log_rounds(t + 1) / played), 2.0)

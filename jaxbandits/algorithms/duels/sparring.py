@@ -1,9 +1,9 @@
 """Sparring: two K-armed learners choose one arm of a duel each (Ailon, Karnin & Joachims, ICML 2014).
 
     first  by a learner whose reward is 1 if the first arm wins, else 0
-    second by another of the same kind, whose reward is 1 if the second wins, else 0
+    second by another learner of the same kind, whose reward is 1 if the second arm wins, else 0
 
-With Tsallis-INF, the default, it is Versatile-DB (Saha & Gaillard, ICML 2022). The cost of two learners a round.
+With Tsallis-INF, the default, this is Versatile-DB (Saha & Gaillard, ICML 2022). Cost per round: that of two learners.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -26,15 +26,15 @@ class SparringState(NamedTuple):
 
 @pytree
 class Sparring:
-    """Dueling bandit as a game of two bandit learners, for any preferences.
+    """Dueling bandit played as a game of two bandit learners, for arbitrary preferences.
 
     Guarantee:
-      With Tsallis-INF: expected regret after T rounds is $O(sqrt(K T))$ whatever the preferences, and
-      $O(sum_i log T / D_i)$ where they are fixed and have a Condorcet winner (Saha & Gaillard, Theorem 1).
+      With Tsallis-INF: expected regret after T rounds is $O(sqrt(K T))$ for arbitrary preferences, and $O(sum_i log T /
+      D_i)$ if they are fixed and have a Condorcet winner (Saha & Gaillard, Theorem 1).
 
     Deviations:
-      * [reconstructed] The learning rates of Versatile-DB are taken to be those of Tsallis-INF; the paper was not at
-        hand.
+      * [reconstructed] The learning rates of Versatile-DB are assumed to be those of Tsallis-INF; they were not checked
+        against the paper.
 
     References:
       Nir Ailon, Zohar Karnin, Thorsten Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014,
@@ -58,7 +58,7 @@ class Sparring:
         return cls.theory(n_arms=5)
 
     def check(self) -> None:
-        """Raise InputError for learners of other feedback than a reward."""
+        """Raise InputError for learners whose feedback is not a reward."""
         if getattr(self.policy, "feedback", None) is not Reward or not hasattr(self.policy, "n_arms"):
             raise InputError(
                 f"Sparring.policy must be a learner of jaxbandits.armed, such as TsallisINF or UCB1, got "

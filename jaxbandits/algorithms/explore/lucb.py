@@ -1,7 +1,8 @@
 """Abstract LUCB: play the empirically best arm and its strongest competitor until their confidence intervals separate.
 
     h = argmax_i m_i,   l = argmax_{i != h} U_i
-    play     h and l in turn, both chosen from the same counts stop     once U_l - L_h <= eps
+    play     h and l in turn, both chosen from the same counts
+    stop     once U_l - L_h <= eps
 
 A final class defines the confidence bounds U and L.
 """

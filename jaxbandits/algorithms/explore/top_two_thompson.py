@@ -27,15 +27,15 @@ class TopTwoThompson(BetaPosterior, Identification):
     """Thompson sampling that plays a second candidate with a fixed probability.
 
     Guarantee:
-      Bounded rewards of an exponential family, a unique best arm, beta = 1/2: the posterior probability of another best
-      arm tends to 0 exponentially, with an exponent at least half the largest possible (Russo proves this for his class
-      of algorithms). With `theory`, rewards 0 and 1: the recommended arm is the best one with probability at least 1 -
-      delta (Garivier & Kaufmann, Theorem 10, for any rule of play).
+      Bounded rewards of an exponential family, a unique best arm, beta = 1/2: the posterior probability that another
+      arm is the best tends to 0 exponentially, with an exponent of at least half the largest possible (Russo proves
+      this for his class of algorithms). With `theory`, rewards 0 and 1: the recommended arm is the best one with
+      probability at least 1 - delta (Garivier & Kaufmann, Theorem 10, for any rule of play).
 
     Deviations:
       * [ours] After `attempts` draws with I as their best arm, J is the second best arm of the last one.
-      * [printed] Russo has no stopping rule; the rule here is that of later experiments of Garivier and Kaufmann, with
-        the threshold $log((log t + 1) / delta)$ by default.
+      * [printed] Russo has no stopping rule; the rule here is taken from later experiments of Garivier and Kaufmann,
+        with the threshold $log((log t + 1) / delta)$ by default.
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
 
     References:

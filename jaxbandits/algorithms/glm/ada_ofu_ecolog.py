@@ -60,7 +60,7 @@ class AdaOFUECOLogState(NamedTuple):
     theta: Vector  # [d]  theta_t, in Theta_t
     gram: Symmetric  # [d, d]  W_t
     inverse: InverseFactors  # W_t^{-1}
-    gap: jax.Array  # []  G_t, by which theta_{s+1} fits the rounds s better than the predictions theta_bar_s
+    gap: jax.Array  # []  G_t, the sum of l_s(theta_bar_s) - l_s(theta_{s+1})
     warmup: WarmUp
 
 
@@ -77,16 +77,16 @@ class AdaOFUECOLog(EllipsoidLearner):
       the original: $O(d log T sqrt(T / kappa*))$.
 
     Deviations:
-      * [reconstructed] The weight $1 / (2 + D)$ of the steps, and the rule that sends a round to H. $beta^H$ is the
-        radius of OFULog-r with the rounds of H alone, and lambda is fixed: the sources available do not state the
-        constants of the original. Public code has no warm-up.
+      * [reconstructed] The weight $1 / (2 + D)$ of the steps and the rule that sends a round to H are reconstructed.
+        $beta^H$ is the radius of OFULog-r with the rounds of H alone, and lambda is fixed: the sources available do not
+        state the constants of the original. Public code has no warm-up.
       * [ours] $theta^H$ minimises over the ball. Then `||theta^H - theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)`
         wherever the gradient at theta* has norm gamma, by self-concordance, and $Theta_t$ is never empty.
       * [ours] D stays 2S while $Theta_t$ shrinks; $sigma_t$ is "ville" of `ECOLog`; $theta_t$ is projected into
         $Theta_{t+1}$ in the norm of $W_t$.
       * [ours] The steps are solved up to rounding by a safeguarded Newton search; the original solves to accuracy 1/t.
-      * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, exact and $O(K)$; arms
-        that change would then make $theta^H$ NaN. Without it, the history holds `capacity` rounds.
+      * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, which is exact and costs
+        $O(K)$. If arms change, $theta^H$ is NaN. Without `n_arms`, the history holds `capacity` rounds.
       * [ours] `beta_scale` multiplies $sigma_t$, `warmup_scale` $beta^H$. With 1 the warm-up needs thousands of rounds
         before $Theta_t$ is smaller than the ball. Ties: the first arm wins.
 

@@ -61,15 +61,16 @@ class ECOLog(EllipsoidLearner):
         possible next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is omitted,
         as in public code; `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
       * [ours] "ville" is the default radius, "link" the default score.
-      * [printed] "code" is the radius of code in the repository of OFUGLB's authors, a fork of that of ECOLog's
-        authors, in which one of the latter refers to Lemmas 4 and 5 and equation (13); lambda is in its first term.
-        `published` has the diameter `D = 2S` of the ball in the lemmas; the code has `D = S` and `ridge = S`.
+      * [printed] "code" is the radius of code in the repository of OFUGLB's authors, a fork of the repository of
+        ECOLog's authors. A comment there by one of these authors refers to Lemmas 4 and 5 and equation (13). Its first
+        term contains lambda. `published` has the diameter `D = 2S` of the ball in the lemmas; the code has `D = S` and
+        `ridge = S`.
       * [printed] "public" is the radius of the first author's code in the repository of RS-GLinCB's authors, with the
         steps of that code. The preset `public` also has its score "mean", and lambda = d instead of `ridge = 10`. Both
         public codes have this score, which adds a width in the space of parameters to a mean reward.
       * [ours] The steps are solved up to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, which costs $O(log t)$. `beta_scale` multiplies the radius.
-      * [reconstructed] The weight $1 / (2 + D)$ of the implicit step; arXiv:2507.11847 does not state one.
+      * [reconstructed] The implicit step has the weight $1 / (2 + D)$; arXiv:2507.11847 does not state one.
 
     Numerics:
       In float32 the estimate is within 1e-4 of float64, the radius and $W^{-1}$ within 1e-4 (relative), over 300 rounds

@@ -60,11 +60,11 @@ class GLBOMD(EllipsoidLearner):
     Deviations:
       * [printed] `ridge` defaults to d, as in the paper's experiments; Theorem 1 asks for the much larger
         `theory_ridge`.
-      * [printed] `theory_ridge` is the one of arXiv v1. The one of v2 is 0 for a Gaussian link, where $H_1$ would be
-        singular.
-      * [ours] `radius_rule="data"` replaces Theorem 1's radius by one that keeps every computable term of Lemma 4 and
-        bounds the others by Lemma 5 with point masses at $theta_s$. It is valid for any `ridge > 0` and `step_size >= 1
-        + R S`, and usually smaller; for a Poisson link with large S it is larger.
+      * [printed] `theory_ridge` is the ridge of arXiv v1. The ridge of v2 is 0 for a Gaussian link, which would make
+        $H_1$ singular.
+      * [ours] `radius_rule="data"` replaces Theorem 1's radius by a radius that contains every computable term of Lemma
+        4 and bounds the others by Lemma 5 with point masses at $theta_s$. It is valid for any `ridge > 0` and
+        `step_size >= 1 + R S`, and usually smaller; for a Poisson link with large S it is larger.
       * [ours] `center` moves the ball and $theta_1$, for links that are not defined at 0 (`Exponential`). Lemma 4 and
         the data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
@@ -185,7 +185,7 @@ class GLBOMD(EllipsoidLearner):
     ) -> jax.Array:
         """Compute the increment of beta^2 in one round (Lemma 4 without its last two bounds, Lemma 5 at point masses).
 
-        It is `2 eta` times the decrease of the loss and the bound on the expansion's error, less the squared move in
+        It is `2 eta` times the decrease of the loss and the bound on the expansion's error, minus the squared move in
         the H norm.
         """
         link = self.link

@@ -52,15 +52,14 @@ class GLMUCB(ArmLearner):
 
     Deviations:
       * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$ also
-        replaces the smallest eigenvalue of the initial design of the original, which is not played. t is read as max(t,
-        2).
+        replaces the smallest eigenvalue of the original's initial design, which is not played. t stands for max(t, 2).
       * [ours] An estimate outside the ball is replaced by the maximum-likelihood estimate inside it; the original
         projects in another (non-convex) way, and the public code does not project.
-      * [printed] `radius_rule="det"` is the one of public code for logistic bandits, where `noise_scale` is 1; 1/2 is
-        valid there.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and $O(K)$; arms that
-        change would then make the estimate NaN. Without it, the history holds `capacity` rounds, and a round costs
-        $O(t)$.
+      * [printed] `radius_rule="det"` is the radius of public code for logistic bandits, in which `noise_scale` is 1,
+        although 1/2 is valid.
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
+        $O(K)$. If arms change, the estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round
+        costs $O(t)$.
       * [ours] `rho_scale` multiplies $rho_t$. Ties: the first arm wins.
 
     Numerics:
@@ -146,7 +145,7 @@ class GLMUCB(ArmLearner):
     def error_ratio(self, t: ArrayLike, state: GLMUCBState, theta: Vector) -> jax.Array:
         """Return `C_mu ||thhat_t - theta||_{V_t} / rho_t` `[]` before round t.
 
-        At most 1, it implies that every arm in the ball has a score within its bonus of the mean reward under `theta`.
+        If it is at most 1, the score of every arm in the ball is within its bonus of the mean reward under `theta`.
         """
         error = state.theta - theta
         length_sq = error @ ((state.gram + self._ridge(t) * jnp.eye(self.dim)) @ error)

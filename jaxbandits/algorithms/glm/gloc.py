@@ -52,9 +52,9 @@ class GLOC(EllipsoidLearner):
       default `noise_scale` is [ours] and nothing is guaranteed.
 
     Deviations:
-      * [reconstructed] arXiv:2507.11847, whose experiments use GLOC, gives only its definitions; the set is that of the
-        published corollary. Public code differs: it centres the set at w, uses S in place of R, rescales to the sphere
-        instead of projecting, and drops `lambda S^2` and the residual.
+      * [reconstructed] arXiv:2507.11847, whose experiments use GLOC, gives only its definitions; the confidence set
+        here is that of the published corollary. Public code differs: it centres the set at w, uses S in place of R,
+        rescales to the sphere instead of projecting, and drops `lambda S^2` and the residual.
       * [ours] The residual is the sum of `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
         but has no cancellation in float32.
       * [ours] `beta_scale` multiplies the radius; ties go to the first arm; $w_1 = 0$.

@@ -96,7 +96,7 @@ class LevelSetLearner(ArmLearner):
         """Return the loss after `count` rounds minus its value at `origin`."""
 
     def first_guess(self) -> PyTree:
-        """Return the maximisers before the first round; None where arms change."""
+        """Return the maximisers before the first round; None if arms change."""
         return None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> OptimisticDecision:

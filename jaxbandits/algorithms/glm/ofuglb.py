@@ -9,8 +9,8 @@ Lip_t bounds the slope of $L_t$ on the ball. With $u = 2 S$ Lip_t / d the infimu
 u. The estimate has no regularisation, and the set is the level set itself, not an ellipsoid around it.
 
 Notation: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`. Cost per round: about 2 (fixed arms) or 5
-evaluations of $L_t$ for each of the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many as the
-slowest.
+evaluations of $L_t$ for each of the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many
+evaluations as the slowest one.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -49,15 +49,15 @@ class OFUGLB(LevelSetLearner):
       regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms logarithmic in T, for self-concordant links.
 
     Deviations:
-      * [ours] The maximiser over the set is exact in float64 to 1e-11 of its largest value $S ||x||$ in 95 of 100 cases
-        and to 5e-9 in the worst of them (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson
+      * [ours] The maximiser over the set is accurate in float64 to 1e-11 of its largest value $S ||x||$ in 95 of 100
+        cases and to 5e-9 in the worst case (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson
         with $S = 5$, Bernoulli with $S = 7$); the paper uses a general solver (SLSQP).
       * [printed] `lipschitz="paper"`: t - 1 for a Bernoulli link, `e^S (t - 1) + log(d / delta)` for a Poisson link;
         other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The authors' code has
-        `(1 + S/2) (t - 1)` for Bernoulli: `lipschitz_scale`.
+        `(1 + S/2) (t - 1)` for Bernoulli links, which `lipschitz_scale` can reproduce.
       * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
-        $O(K)$. Arms that change would then make the estimate NaN; without it, the history holds `capacity` rounds, and
-        a round costs $O(t)$.
+        $O(K)$. If arms change, the estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round
+        costs $O(t)$.
       * [ours] While the arms played do not span $R^d$ the minimiser is not unique: the estimate is then the limit of
         Newton's method from the last estimate. The set does not depend on it.
       * [ours] `beta_scale` multiplies $beta_t$. In round 1 the set is the ball, and the longest arm is played. Ties:

@@ -1,6 +1,6 @@
 """OFUL-MLogB for two outcomes (Zhang & Sugiyama, Online (Multinomial) Logistic Bandit, NeurIPS 2023).
 
-Constants not verified: the radius below is ours, and has only the growth of the published one.
+The constants are not verified: the radius below is ours, and shares only its growth with the published one.
 
     play     argmax_x  mu(x'theta_t) + mu'(x'theta_t) b_t ||x||_{H_t^{-1}} + 3 b_t^2 ||x||^2_{H_t^{-1}}
     theta_t+1, H_t+1: the online mirror descent step of GLB-OMD with eta = log(2)/2 + S + 1
@@ -42,10 +42,10 @@ class OFULMLogB(ArmLearner):
       None here. The original has regret $O(d (log T)^{3/2} sqrt(T / kappa*))$ with its own radius.
 
     Deviations:
-      * [ours] Constants not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has the
-        published growth $sqrt(d) log t$ but neither its factors nor its proof. It shows the form of the method; its
-        regret supports no claim about the original.
-      * [reconstructed] The form of the bonus is the one of a public implementation.
+      * [ours] The constants are not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has
+        the published growth $sqrt(d) log t$ but neither its factors nor its proof. It illustrates the form of the
+        method; its regret supports no claim about the original.
+      * [reconstructed] The form of the bonus is taken from a public implementation.
       * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; $theta_1 = 0$; ties go to the first arm.
 
     Numerics:

@@ -6,11 +6,11 @@
     lambda_t = d log(1 + t)
     play      argmax_x max_{th in C_t} x'th
 
-The convex relaxation of OFULog: a level set of the regularised loss that is not intersected with the ball. Logistic
-rewards.
+This is the convex relaxation of OFULog: a level set of the regularised loss that is not intersected with the ball.
+Rewards are logistic.
 
 Notation: S `norm_bound`, $lambda_t$ `ridge`. Cost per round: about 2 (fixed arms) or 5 evaluations of $L_t$ for each of
-the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many as the slowest.
+the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many evaluations as the slowest one.
 """
 
 from typing import ClassVar, NamedTuple
@@ -48,10 +48,10 @@ class OFULogR(LevelSetLearner):
       * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
       * [reconstructed] $gamma_t$ and the level are written from the analysis, not from published code, where the level
         has `gamma^2 / lambda` (smaller, and not a loss in its dimensions).
-      * [ours] The maximiser over the set is exact in float64 to 1e-13 of $S ||x||$
+      * [ours] The maximiser over the set is accurate in float64 to 1e-13 of $S ||x||$
         (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the history is stored as
-        counts and totals of K fixed arms, exact and $O(K)$; arms that change would then make the estimate NaN. Without
-        it, the history holds `capacity` rounds, and a round costs $O(t)$.
+        counts and totals of K fixed arms, which is exact and costs $O(K)$. If arms change, the estimate is NaN. Without
+        `n_arms`, the history holds `capacity` rounds, and a round costs $O(t)$.
       * [ours] `gamma_scale` multiplies $gamma_t + gamma_t^2 / sqrt(lambda_t)$. Ties: the first arm wins.
 
     Numerics:
@@ -118,5 +118,5 @@ class OFULogR(LevelSetLearner):
         return Likelihood(Bernoulli(), data, count, self._ridge(count), origin)
 
     def _ridge(self, t: ArrayLike) -> jax.Array:
-        """Return `lambda_{t+1}` `[]`, that of the round after t rounds."""
+        """Return `lambda_{t+1}` `[]`, the ridge after t rounds."""
         return jnp.asarray(self.dim * jnp.log(2.0 + t) if self.ridge is None else self.ridge)

@@ -66,8 +66,8 @@ class RSGLinCB(ArmLearner):
         round after the warm-up, and over R^d.
       * [ours] The determinant is checked at the end of a round, which is the same rule; but with `reuse_warmup`,
         warm-up rounds between a refit and the next use of it enter the next refit only.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, exact and $O(K)$; arms that
-        change would then make the estimates NaN. Without it, the history holds `capacity` rounds.
+      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
+        $O(K)$. If arms change, the estimates are NaN. Without `n_arms`, the history holds `capacity` rounds.
       * [ours] `gamma_scale`, `beta_scale`; `kappa=None` is the supremum $1 / c_mu$ over the ball. Ties: the first arm
         wins.
 

@@ -1,7 +1,7 @@
 """CRMM: linear bandit on medians of repeated pulls (mean of medians; Xue, Wang, Wan, Yi & Zhang, NeurIPS 2023).
 
     every `reps` rounds   z = argmax_x  x'theta_n + beta_scale radius ||x||_{V_n^{-1}}, the arm of the epoch
-    every round           play the available arm nearest to z: z itself where it is available
+    every round           play the available arm nearest to z (z itself if it is available)
     after `reps` rounds   (theta, V^{-1}) with the sample (z, median of the `reps` rewards): `online_regression`
 
     radius^2 = lambda S^2 + 1 + 2 R^2 log(sqrt(1 + 4 N L^2 S^2) / delta) + 4 (4 L^2 S^2 + R^2) d k
@@ -42,7 +42,7 @@ class CRMMState(NamedTuple):
 class CRMM:
     """Optimistic linear bandit that repeats every arm and learns from the median of its rewards.
 
-    The method is for generalised linear bandits; this is its case of the identity link. An incomplete epoch at the
+    The method is for generalised linear bandits; this is the case of the identity link. An incomplete epoch at the
     horizon is not used.
 
     Guarantee:

@@ -39,27 +39,26 @@ class CRTMState(NamedTuple):
 class CRTM:
     """Optimistic linear bandit on truncated rewards, at constant cost per round.
 
-    The method is for generalised linear bandits; this is its case of the identity link. A reward is dropped when it is
+    The method is for generalised linear bandits; this is the case of the identity link. A reward is dropped when it is
     large for the leverage of its arm, so that only a raw moment must exist, with a known bound.
 
     Guarantee:
       $E[|reward|^{1+eps} | past] <= u$, $||x|| <= L$, $||theta*|| <= S$. Mode "ons", theory preset: with high
       probability regret $O~(d T^{1/(1+eps)})$ for any sequence of arm sets, at a cost of $O(1)$ in t and T (as quoted
-      by Wang et al. 2025, Table 1). The constants away from $eps = 1$ are reconstructed, so only the rate should be
-      relied on there.
+      by Wang et al. 2025, Table 1). For $eps < 1$ the constants are reconstructed, so that only the rate is reliable.
 
     Deviations:
-      * [reconstructed] Gamma and the radius: at $eps = 1$ they follow a restatement in the literature; for eps < 1 they
-        are extended by scaling.
-      * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, as Wang, Zhang, Zhao
-        & Zhou (ICML 2025) say of the method that they timed. Its confidence set reuses the formula of "ons".
+      * [reconstructed] At $eps = 1$ Gamma and the radius follow a restatement in the literature; for eps < 1 they are
+        extended by scaling.
+      * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, which is the method
+        that Wang, Zhang, Zhao & Zhou (ICML 2025) timed. Its confidence set reuses the formula of "ons".
       * [ours] `reward_moment = None` takes $u = (nu + L S)^{1+eps}$ (Minkowski).
       * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius and
         `threshold_scale` Gamma. Ties: the first arm wins.
 
     Numerics:
-      Those of `online_regression`: float32 keeps the estimate to 3e-5 ("ls": 1e-6) of its largest value over 18000
-      rounds with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within
+      As for `online_regression`: float32 keeps the estimate to 3e-5 ("ls": 1e-6) of its largest value over 18000 rounds
+      with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within
       rounding error of the threshold may fall on the other side of it.
 
     References:

@@ -44,8 +44,8 @@ class DLinUCB:
     Deviations:
       * [printed] With `authors_code` W is as in the authors' code, gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I with
         the new V, which already contains the round. $x_t x_t'$ therefore counts twice, and V is decayed in place of W.
-      * [ours] At gamma = 1, where the paper divides by 0, the limit t of (1 - gamma^{2t}) / (1 - gamma^2). `beta_scale`
-        multiplies the radius. Ties: the first arm wins.
+      * [ours] At gamma = 1, where the paper divides by 0, (1 - gamma^{2t}) / (1 - gamma^2) is replaced by its limit t.
+        `beta_scale` multiplies the radius. Ties: the first arm wins.
 
     References:
       Yoan Russac, Claire Vernade, Olivier Cappe. Weighted Linear Bandits for Non-Stationary Environments.

@@ -39,7 +39,7 @@ from jaxbandits.tracing.batching import while_loop
 from jaxbandits.types import ArmDecision, ArmObs, Feedback, Reward, ScaledReward
 
 _TINY = 1e-30  # floor of q^2: a zero arm then has w > 0 and is never clipped
-_PRECISION = 32  # stop the passes of a round once a step is below this many roundings, relative to the data
+_PRECISION = 32  # stop the passes of a round when a step is below this multiple of the rounding error of the data
 _BLOCK = 256  # samples per step of one pass
 
 
@@ -75,16 +75,16 @@ class HeavyOFUL:
       Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. Theory preset: with high
       probability regret $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$ is observed, at a cost of $O(t log T)$ in
       round t (as quoted by Wang et al. 2025, Table 1), hence $O~(d T^{1/(1+eps)})$ with a bound on $nu_t$
-      (`moment_bound`). Valid for any sequence of arm sets.
+      (`moment_bound`). The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * [reconstructed] The constants agree with code published for the same learners and setting; L and S are kept
-        general, where Wang et al. (2025) list c0 and c1 without values.
+      * [reconstructed] The constants agree with code published for the same learners and setting; L and S are general
+        here, whereas Wang et al. (2025) list c0 and c1 without values.
       * [ours] The paper leaves the solver of Eq. (6) open. Here a pass replaces every Huber term by the parabola that
         touches it from above at the current point, minimises the sum exactly over the ball, and so never increases the
         objective; the passes end when a step is below rounding, or after `passes` passes.
       * [ours] `beta_scale` and `tau_scale` multiply $beta_t$ and $tau_t$, `c0` and `c1` may be set; with both
-        multipliers 1 and both constants None it is the paper's method.
+        multipliers 1 and both constants None this is the paper's method.
       * [ours] Beyond `capacity` rounds the estimate is NaN, since dropping samples would be a different method.
       * [ours] Ties: the first arm wins.
 
@@ -130,7 +130,7 @@ class HeavyOFUL:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HeavyOFUL":
-        """Use c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`), else the theory."""
+        """Use c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`), and otherwise the theory."""
         tuned: Fields = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
@@ -210,9 +210,9 @@ class HeavyOFUL:
     def one_pass(self, count: ArrayLike, state: HeavyOFULState, theta: Vector) -> tuple[Vector, jax.Array]:
         """Take one step of iterated reweighting on Eq. (6), over the first `count` samples.
 
-        With z_s = (r_s - x_s'theta) / sigma_s and a_s = min(1, tau_s / |z_s|) it minimises, over the ball, the gradient
-        of Eq. (6) at theta plus `||th - theta||_A^2 / 2`, `A = lambda I + sum_s a_s x_s x_s' / sigma_s^2`: a majoriser
-        of Eq. (6), so that the objective never increases.
+        With z_s = (r_s - x_s'theta) / sigma_s and a_s = min(1, tau_s / |z_s|) the step minimises over the ball the
+        linearisation of Eq. (6) at theta plus `||th - theta||_A^2 / 2`, `A = lambda I + sum_s a_s x_s x_s' /
+        sigma_s^2`: a majoriser of Eq. (6), so that the objective never increases.
 
         Returns:
           The next point `[d]`, and whether the length of the step in the norm of A exceeds the rounding of the sums.

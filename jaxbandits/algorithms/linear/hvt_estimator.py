@@ -127,7 +127,7 @@ class HvtEstimator(HvtConstants):
       * [reconstructed] $beta_0 = sqrt(lambda (2 + 4 S^2))$ for every eps: Eq. (10) reads 0^0 at $t = 0$, $eps = 1$.
       * [printed] kappa contains the general alpha, as in Algorithm 1; Lemma 1 prints its value 4.
       * [ours] `beta_scale`, `sigma_beta_scale`, `tau_scale` multiply beta in `radius`, beta in $sigma_t$ and $tau_t$:
-        with all three 1 it is the paper's estimator; its constants are far too large in practice.
+        with all three equal to 1 this is the paper's estimator, whose constants are far too large in practice.
       * [printed] `extra_sigma` adds $2 sqrt(2) q$ to the maximum in $sigma_t$, as Lemma 5 does (Eq. (17)); Lemma 1 and
         Algorithm 1 are printed without it, and it is off by default.
       * [ours] `norm_bound = inf` disables the projection and removes S from $beta_t$ (without a guarantee).

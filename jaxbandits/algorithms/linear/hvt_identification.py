@@ -41,7 +41,7 @@ class HvtIdentification(HvtConstants):
       * [ours] The paper only says that its estimator may give one-pass identification; this algorithm is ours. On the
         example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4 costs variance, and
         heavy disturbances excite the state.
-      * Those of `HvtEstimator` ($beta_0$; the multipliers; `norm_bound = inf`).
+      * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `norm_bound = inf`).
 
     Numerics:
       In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples

@@ -40,7 +40,7 @@ class HvtMDP(HvtConstants):
       * [ours] The paper (Section 6.1) only says that Hvt-UCB has the potential for linear MDPs: the whole algorithm is
         ours, with known transitions and unclipped values. Full Heavy-LSVI-UCB (unknown transitions, weighted value
         regression) is Huang et al.'s.
-      * Those of `HvtEstimator` ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
+      * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
       * [ours] Ties: the first action wins.
 
     Numerics:

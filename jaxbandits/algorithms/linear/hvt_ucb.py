@@ -32,17 +32,17 @@ class HvtUCB(HvtConstants):
       Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. Theory preset, with
       probability at least 1 - 1/T, e = (1-eps)/(2(1+eps)): regret <= $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$
       is observed (Theorem 1); $O~(d T^{1/(1+eps)})$ when only a bound nu (`moment_bound`) is known (Corollary 1), which
-      matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. Valid for any sequence of
-      arm sets.
+      matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. The guarantee holds for
+      any sequence of arm sets.
 
     Deviations:
-      * Those of `HvtEstimator` ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
+      * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
       * [reconstructed] tau0 is always computed; Algorithm 1 lists it among its inputs, with c0 and c1, which it does
         not use.
       * [ours] Ties: the first arm wins.
 
     Numerics:
-      Those of `HvtEstimator`: float32 keeps the estimate accurate for rewards of any size
+      As for `HvtEstimator`: float32 keeps the estimate accurate for rewards of any size
       (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), and the bonus over 10^6 rounds
       (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 

@@ -39,14 +39,15 @@ class LinTS:
       is $O~(d^{3/2} sqrt(T))$ (Theorem 1).
 
     Deviations:
-      * [printed] v = 1 by default, the posterior for noise of variance 1; `theory` has the paper's, larger by a factor
-        of the order $sqrt(d log T)$.
-      * [ours] log T in place of log t in `theory`; `ridge` is lambda, 1 in the paper. Ties: the first arm wins.
+      * [printed] v = 1 by default, the posterior for noise of variance 1; `theory` has the paper's v, which is larger
+        by a factor of the order $sqrt(d log T)$.
+      * [ours] `theory` has log T in place of log t; `ridge` is lambda, which is 1 in the paper. Ties: the first arm
+        wins.
 
     References:
       Shipra Agrawal, Navin Goyal. Thompson Sampling for Contextual Bandits with Linear Payoffs. ICML 2013, Algorithm 1.
-      The bound and v are those of the revised version, arXiv:1209.3352, Theorem 1; that of ICML is
-      $O~(d sqrt(T^{1 + eps} / eps))$ for a parameter eps.
+      The bound and v are from the revised version, arXiv:1209.3352, Theorem 1; the bound of the ICML version is $O~(d
+      sqrt(T^{1 + eps} / eps))$ for a parameter eps.
     """
 
     feedback: ClassVar[type] = Reward

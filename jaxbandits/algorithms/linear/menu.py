@@ -1,7 +1,7 @@
 """MENU: linear bandit on the median of k ridge regressions (Shao, Yu, King & Lyu, NeurIPS 2018).
 
     every k rounds   z = argmax_x  x'theta_n + beta_scale radius_n ||x||_{V_n^{-1}}, the arm of the epoch
-    every round      play the available arm nearest to z: z itself where it is available
+    every round      play the available arm nearest to z (z itself if it is available)
     after k rounds   V_n = lambda I + sum_{i <= n} x_i x_i',   theta_{n,j} = V_n^{-1} sum_{i <= n} y_{i,j} x_i
                      r_j = median_{s != j} ||theta_{n,j} - theta_{n,s}||_{V_n},   theta_n = theta_{n,argmin_j r_j}
 
@@ -65,8 +65,8 @@ class MENU:
       * [printed] The paper does not define the median of an even number of distances. As in the authors' code, it is
         the mean of the two middle distances, without the distance 0 of an estimate to itself.
       * [ours] Before the first epoch ends the radius is $sqrt(lambda) S$, the set ${||theta|| <= S}$.
-      * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties,
-        between arms and between estimates: the first wins.
+      * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties between
+        arms or estimates: the first wins.
 
     Numerics:
       Float32 suffices: a reward of 1e9 rounds away small rewards only in the regression that receives it, which is not

@@ -36,8 +36,8 @@ class OFULMDP:
       `beta_scale = 1`). Heavy-tailed noise has no R, and there is no guarantee: use the moment scale for R.
 
     Deviations:
-      * [ours] The counterpart of `HvtMDP` on the estimator of `OFUL`, with known transitions and unclipped values.
-      * Those of `OFUL` (plain ellipsoid; `beta_scale`).
+      * [ours] This is the counterpart of `HvtMDP` with the estimator of `OFUL`, known transitions and unclipped values.
+      * The deviations of `OFUL` apply (plain ellipsoid; `beta_scale`).
       * [ours] Ties: the first action wins.
 
     Numerics:

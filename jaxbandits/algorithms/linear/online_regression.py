@@ -4,7 +4,7 @@
     "ons"  online Newton step: c = 1/2, theta <- argmin_{||th|| <= S} ||th - step||_{V_t}
     "ls"   least squares:      c = 1,   theta <- step, which is V_t^{-1} sum_s y_s x_s at every t
 
-Both modes share one step, without a sum of rewards.
+Both modes share one step, and store no sum of rewards.
 
 Numerics: float32 suffices for the estimate: over 18000 samples with rewards of 1e4 and more it stays within 3e-5
 ("ons") and 1e-6 ("ls") of float64, relative to its largest value so far

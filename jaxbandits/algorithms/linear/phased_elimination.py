@@ -60,9 +60,9 @@ class PhasedElimination:
       after n rounds is at most $C sqrt(n d log(K log(n) / delta))$ for a constant C (Theorem 22.1).
 
     Deviations:
-      * [ours] The design is that of `numerics.design`, by a fixed number of steps, on at most d + steps arms (the book:
-        optimal, on $d (d + 1) / 2$ of them); g of that design stands in place of d, so that the intervals hold with the
-        book's probability. R is 1 in the book.
+      * [ours] The design of `numerics.design` takes a fixed number of steps and has at most d + steps arms (the book:
+        an optimal design on $d (d + 1) / 2$ arms). Its g replaces d, so that the intervals hold with the book's
+        probability. R is 1 in the book.
       * [ours] Arms that are 0 have no weight in a design, since their reward is known. If A_l has no other arm, its
         arms are played forever and the estimate does not change.
       * [ours] If no arm with remaining plays is available, the learner plays the available arm of A_l that is best by

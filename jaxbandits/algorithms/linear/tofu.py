@@ -48,7 +48,7 @@ class TOFU:
     Guarantee:
       $E[|reward|^{1+eps} | past] <= b$, bounded arms, $||theta*|| <= S$. Theory preset: with high probability regret
       $O~(d T^{1/(1+eps)})$, at a cost of $O(t)$ in round t (as quoted by Wang et al. 2025, Table 1), which matches its
-      authors' lower bound $Omega(d T^{1/(1+eps)})$ up to logarithms. Valid for any sequence of arm sets.
+      authors' lower bound $Omega(d T^{1/(1+eps)})$ up to logarithms. The guarantee holds for any sequence of arm sets.
 
     Deviations:
       * [printed] $b_t$ has the exponent 1/(1+eps); public code of the authors has 1/2, the same at $eps = 1$.

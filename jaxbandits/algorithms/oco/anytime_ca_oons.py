@@ -25,7 +25,7 @@ from jaxbandits.types import FullInformation, Gradient, Obs, PointDecision
 class AnytimeCAOONS:
     """CA-OONS without a known horizon.
 
-    Guarantee: that of CA-OONS with one more logarithm of T (Remark 4.4): the bounds of the epochs add up.
+    Guarantee: the bound of CA-OONS with one more logarithm of T (Remark 4.4), since the bounds of the epochs add up.
     Deviations:
       * [reconstructed] $N_1 = 0$ is read as 1.
       * [ours] The state has a fixed size: from round 2^(n_base + 1) on an epoch has `n_base` base learners, and the

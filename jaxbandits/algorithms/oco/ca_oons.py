@@ -67,7 +67,7 @@ class CAOONS:
       * [ours] `base_grad="played"`: all base learners receive grad $f_t(x_t)$: one gradient per round, no theorem.
       * [reconstructed] The logarithm of N is to base 2, and N is at least 1. In the meta algorithm the square of the
         correction is restored, and the middle learners have rates $2 beta_k$ (`msmwc_master`).
-      * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; 0 is the paper's.
+      * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; the paper has 0.
       * [printed] `radius` gives X = {||x|| <= radius}, which the paper's setting includes; by default it is infinite
         and $X = R^d$.
     Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms and

@@ -56,8 +56,8 @@ class CLAOONS(GradientLearner):
       has 1 + $||u||^2$ in the first term.) At most log2(T) / 2 + 2 restarts. *Not* scale-free: $B_0$, $D_1 = 1$ and
       $A_t$ have units.
     Deviations:
-      * [printed] The step size is that of Appendix E, which has no $D_t$ in its second term; Algorithm 4 does not state
-        it. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
+      * [printed] The step size is taken from Appendix E, which has no $D_t$ in the second term; Algorithm 4 does not
+        state it. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
       * [reconstructed] The sum V in the step size runs over the current epoch. At a restart the printed algorithm
         computes the update that it then discards.
       * [printed] `radius` makes X a ball, which the paper's setting includes.

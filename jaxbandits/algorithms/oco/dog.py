@@ -35,7 +35,7 @@ class DoG(GradientLearner):
       adversarial losses.
     Deviations:
       * [printed] r_eps is an absolute length; the paper's practice sets it relative to $||x_1||$.
-      * [ours] Starts at the origin, where a relative length would be zero.
+      * [ours] The learner starts at the origin, where a relative length would be zero.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
       (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: M. Ivgi, O. Hinder, Y. Carmon, "DoG is SGD's Best Friend: A Parameter-Free Dynamic Step Size Schedule",

@@ -36,7 +36,7 @@ class DoWG(GradientLearner):
       know), the weighted average of the plays converges at the optimal rate up to logarithms on a bounded domain. There
       is *no* regret bound against adversarial losses, and none on $R^d$ for losses without a minimiser.
     Deviations:
-      * [ours] Starts at the origin; r_eps is an absolute length.
+      * [ours] The learner starts at the origin; r_eps is an absolute length.
     Numerics: without a `domain`, losses with a constant direction have no minimiser, and the plays diverge: under a
       constant gradient they grow by the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$, so that $r_t^2 ||g_t||^2$
       overflows in float32 after a few hundred such rounds; the state then contains NaN, and the trial counts as failed.

@@ -1,4 +1,4 @@
-"""Any optax transformation as an online learner.
+"""Online learner from any optax transformation.
 
     step_t, s_{t+1} = make(**options, **hyperparameters).update(g_t, s_t, x_t)
     x_1 = 0,   x_{t+1} = P_X[x_t + step_t]
@@ -44,14 +44,15 @@ class OptaxLearner:
     `OptaxLearner(dim=2, make=optax.adam, hyperparameters={"learning_rate": 0.1})`, or one of the ready-made class
     methods `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`, `mechanized_sgd`.
 
-    Guarantee: that of the transformation, which is rarely a regret bound; the constants matter more than the name of
-      the method: `dog`, `dowg`, `cocob`, ... have optax's constants, which differ from the papers' in safeguards (an
+    Guarantee: the guarantee of the transformation, which is rarely a regret bound; the constants matter more than the
+      name of the method: `dog`, `dowg`, `cocob`, ... have optax's constants, which differ from the papers' in
+      safeguards (an
         eps in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` are the forms of the papers.
     Deviations:
       * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters
         (`mechanize`, `schedule_free`) do not receive the projected point.
-      * [ours] Rounds with a zero gradient are skipped with `skip_zero_gradients`, where the transformation would divide
-        zero by zero.
+      * [ours] With `skip_zero_gradients`, rounds with a zero gradient are skipped, for transformations that would
+        divide zero by zero.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The state has the
       types of the state after one update, so that every transformation has a state of fixed type.
     References: DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).

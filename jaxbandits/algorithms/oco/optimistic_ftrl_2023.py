@@ -37,7 +37,7 @@ class OptimisticFTRL2023(GradientLearner):
       $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T; no bound on the gradients
       is needed, and the plays do not change when all losses are multiplied by a constant.
     Deviations:
-      * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
+      * [printed] The step size is quoted from a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [reconstructed] The regulariser is assumed to be $||x||^2 / (2 eta_t)$, half of the 2022 form.
       * [ours] `step_scale` multiplies the step size.
     Numerics: in float32 gradients as small as 1e-37 do not underflow, since norms are summed instead of their squares

@@ -39,7 +39,7 @@ class OptimisticOMD(GradientLearner):
       $sigma^2_{1:T}$ the cumulative variance of the gradients and $Sigma^2_{1:T}$ the cumulative variation of their
       means. Path by path it is $O(D sqrt(delta + G^2 + V_T))$, for every T.
     Deviations:
-      * [printed] The step size is that quoted by a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
+      * [printed] The step size is quoted from a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [ours] `step_scale` multiplies it.
     Numerics: float32 suffices up to about 10^7 rounds, after which a round no longer changes `variation`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).

@@ -50,7 +50,7 @@ class ScaleFreeFTRL(GradientLearner):
 
     @classmethod
     def example(cls) -> "ScaleFreeFTRL":
-        return cls(dim=2, domain=L2Ball())  # without a domain it would leave that of its environment
+        return cls(dim=2, domain=L2Ball())  # without a domain, plays would leave the environment's domain
 
     def init(self, key: jax.Array) -> ScaleFreeFTRLState:
         del key  # deterministic

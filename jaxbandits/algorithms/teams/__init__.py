@@ -1,4 +1,4 @@
-"""Algorithms for players who share arms, one a file; imported on first access."""
+"""Algorithms for players who share arms, one per file; imported on first access."""
 
 from typing import TYPE_CHECKING
 

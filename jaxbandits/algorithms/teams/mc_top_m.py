@@ -4,8 +4,8 @@
     arm in best, collided, not fixed  uniformly from best
     else                              stay, fixed until the arm leaves best
 
-for each of M players, of the set best of the M arms with the largest indices. Notation: M n_players.
-$O(M K^2)$ per round beside the policies.
+for each of M players; best is the set of the M arms with the largest indices. Notation: M n_players. $O(M K^2)$ per
+round, plus the cost of the policies.
 """
 
 from typing import Any, ClassVar
@@ -20,14 +20,15 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class MCTopM(TeamPolicy):
-    """Players settle on one of the best arms each, as if on chairs, and stay there while it remains one.
+    """Team in which each player settles on one of the best arms and stays while the arm remains among the best.
 
     Guarantee:
-      kl-UCB indices, Bernoulli arms, collisions that are sensed: expected regret and number of collisions are
-      $O(log T)$, the former with a constant within a factor that depends on M of the lower bound (Theorem 12).
+      kl-UCB indices, Bernoulli arms, observed collisions: expected regret and number of collisions are $O(log T)$. The
+      constant of the regret is within a factor, which depends on M, of the lower bound (Theorem 12).
 
     Deviations:
-      * [ours] Where no arm of best had an index at most that of the arm that is left, the draw is from best.
+      * [ours] If every arm of best had a larger index than the arm that the player leaves, the player draws from all of
+        best.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Algorithm 2.

@@ -1,11 +1,11 @@
-"""RandTopM: a new draw from the M best arms after every collision (Besson & Kaufmann, ALT 2018, Algorithm 1).
+"""RandTopM: players draw again from the M best arms after every collision (Besson & Kaufmann, ALT 2018, Algorithm 1).
 
     arm not in best           uniformly from best cap {k : U'_k <= U'_arm}, U' the indices one round before
     arm in best, collided     uniformly from best
     else                      stay
 
-for each of M players, of the set best of the M arms with the largest indices. Notation: M n_players.
-$O(M K^2)$ per round beside the policies.
+for each of M players; best is the set of the M arms with the largest indices. Notation: M n_players. $O(M K^2)$ per
+round, plus the cost of the policies.
 """
 
 from typing import Any, ClassVar
@@ -20,15 +20,16 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class RandTopM(TeamPolicy):
-    """MCTopM without chairs: a player never claims an arm.
+    """Variant of MCTopM in which a player never settles on an arm.
 
     Guarantee:
       None is stated.
 
     Deviations:
-      * [printed] The listing of the thesis treats a collision only where the arm has left best; its text and its code
-        treat it always, and so does this.
-      * [ours] Where no arm of best had an index at most that of the arm that is left, the draw is from best.
+      * [printed] In the listing of Besson's thesis a player reacts to a collision only if its arm has left best; in the
+        text and the code of the thesis, as here, it always reacts.
+      * [ours] If every arm of best had a larger index than the arm that the player leaves, the player draws from all of
+        best.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Algorithm 1.

@@ -1,8 +1,8 @@
-"""RhoRand: each player plays the arm of its rank (Anandkumar, Michael, Tang & Swami, IEEE JSAC 2011).
+"""RhoRand: the player of rank rho plays the rho-th best arm (Anandkumar, Michael, Tang & Swami, IEEE JSAC 2011).
 
-    arm    the one with the rho-th largest index,   rho in {1, ..., M} drawn anew after a collision
+    arm    the arm with the rho-th largest index,   rho in {1, ..., M} drawn again after a collision
 
-for each of M players. Notation: M n_players. $O(M K^2)$ per round beside the policies.
+for each of M players. Notation: M n_players. $O(M K^2)$ per round, plus the cost of the policies.
 """
 
 from typing import Any, ClassVar
@@ -18,13 +18,13 @@ from jaxbandits.numerics import first_axis, rng
 
 @pytree
 class RhoRand(TeamPolicy):
-    """Players with ranks, which they draw until all are different.
+    """Team whose players draw ranks until all ranks differ.
 
     Guarantee:
       UCB1 indices, Bernoulli arms: expected regret is $O(log T)$ (Anandkumar et al., Theorem 3).
 
     Deviations:
-      * [ours] Equal indices are ordered at random, by each player.
+      * [ours] Each player breaks ties between equal indices at random.
 
     References:
       Animashree Anandkumar, Nithin Michael, Ao Tang, Ananthram Swami. Distributed Algorithms for Learning and Cognitive

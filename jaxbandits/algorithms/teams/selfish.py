@@ -1,8 +1,8 @@
 """Selfish: each player runs an index policy on its own rewards (Bonnefoi et al., CROWNCOM 2017).
 
-    arm    the one with the largest index of the rewards that the player received, which collisions make 0
+    arm    the arm with the largest index, computed from the player's rewards (0 after a collision)
 
-$O(M K^2)$ per round beside the policies of M players.
+$O(M K^2)$ per round for M players, plus the cost of the policies.
 """
 
 from typing import Any, ClassVar
@@ -19,13 +19,13 @@ from jaxbandits.types import PlayerRewards
 
 @pytree
 class Selfish(TeamPolicy):
-    """Players who neither sense arms nor collisions, and do not know of each other.
+    """Team whose players observe neither the state of their arm nor collisions, and ignore each other.
 
     Guarantee:
       None: with positive probability the regret is linear (Besson & Kaufmann, Section 5).
 
     Deviations:
-      * [ours] Equal indices are ordered at random, by each player.
+      * [ours] Each player breaks ties between equal indices at random.
 
     References:
       Remi Bonnefoi, Lilian Besson, Christophe Moy, Emilie Kaufmann, Jacques Palicot. Multi-Armed Bandit Learning in IoT

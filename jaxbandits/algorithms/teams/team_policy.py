@@ -1,9 +1,9 @@
-"""Abstract learner of P players who do not talk: each runs the same index policy on what it senses, and moves by rule.
+"""Abstract team of P players without communication, each with its own copy of one index policy and a rule to move.
 
-    U_k   index of arm k of a player's own policy; that of an arm it has not played is above all others
-    best  the M arms with the largest U_k, ties broken at random, each player by draws of its own
+    U_k   index of arm k in a player's policy; arms that the player has not played rank above all others
+    best  the M arms with the largest U_k; each player breaks ties by its own random draws
 
-A final class is one player's move. Players are a batch axis: their states have a leading axis P.
+A final class defines the move of one player. Players are a batch axis: their states have a leading axis P.
 """
 
 import abc
@@ -25,24 +25,24 @@ _UNPLAYED = 1e30  # above every index
 class Draws(NamedTuple):
     """Random numbers of one player in a round, uniform on [0, 1)."""
 
-    ties: jax.Array  # [K]  by which equal indices are ordered
-    choice: jax.Array  # []  by which an arm or a rank is drawn
+    ties: jax.Array  # [K]  break ties between equal indices
+    choice: jax.Array  # []  draws an arm or a rank
 
 
 class PlayerState(NamedTuple):
-    """State of one player; of a team, with a leading axis P."""
+    """State of one player; the state of a team has a leading axis P."""
 
-    pulls: Pulls  # what the player sensed
-    index: jax.Array  # [K]  U_k of the coming round
-    arm: jax.Array  # [] int32, arm of the coming round
-    note: jax.Array  # [] int32, what the rule keeps: whether the player is fixed, or its rank
+    pulls: Pulls  # pulls that the player observed
+    index: jax.Array  # [K]  U_k of the next round
+    arm: jax.Array  # [] int32, arm of the next round
+    note: jax.Array  # [] int32, memory of the rule: whether the player is fixed, or its rank
 
 
 @pytree
 class TeamPolicy(abc.ABC):
     """Abstract team of players with index policies; the arm of the next round is drawn in `update`.
 
-    Feedback must not be late. A player whose arm is not available plays the first available one.
+    Feedback must not be delayed. A player whose arm is unavailable plays the first available arm.
     """
 
     feedback: ClassVar[type] = PlayerRewards
@@ -58,10 +58,10 @@ class TeamPolicy(abc.ABC):
         """Return one player's next arm and note.
 
         Args:
-          draws: the player's own.
-          state: of the round that was played.
-          index: `[K]` of the coming round.
-          collided: `[]` 1 if the player knows that it met another one, else 0.
+          draws: random numbers of this player.
+          state: the player's state in the round just played.
+          index: `[K]` indices for the next round.
+          collided: `[]` 1 if the player observed a collision, else 0.
         """
 
     def first_notes(self, key: jax.Array) -> jax.Array:
@@ -74,14 +74,14 @@ class TeamPolicy(abc.ABC):
         return feedback.sensed
 
     def check(self) -> None:
-        """Raise InputError for policies that draw or keep more than counts, and for more players than arms."""
+        """Raise InputError for randomised policies, policies with more state than counts, or more players than arms."""
         policy = self.policy
         suits = isinstance(policy, IndexPolicy) and isinstance(jax.eval_shape(policy.init, jax.random.key(0)), Pulls)
         if suits:
             try:
                 one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
                 jax.eval_shape(lambda p: _index(p, jnp.int32(1), p.init(jax.random.key(0))), one)
-            except Exception:  # whatever a draw without a key raises
+            except Exception:  # a draw without a key may raise any exception
                 suits = False
         if not suits:
             raise InputError(
@@ -123,34 +123,34 @@ class TeamPolicy(abc.ABC):
         feedback: PlayerRewards,
     ) -> PlayerState:
         def after(draws: Draws, own: PlayerState, arm: jax.Array, sensed: PlayerRewards) -> PlayerState:
-            played = ArmDecision(arm, arm)  # of features the policy reads none
+            played = ArmDecision(arm, arm)  # the policy reads no features
             pulls = self.policy.update(key, t, own.pulls, obs, played, Reward(self.learning_signal(sensed)))
             index = _index(self.policy, t + 1, pulls)
             index = jnp.where(pulls.count < self.policy.first_pulls, _UNPLAYED, index)
             arm, note = self.move(draws, own._replace(arm=arm), index, sensed.collided)
             return PlayerState(pulls, index, arm, note)
 
-        tie_key, choice_key = jax.random.split(key)  # one draw for all players, not a key for each: keys are costly
+        tie_key, choice_key = jax.random.split(key)  # one draw for all players, since a key per player would be slow
         ties = rng.uniforms(tie_key, self.n_players * self.n_arms).reshape(self.n_players, self.n_arms)
         draws = Draws(ties, rng.uniforms(choice_key, self.n_players))
         return jax.vmap(after)(draws, state, decision.index, feedback)
 
 
 def _index(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
-    """Return the indices `[K]` of a policy without draws in round t (from 0)."""
+    """Return the indices `[K]` of a deterministic policy in round t (from 0)."""
     no_key: Any = None
     return policy.index(no_key, t, pulls)
 
 
 def order_arms(ties: jax.Array, index: jax.Array) -> jax.Array:
-    """Return how many arms are before each one in decreasing order of the index, int32 `[K]`; ties by `ties`."""
+    """Return the rank of each arm, from 0, in decreasing order of the index, int32 `[K]`; `ties` breaks ties."""
     is_before = (index > index[:, None]) | ((index == index[:, None]) & (ties > ties[:, None]))
     return jnp.sum(is_before, axis=1, dtype=jnp.int32)
 
 
 def draw_arm_of(choice: jax.Array, arms: jax.Array) -> jax.Array:
-    """Return the arm of a mask `[K]`, which is not empty, that a uniform number draws."""
+    """Return a random arm of a nonempty mask `[K]`, determined by a uniform number."""
     member = jnp.where(arms, 1, 0).astype(jnp.int32)
     count = jnp.sum(member, dtype=jnp.int32)
-    place = jnp.minimum((choice * count).astype(jnp.int32), count - 1)  # from 0 among the arms of the mask
+    place = jnp.minimum((choice * count).astype(jnp.int32), count - 1)  # from 0, among the arms of the mask
     return jnp.sum(jnp.cumsum(member, dtype=jnp.int32) <= place, dtype=jnp.int32)

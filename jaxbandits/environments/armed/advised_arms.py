@@ -1,4 +1,4 @@
-"""Bernoulli bandit in a hidden context, and experts who see the context and advise on the arms.
+"""Bernoulli bandit with a hidden context, and experts who see the context and recommend arms.
 
     context c_t uniform on 1, ..., C;   reward_t ~ Bernoulli(mu_{c_t, i}) for the arm i played
     expert m recommends the arm a_{m, c_t} with probability 1 - spread, else a uniform one
@@ -32,7 +32,7 @@ class AdvisedState(NamedTuple):
 
 
 class AdvisedOutcome(NamedTuple):
-    """Of one round, in means."""
+    """Regret and rewards of one round, in means."""
 
     regret: jax.Array  # []
     mean: jax.Array  # []  of the arm played
@@ -63,7 +63,7 @@ class AdvisedArms:
         return cls(n_arms=5, n_experts=4, n_contexts=3)
 
     def check(self) -> None:
-        """Raise InputError for means of another shape."""
+        """Raise InputError for means of the wrong shape."""
         shape = (self.n_contexts, self.n_arms)
         if self.means is not None and np.shape(self.means)[-2:] != shape:
             raise InputError(f"AdvisedArms.means must have shape {list(shape)}, got {list(np.shape(self.means))}")

@@ -85,7 +85,7 @@ class Arms(abc.ABC):
         """Draw the reward `[]` of an arm with this mean."""
 
     def check(self) -> None:
-        """Raise InputError for means of another number of arms, or a gap that leaves the range of means."""
+        """Raise InputError if the number of means is not `n_arms`, or if a gap leaves the range of means."""
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
             name = f"{type(self).__name__}.means"
             raise InputError(f"{name} must have shape [{self.n_arms}], got {np.shape(self.means)}")

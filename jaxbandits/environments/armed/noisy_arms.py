@@ -1,4 +1,4 @@
-"""Gaussian and heavy-tailed bandits: K arms that pay their mean plus noise of a common law.
+"""Gaussian and heavy-tailed bandits: K arms that pay their mean plus noise from a common distribution.
 
     reward_t = mu_i + eta_t for the arm i played,   regret_t = max_k mu_k - mu_i
 
@@ -28,7 +28,7 @@ class NoisyArms(Arms):
     noise: Noise = param(factory=Gaussian, doc="law of eta")
 
     def check(self) -> None:
-        """Raise InputError for means of another number of arms, and for noise that is not a noise law."""
+        """Raise InputError if the number of means is not `n_arms`, or for noise that is not a noise law."""
         super().check()
         check_noise(self.noise, "NoisyArms.noise")
 

@@ -30,7 +30,7 @@ class Phases(NamedTuple):
 
 
 class SwitchingOutcome(NamedTuple):
-    """Of one round, in means."""
+    """Regret and means of one round."""
 
     regret: jax.Array  # []
     mean: jax.Array  # []  of the arm played

@@ -1,6 +1,7 @@
-"""The best matrix of a nuclear-norm ball for a sum of squared errors, with or without linear constraints (on the host).
+"""Best matrix of a nuclear-norm ball for a sum of squared errors, with or without linear constraints (on the host).
 
-NumPy in float64 with a dense SVD per step, for matrices of a few thousand entries, once per run.
+The solver uses NumPy in float64 and one dense SVD per step. It is meant for matrices of a few thousand entries, and
+runs once per run.
 """
 
 from typing import NamedTuple
@@ -37,7 +38,7 @@ class Penalty(NamedTuple):
         return (self.rows.T @ pushed).reshape(x.shape)
 
     def curvature(self) -> float:
-        """Return the largest eigenvalue that the second derivative may have."""
+        """Return an upper bound on the eigenvalues of the second derivative."""
         return float(self.rho * np.linalg.norm(self.rows, 2) ** 2) if len(self.rows) else 0.0
 
 
@@ -50,9 +51,9 @@ def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.nda
 def best_feasible(
     problem: Problem, rows: np.ndarray, bounds: np.ndarray, start: np.ndarray, tolerance: float = 1e-4
 ) -> np.ndarray:
-    """Return `[m, n]`, the same under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
+    """Return the same `[m, n]` under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
 
-    Only rows that are violated by some iterate enter. Normalised rows are satisfied up to `tolerance` times the norm of
+    Only rows that some iterate violates are included. Normalised rows are satisfied up to `tolerance` times the norm of
     the target.
     """
     scale, size = 1.0 + problem.loss(0.0 * start), max(np.linalg.norm(problem.target), 1e-300)
@@ -67,7 +68,7 @@ def best_feasible(
         most = np.argsort(-excess)[:20]
         new = np.setdiff1d(most[excess[most] > tolerance * size], chosen)
         chosen, mu = np.concatenate([chosen, new]), np.concatenate([mu, np.zeros(len(new))])
-        if worst > 0.5 * before or not rho:  # slow: a steeper penalty, at first as steep as the loss
+        if worst > 0.5 * before or not rho:  # progress is slow: use a steeper penalty, at first as steep as the loss
             rho = max(2.0 * rho, problem.weight.max() / np.linalg.norm(rows[chosen], 2) ** 2)
         before = worst
         penalty = Penalty(rows[chosen], bounds[chosen], mu, rho)
@@ -99,7 +100,7 @@ def _minimise(
 def project(x: np.ndarray, radius: float) -> np.ndarray:
     """Return the nearest point `[m, n]` of the nuclear-norm ball.
 
-    Its singular values are projected on the simplex of that sum.
+    The singular values are projected onto the simplex with this sum.
     """
     left, values, right = np.linalg.svd(x, full_matrices=False)
     if values.sum() <= radius:

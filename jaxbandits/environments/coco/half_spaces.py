@@ -1,9 +1,9 @@
-"""A linear constraint whose slope and offset change every round, which several environments share.
+"""Linear constraint whose slope and offset change every round, shared by several environments.
 
     g_t(x) = s_t <a, x> - b_t,   s_t uniform on 1 +- slope_noise,   b_t uniform on [margin, margin + margin_spread]
 
 The direction a is fixed, so that all constraints so far are equivalent to the half-space `<a, x> <= min_t b_t / s_t`,
-and the best feasible point in hindsight needs one number. Shapes are those of one array, `d` or `(m, n)`.
+and the best feasible point in hindsight needs one number. Points are a single array of shape `d` or `(m, n)`.
 """
 
 import math
@@ -30,14 +30,14 @@ class HalfSpace(NamedTuple):
 
 
 def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflict: ArrayLike) -> tuple[jax.Array, ...]:
-    """Return a uniform unit vector, along which the loss decreases, and a of length `slope` at an angle to it.
+    """Return a uniform unit vector, along which the loss decreases, and the direction a of length `slope`.
 
     Args:
       key: random key.
       shape: shape of the points.
       slope: ||a||.
-      conflict: cosine of the angle; with 1, descent on the loss leads straight into the constraint. In one dimension
-        nothing is orthogonal, and a is scaled by it instead.
+      conflict: cosine of the angle; with 1, descent on the loss leads straight into the constraint. In one dimension no
+        vector is orthogonal, and a is scaled by the cosine instead.
     """
     size = math.prod(shape)
     drawn = rng.normals(key, 2, size)
@@ -50,12 +50,12 @@ def directions(key: jax.Array, shape: tuple[int, ...], slope: ArrayLike, conflic
 
 
 def loosest(slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> jax.Array:
-    """Return `[]`, the largest possible bound, as the initial value of the minimum over rounds."""
+    """Return the largest possible bound `[]`, the initial value of the minimum over rounds."""
     return jnp.asarray((margin + spread) / (1.0 - slope_noise), jnp.result_type(float))
 
 
 def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: ArrayLike, spread: ArrayLike) -> HalfSpace:
-    """Return the constraint of a round, from the block 0 of the key."""
+    """Return the constraint of a round, from block 0 of the key."""
     first, second = (symmetric_uniform(word) for word in rng.random_words(key, 0))
     steepness = 1.0 + slope_noise * first
     offset = margin + spread * 0.5 * (1.0 + second)
@@ -63,7 +63,7 @@ def draw(key: jax.Array, normal: jax.Array, slope_noise: ArrayLike, margin: Arra
 
 
 def noise(key: jax.Array, shape: tuple[int, ...], bound: ArrayLike) -> jax.Array:
-    """Independent uniform coordinates of mean zero and length `bound` at most, from the blocks 1, 2, ... of the key."""
+    """Return independent uniform coordinates with mean 0 and norm at most `bound`, from blocks 1, 2, ... of the key."""
     size = math.prod(shape)
     first, second = rng.random_words(key, 1 + jnp.arange((size + 1) // 2))  # two words per block
     words = jnp.concatenate((first, second))[:size].reshape(shape)
@@ -71,5 +71,5 @@ def noise(key: jax.Array, shape: tuple[int, ...], bound: ArrayLike) -> jax.Array
 
 
 def symmetric_uniform(word: jax.Array) -> jax.Array:
-    """Uniform on [-1, 1] with mean zero, from 24 of 32 random bits."""
+    """Return numbers uniform on [-1, 1] with mean zero, from 24 of 32 random bits."""
     return ((word >> 8).astype(jnp.result_type(float)) + 0.5) * 2.0**-23 - 1.0

@@ -127,7 +127,7 @@ class LinearConstraints:
         return protocol.contains(self.domain, decision.play)
 
     def at_record(self, state: LinearConstraintsState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Total loss so far of the best fixed points in hindsight.
+        """Return the cumulative losses of the best fixed points in hindsight.
 
         Returns:
           `comparator_loss`: over the domain. `feasible_comparator_loss`: over the points of the domain that satisfy

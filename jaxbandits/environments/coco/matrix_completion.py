@@ -50,7 +50,7 @@ class MatrixCompletionState(NamedTuple):
     """State of a trial: its own order of the entries and its own constraints."""
 
     key: jax.Array  # key of the instance; round t draws from fold_in(key, t)
-    order: jax.Array  # [N] int32  entries, in the order of this pass; [0] where batches are drawn afresh
+    order: jax.Array  # [N] int32  entries, in the order of this pass; [0] if batches are drawn independently
     allowed: jax.Array  # []  b
 
 
@@ -72,15 +72,15 @@ class MatrixCompletion:
     entries and the constraints are the same for all learners.
 
     Orders: "shuffled" (each pass is a new random permutation, cut into batches; an incomplete last batch is omitted)
-      and "fresh" (each batch drawn anew, without replacement within the round).
+      and "fresh" (a new draw in each round, without replacement within the round).
 
     The constraints of "figure" cannot be learned: $P_t$ is symmetric and independent of $X_t$, so that $E g_t^+(X_t)$
-    is $||X_t|| / sqrt(6 pi)$ in high dimension and only a smaller $X_t$ helps. The mean of those of "budget" (ours) can
-    be learned: the sum of the entries may not exceed a share of the sum if all had the mean rating.
+    is $||X_t|| / sqrt(6 pi)$ in high dimension and only a smaller $X_t$ helps. The mean of the constraints of "budget"
+    (ours) can be learned: the sum of the entries may not exceed a share of the sum if all had the mean rating.
 
     Deviations:
-      * The paper does not say how many entries a round has, nor their order; its sum runs over all observed ones,
-        its text samples one. Here `batch` entries. [ours]
+      * The paper states neither the number of entries per round nor their order: its sum runs over all observed
+        entries, and its text samples one. Here a round has `batch` entries. [ours]
       * $P_t$ has entries of 16 random bits: multiples of 2^-15 between -1 and 1, symmetric around 0. [ours]
       * "budget" is not in the paper. [ours]
 
@@ -244,7 +244,7 @@ class MatrixCompletion:
         return () if self.comparator == "none" else ("instance",)
 
     def at_record(self, state: MatrixCompletionState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return the key of the trial in pieces of 16 bits, from which `in_hindsight` draws its rounds once more."""
+        """Return the key of the trial as 16-bit words, from which `in_hindsight` draws the rounds again."""
         del recommendation
         if self.comparator == "none":
             return {}
@@ -256,7 +256,7 @@ class MatrixCompletion:
 
         Returns:
           `comparator_loss`: over the trace-norm ball of `radius`, within 1e-6 of the loss of 0. With "feasible" also
-          `feasible_comparator_loss`: over the points of it that satisfy every constraint so far, and its
+          `feasible_comparator_loss`: over its points that satisfy every constraint so far, and its
             `feasible_comparator_excess`, the largest violation of a constraint by the solution.
         """
         if self.comparator == "none":
@@ -292,7 +292,7 @@ class MatrixCompletion:
         return {name: values["loss"] - values[other] for name, other in pairs.items() if other in values}
 
     def _rounds(self, instance: np.ndarray, rounds: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return cells `[T, B]` of the batches, normals `[T, m n]` and bound of the constraints of a trial."""
+        """Return the cells `[T, B]` of the batches, and the normals `[T, m n]` and the bound of the constraints."""
         low, high = np.asarray(instance, np.uint32).reshape(2, -1)
         key = jax.random.wrap_key_data(jnp.asarray(low | high << 16))
         state = self.init(key)
@@ -306,9 +306,9 @@ class MatrixCompletion:
         return np.asarray(cells), np.asarray(normals, float), float(state.allowed)
 
     def _batch(self, key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, Observed]:
-        """Return the order of the pass and the next entries of it, or entries drawn afresh.
+        """Return the order of the pass and its next entries, or a fresh draw of entries.
 
-        Blocks 0 to B - 1 of the key, and for a new order N blocks behind those of `_normal`.
+        Uses blocks 0 to B - 1 of the key, and for a new order also N blocks after those of `_normal`.
         """
         n, size = len(self.observed), self.batch
         if self.order == "fresh":
@@ -325,7 +325,7 @@ class MatrixCompletion:
 
     @property
     def _panel_rows(self) -> int:
-        """A block of the generator serves four rows of `_normal`."""
+        """Number of rows of `_normal` per panel: a block of the generator serves four rows."""
         return -(-self.dim[0] // 4)
 
     def _normal(self, key: jax.Array) -> jax.Array:
@@ -342,7 +342,7 @@ class MatrixCompletion:
         panel = lax.broadcasted_iota(jnp.int32, (4, high, n), 0)
         words = jnp.where(panel < 2, first.reshape(1, high, n), second.reshape(1, high, n))
         bits = (words >> (16 * (panel % 2)).astype(words.dtype)) & 0xFFFF
-        # by way of int32, which every processor turns into a float at once
+        # via int32, which every processor converts to float in one instruction
         uniform = (bits.astype(jnp.int32).astype(jnp.result_type(float)) + 0.5) * 2.0**-15 - 1.0
         uniform = uniform.reshape(4 * high, n)[:m]
         return uniform if self.constraint == "figure" else (1.0 + 0.5 * uniform) / math.sqrt(m * n)
@@ -356,14 +356,14 @@ def _sorting(first: jax.Array, second: jax.Array) -> jax.Array:
 def _distinct(n: int, uniforms: jax.Array) -> jax.Array:
     """Turn `[B]` uniforms into B different numbers below n: the first swaps of a Fisher-Yates shuffle.
 
-    Only the swapped places of the shuffled list are stored. Step k swaps the places k and c_k >= k; what lies in a
-    place before it was brought there by the last swap with that place, or is its own number.
+    Only the swapped places of the shuffled list are stored. Step k swaps the places k and c_k >= k. The entry at a
+    place comes from the last swap with that place, or is the number of the place.
     """
     steps = jnp.arange(len(uniforms), dtype=jnp.int32)
     places = steps + jnp.floor(uniforms * (n - steps).astype(uniforms.dtype)).astype(jnp.int32)
 
     def swap(k: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        drawn, brought = carry  # [B] what each step drew, and what it left in its place c_k
+        drawn, brought = carry  # [B]  the number that each step drew, and the one that it left at place c_k
 
         def content(place: jax.Array) -> jax.Array:
             last = jnp.max(jnp.where((places == place) & (steps < k), steps, -1))

@@ -50,7 +50,7 @@ class QuadraticConstraints:
     """Squared distances to noisy targets, and one linear constraint whose slope and offset vary.
 
     The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`. Noise
-    is bounded: `lipschitz` and `value_bound` are true bounds. Feedback as in `LinearConstraints`.
+    is bounded: `lipschitz` and `value_bound` are true bounds. Feedback is as in `LinearConstraints`.
 
     References:
       The problem class of Wang, Wan & Zhang (AAAI 2025), strongly convex case; this instance of it is ours.
@@ -193,7 +193,7 @@ class QuadraticConstraints:
 
     @property
     def _reach(self) -> ArrayLike:
-        """The largest distance of a point of K from a target."""
+        """Return the largest distance of a point of K from a target."""
         return self.domain.outer_radius(self._shape) + self.center + self.target_noise
 
     @property

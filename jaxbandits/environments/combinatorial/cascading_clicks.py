@@ -1,10 +1,10 @@
-"""Cascade model of clicks: a user reads a list from the top and clicks on the first item that attracts her.
+"""Cascade model of clicks: a user reads a list from the top and clicks on the first attractive item.
 
     item e attracts with probability w_e, independently;   the first attractive item of the list A is clicked
     f(A)     = 1 - prod_{e in A} (1 - w_e),   the probability of a click
     regret_t = f(A*) - f(A_t)
 
-Items up to the click are seen, all of the list where nothing was clicked.
+A round reveals the items up to the click, or the whole list if there is no click.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -30,15 +30,15 @@ class ClicksState(NamedTuple):
 
 
 class ClicksOutcome(NamedTuple):
-    """Of one list."""
+    """Regret and click of one list."""
 
-    regret: jax.Array  # []  of probabilities: no noise in it
+    regret: jax.Array  # []  from probabilities, without noise
     clicks: jax.Array  # []  0 or 1
 
 
 @pytree
 class CascadingClicks:
-    """Lists of m of L items under the cascade model.
+    """Lists of m out of L items in the cascade model.
 
     References:
       Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade
@@ -59,16 +59,16 @@ class CascadingClicks:
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "b, see prior_success")
 
     def __post_init__(self) -> None:
-        """Make a list of attractions, such as that of a sweep file, one array: JAX would take it for L fields."""
+        """Convert a list of attractions, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.attraction, (list, tuple)) and ranges.is_real(self.attraction):
             object.__setattr__(self, "attraction", np.asarray(self.attraction))
 
     @classmethod
     def from_attraction(cls, attraction: Any, list_size: int) -> "CascadingClicks":
-        """Make an environment with given probabilities `[L]`, which each trial orders at random.
+        """Make an environment with given probabilities `[L]`; each trial permutes the items at random.
 
         Raises:
-          InputError: for numbers outside [0, 1], and for a list longer than the items.
+          InputError: for numbers outside [0, 1], or for a list longer than the number of items.
         """
         attraction = floats("attraction", attraction, "(L,)")
         made = cls(n_items=len(attraction), list_size=list_size, attraction=attraction)
@@ -100,7 +100,7 @@ class CascadingClicks:
         return cls(n_items=6, list_size=3)
 
     def check(self) -> None:
-        """Raise InputError for a list longer than the items, and for attractions of another number of them."""
+        """Raise InputError if the list is longer than the number of items, or the number of attractions is wrong."""
         if self.list_size > self.n_items:
             raise InputError(f"CascadingClicks.list_size must be at most n_items={self.n_items}, got {self.list_size}")
         if self.attraction is not None and np.shape(self.attraction)[-1:] != (self.n_items,):
@@ -128,11 +128,11 @@ class CascadingClicks:
         check_size(decision, self.list_size)
         items = decision.items
         attraction = jnp.where(items >= 0, state.attraction[jnp.maximum(items, 0)], 0.0)
-        # P(a click on one of the first k places); one uniform has the law of m coins of which the first 1 counts.
+        # P(a click on one of the first k places): one uniform number replaces m coins of which the first 1 counts.
         unread = jnp.cumprod(1.0 - attraction)
         clicked = jnp.cumsum(attraction * jnp.concatenate([jnp.ones(1), unread[:-1]]))
         u = rng.uniform(key)
-        place = jnp.sum(u >= clicked, dtype=jnp.int32)  # m: nothing is clicked
+        place = jnp.sum(u >= clicked, dtype=jnp.int32)  # m: no click
         places = jnp.arange(self.list_size, dtype=jnp.int32)
         click = places == place
         feedback = ItemRewards(jnp.where(click, 1.0, 0.0), (places <= place) & (items >= 0))

@@ -1,4 +1,4 @@
-"""Semi-bandit: a set of items that keeps constraints is chosen, and the reward of each of its items is seen.
+"""Semi-bandit: the learner chooses a feasible set of items and observes the reward of each of them.
 
 reward_e ~ Bernoulli(mu_e), independently;   f(A) = sum_{e in A} mu_e
 regret_t = f(A*) - f(A_t),   A* the best set of the oracle
@@ -28,14 +28,14 @@ class SemiState(NamedTuple):
 
 
 class SemiOutcome(NamedTuple):
-    """Of one set."""
+    """Regret and reward of one set."""
 
     regret: jax.Array  # []  in means
 
 
 @pytree
 class SemiBandit:
-    """L coins of which a set is chosen.
+    """L Bernoulli items, of which a feasible set is chosen.
 
     References:
       Branislav Kveton, Zheng Wen, Azin Ashkan, Csaba Szepesvari. Tight Regret Bounds for Stochastic Combinatorial
@@ -54,7 +54,7 @@ class SemiBandit:
     means: ArrayLike | None = param(None, "[0, 1]", "[L] probabilities; None: uniform on [0, 1], drawn per trial")
 
     def __post_init__(self) -> None:
-        """Make a list of means, such as that of a sweep file, one array: JAX would take it for L fields."""
+        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
@@ -63,7 +63,7 @@ class SemiBandit:
         """Make an environment with given probabilities `[L]`.
 
         Raises:
-          InputError: for numbers outside [0, 1], and for an oracle of another number of items.
+          InputError: for numbers outside [0, 1], or for an oracle for a different number of items.
         """
         means = floats("means", means, "(L,)")
         made = cls(n_items=len(means), oracle=oracle, means=means)
@@ -75,7 +75,7 @@ class SemiBandit:
         return cls(n_items=6, oracle=TopM(size=3))
 
     def check(self) -> None:
-        """Raise InputError for an oracle or means of another number of items."""
+        """Raise InputError for an oracle or means for a different number of items."""
         require_oracle("SemiBandit", self.oracle, self.n_items)
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_items,):
             raise InputError(f"SemiBandit.means must have shape [{self.n_items}], got {np.shape(self.means)}")
@@ -100,6 +100,6 @@ class SemiBandit:
         return state, ItemRewards(reward, seen), SemiOutcome(state.best - jnp.sum(means))
 
     def admits(self, state: SemiState, obs: IndexObs, decision: SetDecision) -> jax.Array:
-        """Return whether the items are different, exist, and keep the constraints."""
+        """Return whether the items are different, exist, and satisfy the constraints."""
         del state
         return are_admissible(decision.items, self.n_items, obs.mask) & self.oracle.admits(decision.items)

@@ -4,7 +4,8 @@
     means     f ~ N(0, s^2 k(x_i, x_j)), drawn for every trial
     reward_t  f_i + N(0, R^2) for the arm i played,   regret_t = max_k f_k - f_i
 
-d = 1: K points at equal distances, both ends included; d > 1: K points uniform on the cube, drawn for every trial.
+For d = 1 the arms are K equidistant points, both ends included; for d > 1 they are uniform on the cube, drawn for every
+trial.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -33,7 +34,7 @@ class GaussianProcessArms:
     """Fixed arms with means that are smooth in their features.
 
     Deviations:
-      * [reconstructed] The defaults, K = 1000, l = 0.2 and R^2 = 0.025, are the paper's synthetic setting.
+      * [reconstructed] The defaults K = 1000, l = 0.2 and R^2 = 0.025 are the paper's synthetic setting.
 
     References:
       Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit
@@ -53,7 +54,7 @@ class GaussianProcessArms:
         return cls(n_arms=8)
 
     def check(self) -> None:
-        """Raise InputError for what is no kernel."""
+        """Raise InputError for a value that is not a kernel."""
         check_kernel("GaussianProcessArms.kernel", self.kernel)
 
     def init(self, key: jax.Array) -> GaussianProcessArmsState:

@@ -39,8 +39,8 @@ class NonlinearArms:
 
     Deviations:
       * [printed] "quadratic", "form" and "cosine" are h_1, h_2, h_3 of the paper, with d = 20 and K = 4.
-      * [reconstructed] Noise of standard deviation 1.
-      * [ours] "cubic".
+      * [reconstructed] The noise has standard deviation 1.
+      * [ours] "cubic" is not in the paper.
 
     References:
       Dongruo Zhou, Lihong Li, Quanquan Gu. Neural Contextual Bandits with UCB-based Exploration. ICML 2020.

@@ -1,13 +1,13 @@
-"""Wheel bandit: a context of two numbers that matters the less often the larger delta is (Riquelme et al., ICLR 2018).
+"""Wheel bandit: the larger delta, the less often the two-dimensional context matters (Riquelme et al., ICLR 2018).
 
     context   x uniform in the unit disc
     arms 0-3  mean 1, but 50 for the arm of the quadrant of x where ||x|| >= delta:
               (+, +) 0, (+, -) 1, (-, +) 2, (-, -) 3
     arm 4     mean 1.2
-    reward    mean + Gaussian noise, of standard deviation 0.05, for the mean of 50 0.01
+    reward    mean + Gaussian noise, of standard deviation 0.05 (0.01 for the mean of 50)
 
-regret_t = largest mean - mean of the arm played. With probability $delta^2$ arm 4 is the best one. In a round, uniform
-play loses (high + 3 low + safe) / 5 less than the best where ||x|| >= delta: `uniform_regret`.
+regret_t = largest mean - mean of the arm played. With probability $delta^2$ arm 4 is the best one. If ||x|| >= delta,
+uniform play earns (high + 3 low + safe) / 5 per round instead of `high`; see `uniform_regret`.
 """
 
 from typing import ClassVar
@@ -26,11 +26,11 @@ _ARMS = 5
 
 @pytree
 class Wheel:
-    """The wheel, with the authors' rewards; there is nothing in it that trials differ in but contexts and noise.
+    """The wheel, with the authors' rewards. Trials differ only in contexts and noise.
 
     Deviations:
       * [printed] Arms are numbered from 0; the safe arm is the last one, as in the authors' code (the first one in the
-        paper). Regret is that of means, where the code has realised rewards.
+        paper). Regret is computed from means; the code uses realised rewards.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 5.4, and the
@@ -62,14 +62,14 @@ class Wheel:
 
     @property
     def uniform_regret(self) -> ArrayLike:
-        """Expected regret of a round of uniform play, for low <= safe <= high."""
+        """Expected regret per round of uniform play, for low <= safe <= high."""
         inside = self.safe - (4.0 * self.low + self.safe) / 5.0
         outside = self.high - (self.high + 3.0 * self.low + self.safe) / 5.0
         return self.delta**2 * inside + (1.0 - self.delta**2) * outside
 
     @property
     def safe_regret(self) -> ArrayLike:
-        """Expected regret of a round of arm 4, for low <= safe <= high."""
+        """Expected regret per round of arm 4, for low <= safe <= high."""
         return (1.0 - self.delta**2) * (self.high - self.safe)
 
     def init(self, key: jax.Array) -> jax.Array:

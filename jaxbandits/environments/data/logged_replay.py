@@ -41,7 +41,7 @@ class Events(NamedTuple):
 
     seen: ArrayLike | None  # [n, p] a context; [n, K, d] the arms; None: unit vectors, the same in all events
     index: ArrayLike  # [n] int32, the arm that was played
-    reward: ArrayLike  # [n] what it paid
+    reward: ArrayLike  # [n]  its reward
     keep: ArrayLike | None = None  # [n] p_min / p, the probability with which a match counts; None: 1
 
 
@@ -54,7 +54,7 @@ class ReplayState(NamedTuple):
 
 
 class ReplayOutcome(NamedTuple):
-    """Of one event."""
+    """Reward and count of one event."""
 
     reward: jax.Array  # []  0 where the event does not count
     counted: jax.Array  # []  1 where it counts
@@ -178,7 +178,7 @@ class LoggedReplay:
         propensity: str | int | None = None,
         **settings: FieldValue,
     ) -> "LoggedReplay":
-        """Replay the events of a CSV file, one per row; for a data frame use `from_frame`.
+        """Replay the events of a CSV file, one per row; for a data frame, use `from_frame`.
 
         Args:
           path: the file, plain or compressed.
@@ -209,7 +209,7 @@ class LoggedReplay:
         arrays = {role: frame[name].to_numpy() for role, name in zip(roles, used, strict=True)}
         arrays["action"] = labels_of(frame[used[0]])
         shown = frame.select(context).to_numpy(order="c") if context else None
-        del frame  # as large as its observation
+        del frame  # as large as the observation
         return cls.from_log(
             arrays["action"], arrays["reward"], n_arms, shown, propensity=arrays.get("propensity"), **settings
         )
@@ -261,7 +261,7 @@ class LoggedReplay:
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """The least and the largest reward of the log."""
+        """The smallest and the largest reward of the log."""
         rewards = np.asarray(self.log.reward)
         return float(rewards.min()), float(rewards.max())
 
@@ -284,7 +284,7 @@ class LoggedReplay:
         return state.counted
 
     def is_counted(self, t: jax.Array, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the learner picks the logged arm, and the event is kept."""
+        """Return whether the learner picks the logged arm and the event is accepted."""
         del obs
         row = state.place.row
         matches = (decision.index == jnp.asarray(self.log.index)[row]) & (t < self.log.reward.shape[0])
@@ -314,7 +314,7 @@ class LoggedReplay:
 
 
 def _warn_unless_uniform(log: Log) -> None:
-    """Warn if a score test rejects that every arm was drawn with probability 1/K in every context."""
+    """Warn if a score test rejects the hypothesis that every arm was drawn with probability 1/K in every context."""
     k, n = log.n_actions, len(log)
     if k < 2:
         return
@@ -343,7 +343,7 @@ def _warn_unless_uniform(log: Log) -> None:
 def _dependence(context: np.ndarray, action: np.ndarray, n_arms: int) -> tuple[float, int]:
     """Return score statistic and degrees of freedom for a logistic model of the arm in `[n, p]` numbers.
 
-    Where arms are uniform, the sums over events of (1{a = k} - 1/K) x have covariance (1{k = l}/K - 1/K^2) sum x x'.
+    If arms are uniform, the sums over events of (1{a = k} - 1/K) x have covariance (1{k = l}/K - 1/K^2) sum x x'.
     """
     sums = np.stack([np.bincount(action, column, n_arms) for column in context.T], axis=1)
     statistic, rank = _wald_statistic(sums - context.sum(axis=0) / n_arms, context.T @ context)

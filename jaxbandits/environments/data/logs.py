@@ -22,9 +22,9 @@ from jaxbandits.base.pytree import Fields
 from jaxbandits.base.text import count_of
 from jaxbandits.environments.data import rows
 
-_STANDARD_ERRORS = 5.0  # largest deviation of the mean propensity from its expectation without a warning
-_UNSEEN = 15.0  # expected events of a kind of which none is seen with probability 3e-7, that of 5 standard errors
-_ROUNDING = 0.02  # of propensities, relative
+_STANDARD_ERRORS = 5.0  # largest deviation of the mean propensity from its expectation that causes no warning
+_UNSEEN = 15.0  # expected number of events of which none occurs with probability 3e-7, the tail of 5 standard errors
+_ROUNDING = 0.02  # relative rounding error of propensities
 _MOST_ACTIONS = 10**6  # each has a name
 _FEWEST = 50  # smallest number of events for this check
 
@@ -100,9 +100,9 @@ class Log:
           propensity: column of the probability with which it was played.
           context: columns of numbers that describe the event; none: no context. No other column is used.
           actions: all actions in their order, including those that were never played. None: the categories of a
-            categorical column, whole numbers in their order; other text is sorted, which every table notes; give the
-            order if it matters.
-          time: column of numbers or dates by which events are put in order; None: the order of the rows. Policies and
+            categorical column, whole numbers in ascending order; other text is sorted, and every table says so. Give
+          the order if it matters. time: column of numbers or dates by which events are put in order; None: the order of
+          the rows. Policies and
             models with a row for each event keep the order of the frame.
 
         Raises:
@@ -242,9 +242,9 @@ def _order(column: Any) -> np.ndarray:
 def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tuple[str, ...]) -> None:
     """Warn once if propensities are not the probabilities of the actions that were played.
 
-    If they are, the mean of 1{action = a} / p over events has the expectation P(a is playable) <= 1, and that of 1/p is
-    the mean number of playable actions <= K. Where p > 1/2, other actions are played (1 - p) / p times as often on
-    average, with propensities below 1/2.
+    If they are, the mean of 1{action = a} / p over events has expectation P(a is playable) <= 1, and the mean of 1/p
+    has as its expectation the mean number of playable actions, which is at most K. If p > 1/2, other actions are played
+    (1 - p) / p times as often on average, with propensities below 1/2.
     """
     n, k, inverse = len(propensity), len(actions), 1.0 / propensity
     if n < _FEWEST:
@@ -273,10 +273,11 @@ def _check_propensities(propensity: np.ndarray, action: np.ndarray, actions: tup
 
 
 def _margin(expected: float, error: Any, n: int) -> Any:
-    """Return the largest excess of a mean of n terms 1{..} / p over its expectation without a warning.
+    """Return the largest excess of a mean of n terms 1{..} / p over its expectation that causes no warning.
 
-    5 standard errors: the terms are skewed to the right, for which a mean rarely exceeds its own standard errors.
-    Where p > 1/2 the rare terms are 0: as many as an event of probability 3e-7 leaves unseen are added, of at most 2
-    each. And 2 % for rounding, such as 0.33 for 1/3.
+    The margin has three parts. The first is 5 standard errors; since the terms are skewed to the right, a mean rarely
+    exceeds that many of its own standard errors. The second covers p > 1/2, where the rare terms are 0: it adds at most
+    2 for each of the terms that may be missing with probability 3e-7. The third is 2 % for rounding, such as 0.33 for
+    1/3.
     """
     return _STANDARD_ERRORS * error + 2.0 * _UNSEEN / n + _ROUNDING * expected

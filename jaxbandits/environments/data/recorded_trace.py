@@ -1,4 +1,4 @@
-"""Replay of a recorded trace of arms and rewards, which shows the estimates of any learner on these data.
+"""Replay of a recorded trace of arms and rewards, for the estimates of any learner on these data.
 
     round t: only the recorded arm may be played, and it pays the recorded reward
 
@@ -24,11 +24,11 @@ class Trace(NamedTuple):
 
     arms: ArrayLike  # [T, K, d], or [K, d] if they never changed
     index: ArrayLike  # [T] int32, the arm that was played
-    reward: ArrayLike  # [T] what it paid
+    reward: ArrayLike  # [T]  its reward
 
 
 class TraceOutcome(NamedTuple):
-    """Of one round."""
+    """Reward of one round."""
 
     reward: jax.Array  # []
 

@@ -1,4 +1,4 @@
-"""Rows of a table as rounds of a bandit: the row of each round, and its arms."""
+"""Order of the rows of a table over the rounds of a bandit, and the arms of a row."""
 
 from typing import Any, NamedTuple
 
@@ -20,11 +20,11 @@ class Place(NamedTuple):
     """Position of a trial in its table."""
 
     row: jax.Array  # [] int32, row of the next round
-    order: Any = None  # [n] int32, order of this pass, if it is shuffled
+    order: Any = None  # [n] int32, order of this pass if it is shuffled
 
 
 def check_names(name: str, names: Any, n_arms: int) -> None:
-    """Raise `InputError` unless these are different names of all arms, or ()."""
+    """Raise `InputError` unless the names are distinct and cover all arms, or are ()."""
     are_texts = isinstance(names, tuple) and all(isinstance(text, str) for text in names)
     if not are_texts or len(set(names)) != len(names) or (names and len(names) != n_arms):
         raise InputError(f"{name} must be a tuple of {n_arms} different names, or (), got {format_value(names)}")
@@ -57,15 +57,15 @@ def _draw_row(key: jax.Array, t: jax.Array, order: jax.Array) -> Place:
 
 
 def disjoint(x: jax.Array, n_arms: int) -> jax.Array:
-    """Return `[K, K p]` arms of a context `[p]`.
+    """Return the arms `[K, K p]` of a context `[p]`.
 
-    Arm k has it in its own block, so that a linear model has weights per arm.
+    Arm k holds the context in block k, so that a linear model has separate weights for each arm.
     """
     return (jnp.eye(n_arms, dtype=x.dtype)[:, :, None] * x).reshape(n_arms, n_arms * len(x))
 
 
 def arms_of(seen: object, place: Place, n_arms: int) -> ArmObs:
-    """Return the arms of a row: of contexts `[n, p]`, of arms `[n, K, d]`, or unit vectors where `seen` is None."""
+    """Return the arms of a row from contexts `[n, p]` or arms `[n, K, d]`; unit vectors if `seen` is None."""
     if seen is None:
         return FixedArmObs(jnp.eye(n_arms))
     row = jnp.asarray(seen)[place.row]

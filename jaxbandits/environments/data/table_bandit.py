@@ -1,10 +1,10 @@
-"""Bandit on a table with the reward of every arm in every row; in classification one reward per row is 1.
+"""Bandit on a table that has the rewards of all arms in every row; in classification one reward per row is 1.
 
-    round t is about row i_t:   reward_t = R[i_t, a_t]
+    round t uses row i_t:   reward_t = R[i_t, a_t]
     regret            = sum_t max_k R[i_t, k] - R[i_t, a_t]        against the best arm of every row
     fixed_arm_regret  = max_k sum_t R[i_t, k] - sum_t R[i_t, a_t]  against the best arm of all rows
 
-With labels `regret` counts mistakes: the comparator knows the label.
+In classification `regret` counts mistakes, since the comparator knows the label.
 """
 
 import warnings
@@ -188,7 +188,7 @@ class TableBandit:
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """The least and the largest reward of the table."""
+        """The smallest and the largest reward of the table."""
         rewards = np.asarray(self.table.rewards)
         return float(rewards.min()), float(rewards.max())
 

@@ -5,9 +5,9 @@ comma-separated fields, `?` where a field is missing; in `adult.test` labels end
 comment. The groups are {White, Black, others} x {Male, Female}, the label says whether the income is above 50,000.
 
 The paper that we follow (arXiv:2302.09267) does not describe the preprocessing, but its sizes determine it: rows with
-any `?` are dropped, which leaves 45,222 in groups of 27020, 11883, 2144, 2084, 1363 and 728, each 364 above the paper's
-budgets [reconstructed]. Features [ours]: 6 standardised measurements, one-hot columns of 8 categorical fields, a
-constant 1: $d = 105$, with mean squared norm 6 + 8 + 1.
+any `?` are dropped, which leaves 45,222 rows in groups of 27020, 11883, 2144, 2084, 1363 and 728, each 364 above the
+paper's budgets [reconstructed]. Features [ours]: 6 standardised measurements, one-hot columns of 8 categorical fields,
+a constant 1: $d = 105$, with mean squared norm 6 + 8 + 1.
 """
 
 import functools
@@ -151,7 +151,7 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
 
 
 def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, source: str) -> Groups:
-    """Standardised measurements `[n, 6]`, one-hot levels `[n, 8]`, a constant; groups from race and sex."""
+    """Build a table: standardised measurements `[n, 6]`, one-hot levels `[n, 8]`, constant; groups by race and sex."""
     spread = measurements.std(axis=0)
     columns = [(measurements - measurements.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)]
     for place, (_, known) in enumerate(CATEGORIES.values()):
@@ -166,7 +166,7 @@ def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, sou
 
 
 def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
-    """Return `[n, 8]`: race and sex as the group says, the other fields from separate skewed distributions."""
+    """Return levels `[n, 8]`: race and sex of the group, other fields from separate skewed distributions."""
     columns = []
     for field, (_, known) in CATEGORIES.items():
         if field == SEX:
@@ -183,7 +183,7 @@ def _levels_like(rng: np.random.Generator, group: np.ndarray) -> np.ndarray:
 
 
 def _measurements_like(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return `[n, 6]`: age, weight, education, two capital columns that are mostly 0 and else large, hours."""
+    """Return `[n, 6]`: age, weight, education, two capital columns (mostly 0, otherwise large), hours."""
     gain = np.where(rng.random(n) < 0.08, np.minimum(rng.lognormal(8.5, 1.0, n), 99_999.0), 0.0)
     loss = np.where(rng.random(n) < 0.05, rng.normal(1900.0, 350.0, n), 0.0)
     age, hours = 17.0 + rng.gamma(2.6, 8.3, n), rng.normal(41.0, 12.0, n)
@@ -191,7 +191,7 @@ def _measurements_like(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _intercept(score: np.ndarray, rate: float) -> float:
-    """Return the c with mean sigmoid(score + c) = rate, by bisection."""
+    """Return the c for which the mean of sigmoid(score + c) is `rate`, by bisection."""
     low, high = -40.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2.0

@@ -1,4 +1,4 @@
-r"""Tables in text files, read by polars with a schema of column types; errors name the file and the line.
+r"""Tables in text files, read with polars and a schema of column types; errors name the file and the line.
 
     file = TextFile("u.data", separator="\t", names=("user", "item", "rating", "timestamp"))
     frame = file.read({"user": "integer", "item": "integer", "rating": "number", "timestamp": "integer"})
@@ -142,7 +142,7 @@ class TextFile:
         return frame.select("line", *(self._convert(frame, name, kind, types[kind]) for name, kind in schema.items()))
 
     def _convert(self, frame: "pl.DataFrame", name: str, kind: str, dtype: Any) -> "pl.Series":
-        """Return a column in its type, without empty cells."""
+        """Return a column converted to its type, without empty cells."""
         cells = _plain(frame[name])
         found = cells.cast(dtype, strict=False)
         good = found.is_finite() if kind == "number" else found.is_not_null()
@@ -166,7 +166,7 @@ class TextFile:
           frame: result of `read`.
           name: name of a column.
           good: an expression of polars.
-          message: function from the cell in this column to what is wrong with it.
+          message: function from the cell in this column to the text of the error.
         """
         passed = frame.select(good).to_series()
         if not passed.all():
@@ -187,7 +187,7 @@ class TextFile:
         return lines[1:] if self._header else lines
 
     def _scan(self, types: Sequence[Any] | None = None, **reading: Any) -> "pl.DataFrame":
-        """Read cells by polars: as these types, as text where a cell is of another type, or without types."""
+        """Read cells with polars: with these types, as text if a cell has another type, or without types."""
         pl = polars()
         try:
             return pl.read_csv(
@@ -211,7 +211,7 @@ class TextFile:
             raise self._unreadable(str(error)) from None
 
     def _unreadable(self, said: str) -> InputError:
-        """Return the InputError of the first row with too many cells, or else one with polars' message."""
+        """Return the InputError of the first row with too many cells, or else one with the message of polars."""
         if "utf-8" in said:
             return InputError(f"{self.path}: not UTF-8 text")
         lines, width = self._lines(), len(self.names) if hasattr(self, "names") else np.inf
@@ -226,16 +226,16 @@ class TextFile:
 def read_examples(
     path: Path, roles: Mapping[str, tuple[Any, str]], separator: str = ",", header: bool = False
 ) -> list[np.ndarray]:
-    """Read the columns of some roles, and all others as features.
+    """Read columns that have a role, and all others as features.
 
     Args:
       path: the file.
-      roles: role to the name or index of a column and its type, as in `TextFile.read`.
+      roles: mapping from a role to the name or index of its column and the column's type, as in `TextFile.read`.
       separator: the character that separates cells.
       header: True if the first row holds names.
 
     Returns:
-      Features `[n, d]`, and `[n]` of each role; text is whole numbers if every cell is written as one.
+      Features `[n, d]`, and a column `[n]` for each role; text becomes whole numbers if every cell is one.
 
     Raises:
       InputError: if a column does not exist or has two roles, if there are no features, and as `TextFile`.
@@ -263,7 +263,7 @@ def features_of(file: TextFile, others: Collection[str], n_roles: int = 1) -> li
 
 
 def labels_of(column: "pl.Series") -> np.ndarray:
-    """Return a column of text, as whole numbers if every cell is written as one that int64 holds."""
+    """Return a column of text; as whole numbers if every cell is a whole number that fits int64."""
     whole = column.cast(polars().Int64, strict=False)
     is_whole = not whole.null_count() and column.str.contains(r"^(0|-?[1-9][0-9]*)$").all()
     return (whole if is_whole else column).to_numpy()
@@ -296,6 +296,6 @@ def check_readable(path: Any) -> None:
 
 
 def _plain(cells: "pl.Series") -> "pl.Series":
-    """Return cells of text without the blanks and the quotes around them."""
+    """Return cells of text without surrounding blanks and quotes."""
     is_text = cells.dtype == polars().String
     return cells.str.strip_chars().str.replace(r'^"(.*)"$', "$1") if is_text else cells

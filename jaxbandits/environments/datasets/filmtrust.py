@@ -17,7 +17,7 @@ def load_filmtrust(
 ) -> Ratings:
     """Read `ratings.txt`, plain or gzip-compressed: a line is `user item rating`, ids from 1.
 
-    Between them are spaces, or commas as in common copies of the file.
+    The fields are separated by spaces, or by commas as in common copies of the file.
 
     Args:
       path: the file.

@@ -144,7 +144,7 @@ def _arff_header(path: Path) -> tuple[dict[str, tuple[str, ...] | None], int, st
 
 
 def _arff_values(attribute: str, kind: str) -> tuple[str, ...] | None:
-    """Return the values of a nominal attribute, None for a numeric one."""
+    """Return the values of a nominal attribute; None for a numeric one."""
     if kind.lower() in ("numeric", "real", "integer"):
         return None
     if not (kind.startswith("{") and kind.endswith("}")):

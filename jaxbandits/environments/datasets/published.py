@@ -1,4 +1,4 @@
-"""Published data sets: their addresses, their terms, and their copies on this machine.
+"""Published data sets: their addresses, their terms, and their local copies.
 
     path = fetch("adult")        the directory of its files, downloaded unless they are there
 
@@ -45,7 +45,7 @@ class DataSet(NamedTuple):
     Attributes:
       title: description of the data set.
       terms: licence, and whom to cite.
-      files: all of them.
+      files: all files of the data set.
       by_hand: where users can download the files if `fetch` cannot.
     """
 
@@ -217,7 +217,7 @@ def _new_folder(folder: Path) -> Iterator[None]:
 
 
 def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
-    """Return the path of a file that was downloaded into a folder and is the published one."""
+    """Download a file into a folder, check that it is the published one, and return its path."""
     import requests
 
     pooch.get_logger().setLevel("WARNING")
@@ -246,7 +246,7 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
 
 
 def _write(url: str, path: str, pooch: Any) -> None:
-    """Download as `pooch.HTTPDownloader`, and close the connection even if it breaks."""
+    """Download as `pooch.HTTPDownloader` does, and close the connection even if it fails."""
     import requests
 
     del pooch

@@ -21,7 +21,7 @@ class Ratings:
     users: np.ndarray  # [N] int32, from 0
     items: np.ndarray  # [N] int32, from 0
     ratings: np.ndarray  # [N] float64
-    shape: tuple[int, int]  # (m users, n items), those without a rating included
+    shape: tuple[int, int]  # (m users, n items), including those without a rating
     scale: tuple[float, float]  # smallest and largest possible rating
     source: str  # "movielens-100k" | "filmtrust" | "stand-in"
 
@@ -32,7 +32,7 @@ class Ratings:
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """Layout of a line of a file of ratings: user, item, rating, then fields that are not used."""
+    """Layout of a line of a file of ratings: user, item, rating, then unused fields."""
 
     source: str
     fields: tuple[str, ...]
@@ -48,7 +48,7 @@ def read_ratings(path: str | os.PathLike[str], form: Format, shape: tuple[int, i
     Args:
       path: the file, plain or compressed; blank lines are skipped.
       form: layout of a line.
-      shape: (users, items): ids run from 1 to these.
+      shape: (users, items): ids run from 1 to these numbers.
       n_ratings: required number of lines; None: any positive number.
 
     Raises:

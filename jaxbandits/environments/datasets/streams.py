@@ -2,7 +2,7 @@
 
     features, targets = load_csv("housing.csv", target="price", standardise=True, intercept=True)
 
-These read a file in which every other column is a feature. A data frame says more: `DataStream.from_frame(
+In these files every other column is a feature. To choose columns, use a data frame: `DataStream.from_frame(
 polars.read_csv("housing.csv"), target="price", features=["area", "rooms"])`.
 """
 
@@ -16,7 +16,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.environments.datasets.files import Path, check_readable, read_bytes, read_examples
 
-MAX_ENTRIES = 10**9  # of a dense table: 8 GB
+MAX_ENTRIES = 10**9  # largest number of entries of a dense table: 8 GB
 
 
 def load_csv(
@@ -52,7 +52,7 @@ def load_csv(
 def load_libsvm(
     path: Path, n_features: int | None = None, *, standardise: bool = False, intercept: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read `target index:value index:value ...`, indices from 1, by scikit-learn (extra `data`).
+    """Read `target index:value index:value ...`, indices from 1, with scikit-learn (extra `data`).
 
     Args:
       path: the file, plain or compressed.
@@ -95,7 +95,7 @@ def load_libsvm(
 
 
 def _bad_line(load: Any, data: bytes) -> str:
-    """Return the first line that scikit-learn does not read, as messages name it; "" if each alone is read."""
+    """Describe the first line that scikit-learn cannot read; "" if it can read every line separately."""
     for number, line in enumerate(data.splitlines(), start=1):
         try:
             load(io.BytesIO(line))
@@ -105,7 +105,7 @@ def _bad_line(load: Any, data: bytes) -> str:
 
 
 def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
-    """Return arrays of an npz file by name; no pickled objects.
+    """Return arrays of an npz file by name; pickled objects are rejected.
 
     Raises:
       InputError: if the file cannot be read, is damaged, or lacks an array; the message names the file.
@@ -124,12 +124,12 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
 def finish(
     features: np.ndarray, targets: np.ndarray, standardise: bool, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features `[n, d]` with mean 0 and standard deviation 1 each, and one that is always 1, where asked for."""
+    """Return features `[n, d]`, standardised and extended by a feature that is always 1 if these are requested."""
     if ranges.flag("standardise", standardise):
         size = np.abs(features).max(axis=0)
         features = features - features.mean(axis=0)
         spread = np.sqrt(np.mean(features**2, axis=0))
-        constant = spread <= 1e-12 * size  # what centring left of it is rounding
+        constant = spread <= 1e-12 * size  # centring leaves only rounding errors
         features = np.where(constant, 0.0, features / np.where(constant, 1.0, spread))
     if ranges.flag("intercept", intercept):
         features = np.column_stack([features, np.ones(len(features))])

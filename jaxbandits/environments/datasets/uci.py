@@ -1,4 +1,4 @@
-"""Four classification sets of the UCI repository, read from the user's copies of their files; synthetic stand-ins.
+"""Four classification data sets of the UCI repository, read from local copies, and synthetic stand-ins.
 
     features, labels = load_uci("letter", "data/")          # data/letter-recognition.data, or data/letter/...
     environment = TableBandit.from_table(features, labels, as_context=True)
@@ -23,11 +23,11 @@ from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.covertype import load_cover_types
 from jaxbandits.environments.datasets.files import read_examples
 
-_EVERY = 20  # row of Covertype: 29,051 rows, from all over the file
+_EVERY = 20  # every 20th row of Covertype: 29,051 rows from the whole file
 
 
 class UCISet(NamedTuple):
-    """One of the sets: its files, the first that is there is read, and its shape."""
+    """One of the data sets: its possible files, of which the first that exists is read, and its shape."""
 
     files: tuple[str, ...]
     label: int
@@ -45,7 +45,7 @@ SETS = {
 
 
 def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
-    """Return the file of a set in a directory, or in the folder there that has the name of the set; None without one.
+    """Return the file of a set in a directory or in its subfolder with the name of the set; None if there is none.
 
     Raises:
       InputError: for an unknown name, or for a path that is not a directory.
@@ -62,7 +62,7 @@ def find(name: str, directory: str | os.PathLike[str]) -> Path | None:
 
 
 def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Read a set: features `[n, p + 1]`, standardised, with one that is always 1, and labels `[n]`.
+    """Read a set: standardised features and one that is always 1, `[n, p + 1]`, and labels `[n]`.
 
     Args:
       name: one of `SETS`.
@@ -85,7 +85,7 @@ def load_uci(name: str, directory: str | os.PathLike[str]) -> tuple[np.ndarray, 
 
 
 def uci_like(name: str, rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return a synthetic table of the shape of a set, as `load_uci`: one Gaussian cluster a class, some labels wrong.
+    """Return a synthetic table like `load_uci`, of the same shape: a Gaussian cluster per class, some wrong labels.
 
     Args:
       name: one of `SETS`.
@@ -93,7 +93,7 @@ def uci_like(name: str, rows: int = 5000, seed: int = 0) -> tuple[np.ndarray, np
       seed: seed of the draws.
 
     Raises:
-      InputError: for another name.
+      InputError: for an unknown name.
     """
     if name not in SETS:
         raise unknown_name("UCI set", name, SETS)

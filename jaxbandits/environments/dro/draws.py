@@ -1,4 +1,4 @@
-"""Functions that environments with groups share: counts of the rows that a decision draws, look-up by group, risks.
+"""Functions shared by environments with groups: counts of drawn rows, look-up by group, risks.
 
 A decision lists the groups to draw from. If the list never changes, it is a NumPy array, so that everything derived
 from it is a constant of the program.
@@ -24,20 +24,20 @@ class GroupOutcome(NamedTuple):
 
 
 def drawn_of(decision: GroupDecision) -> jax.Array:
-    """Return `[Q]` 1 where a row is drawn, else 0."""
+    """Return `[Q]`, 1 where a row is drawn and 0 elsewhere."""
     real = jnp.result_type(float)
     return jnp.ones(len(decision.group), real) if decision.drawn is None else decision.drawn.astype(real)
 
 
 def counts(decision: GroupDecision, n_groups: int) -> jax.Array:
-    """Return `[m]` rows that a decision draws from each group."""
+    """Return the numbers `[m]` of rows that a decision draws from each group."""
     if isinstance(decision.group, np.ndarray) and decision.drawn is None:
         return jnp.asarray(np.bincount(decision.group, minlength=n_groups), float)
     return jnp.sum(jnp.where(_is_of(jnp.asarray(decision.group), n_groups), drawn_of(decision)[:, None], 0.0), axis=0)
 
 
 def _is_of(group: jax.Array, n_groups: int) -> jax.Array:
-    """Return `[Q, m]`, whether a row is drawn from a group."""
+    """Return a mask `[Q, m]` of the group from which each row is drawn."""
     return group[:, None] == jnp.arange(n_groups)
 
 
@@ -71,7 +71,7 @@ def groups_exist(group: ArrayLike, n_groups: int) -> jax.Array:
 
 
 def weigh(risks: jax.Array, weights: ArrayLike | None) -> jax.Array:
-    """Return `[m]` b_i R_i; R_i without weights."""
+    """Return the weighted risks b_i R_i `[m]`, or R_i without weights."""
     return risks if weights is None else jnp.asarray(weights) * risks
 
 
@@ -83,8 +83,8 @@ def mean_of_largest(risks: jax.Array, k: int) -> jax.Array:
 def measures(risks: jax.Array, top_k: int, weights: ArrayLike | None) -> dict[str, jax.Array]:
     """Return the metrics of the risks `[m]` of a model.
 
-    `risk` [m], `max_risk`, `mean_risk`; `top_k_risk`, the mean of the k largest, if k > 1; `weighted_max_risk`, max_i
-    b_i R_i, if there are weights b.
+    They are `risk` [m], `max_risk` and `mean_risk`; if k > 1, also `top_k_risk`, the mean of the k largest; with
+    weights b, also `weighted_max_risk`, max_i b_i R_i.
     """
     found = {"risk": risks, "max_risk": jnp.max(risks), "mean_risk": jnp.mean(risks)}
     if top_k > 1:

@@ -1,4 +1,4 @@
-"""Groups of Bernoulli variables with a number to fit: the paper's example in favour of average top-k risk (Figure 1).
+"""Fit of a number to groups of Bernoulli variables: the paper's example in favour of average top-k risk (Figure 1).
 
     z ~ Bernoulli(mu_i),   loss(w; z) = (w - z)^2,   R_i(w) = w^2 - 2 mu_i w + mu_i,   w in [0, 1]
 
@@ -27,8 +27,8 @@ class ExampleGroups:
     """One-dimensional decisions `[1]` in [0, 1], Bernoulli groups; Example 1 of the paper by default.
 
     Recorded: `samples`, `group_samples` [m], `loss`; for a recommendation (w, q) the exact `risk` [m], `max_risk`,
-    `mean_risk`, `top_k_risk` (where $k > 1$), `duality_gap` = the mean of the k largest risks at w minus min_v
-    $sum_i q_i$ $R_i(v)$, and `distance`, |w - w*| for the w* that `optimum` gives.
+    `mean_risk`, `top_k_risk` (if $k > 1$), `duality_gap` = the mean of the k largest risks at w minus min_v $sum_i q_i$
+    $R_i(v)$, and `distance`, |w - w*| for the w* that `optimum` gives.
 
     References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR (arXiv:2302.09267), Example 1 and Figure 1.
     """
@@ -47,7 +47,7 @@ class ExampleGroups:
         return cls()
 
     def check(self) -> None:
-        """Require one mean per group, and at most m largest risks."""
+        """Require one mean per group, and k at most m."""
         if np.shape(self.means)[-1:] != (self.n_groups,):
             raise InputError(f"ExampleGroups.means must be [{self.n_groups}], one a group, got {np.shape(self.means)}")
         draws.check_objective("ExampleGroups", self.n_groups, self.top_k, None)

@@ -36,12 +36,12 @@ class Rows(NamedTuple):
 class GroupDataState(NamedTuple):
     """Position of a trial in its pass; None where rows are drawn from all of a group, with replacement."""
 
-    order: jax.Array | None  # [n] int32: row numbers, group by group, those held out first in each
+    order: jax.Array | None  # [n] int32: row numbers, group by group; in each group the held-out rows come first
     met: jax.Array | None  # [m] int32, rows drawn from each group so far
 
 
 class GroupDataOutcome(NamedTuple):
-    """Summed over the rounds of a block."""
+    """Metrics summed over the rounds of a block."""
 
     samples: jax.Array  # []  rows drawn
     group_samples: jax.Array  # [m]  of each group
@@ -58,8 +58,8 @@ class GroupData:
     Recorded: `samples`, `group_samples` [m], `loss` and `overdrawn` [m], summed; at record points, for a recommendation
     (w, q), `risk` [m], `max_risk`, `mean_risk`; with `top_k` > 1, `top_k_risk`; with `weights` b, `weighted_max_risk`.
 
-    A group whose rows are all drawn ("once") starts again from its first: such draws are counted in `overdrawn`, and a
-    round with one is inadmissible, which every summary says.
+    If all rows of a group have been drawn ("once"), the group starts again from its first row. Such draws are counted
+    in `overdrawn`, and a round with such a draw is inadmissible, which every summary reports.
     """
 
     source: ClassVar[str] = (
@@ -83,7 +83,8 @@ class GroupData:
         """Make the environment from a table, as the loaders of `environments.datasets.groups` return it.
 
         Args:
-          table: features, labels and groups. For a loss of signed labels two distinct labels, the larger becomes 1.
+          table: features, labels and groups. A loss with signed labels requires two distinct labels, of which the
+            larger becomes 1.
           **settings: the other fields.
 
         Raises:
@@ -107,7 +108,7 @@ class GroupData:
         return cls.from_table(Groups.from_arrays(np.eye(8, 3), [0, 1, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3]))
 
     def check(self) -> None:
-        """Raise `InputError` for fields that do not fit each other."""
+        """Raise `InputError` for inconsistent fields."""
         if not isinstance(self.rows, Rows):
             raise InputError(f"GroupData.rows must be Rows, as from_table makes them, got {type(self.rows).__name__}")
         shapes = [np.shape(part) for part in self.rows]
@@ -138,7 +139,7 @@ class GroupData:
 
     @property
     def dim(self) -> int | None:
-        """d, the form of a linear model; None for a loss that takes parameters of another form."""
+        """d, the length of a linear model; None for a loss whose parameters have another form."""
         return self.rows.features.shape[1] if self.loss.linear else None
 
     @property
@@ -220,7 +221,7 @@ class GroupData:
         return row if state.order is None else state.order[row]
 
     def _overdrawn(self, met: jax.Array, counts: jax.Array) -> jax.Array:
-        """Return `[m]`, how many of the next rows of each group are not fresh."""
+        """Return the numbers `[m]` of the next rows of each group that have been drawn before."""
         left = jnp.maximum(jnp.asarray(self.budgets, jnp.int32) - met, 0)
         return jnp.maximum(counts - left.astype(counts.dtype), 0.0)
 
@@ -231,7 +232,7 @@ class GroupData:
 
         def add(i: jax.Array, total: jax.Array) -> jax.Array:
             start = jnp.minimum(first + i * block, first + size - block)
-            fresh = jnp.arange(block) >= first + i * block - start  # the last block goes back over rows it has
+            fresh = jnp.arange(block) >= first + i * block - start  # the last block overlaps counted rows
             x, y = (lax.dynamic_slice_in_dim(part, start, block) for part in (features, labels))
             return total + jnp.sum(jnp.where(fresh, self.loss.values(w, x, y), 0.0))
 

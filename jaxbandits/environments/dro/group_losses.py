@@ -1,7 +1,7 @@
-"""Losses of a labelled row: what a model with parameters w is charged for the label y of the features x.
+"""Losses of a labelled row with features x and label y, for a model with parameters w.
 
 `Logistic`, `Squared` and `Hinge` are losses of linear models, w `[d]`; `Custom` is any function of (params, x, y), such
-as that of a network, whose parameters are any tree of arrays. All give the gradients of many rows at once.
+as the loss of a network, where params is any pytree of arrays. All compute the gradients of many rows at once.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ class GroupLoss(Protocol):
     """The loss of rows."""
 
     def values(self, params: Point, x: jax.Array, y: jax.Array) -> jax.Array:
-        """Return `[n]` losses of rows `[n, d]` with labels `[n]`."""
+        """Return the losses `[n]` of rows `[n, d]` with labels `[n]`."""
         ...
 
     def gradients(self, params: Point, x: jax.Array, y: jax.Array) -> tuple[jax.Array, Point]:
-        """Return `[Q]` losses, and gradients in the form of the parameters, leaves `[Q, ...]`."""
+        """Return the losses `[Q]`, and the gradients with the structure of the parameters, leaves `[Q, ...]`."""
         ...
 
     @property
@@ -80,7 +80,7 @@ class Hinge:
 
 @pytree
 class Custom:
-    """A function of yours, `function(params, x [d], y) -> []`, which JAX differentiates by its parameters.
+    """User-defined loss `function(params, x [d], y) -> []`, which JAX differentiates with respect to params.
 
     Example:
       >>> import jax.numpy as jnp
@@ -110,13 +110,13 @@ class Custom:
 def linear_gradients(
     charge: Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]], w: jax.Array, x: jax.Array, y: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return `[Q]` losses and `[Q, d]` gradients, from the loss and its derivative as functions of (score, label)."""
+    """Return losses `[Q]` and gradients `[Q, d]`, from the loss and its derivative as functions of (score, label)."""
     loss, slope = charge(x @ w, y)
     return loss, scaled_rows(x, slope)
 
 
 def scaled_rows(x: jax.Array, factor: jax.Array) -> jax.Array:
-    """Return `[Q, ...]` with each row multiplied by its factor `[Q]`."""
+    """Return the rows `[Q, ...]`, each multiplied by its factor `[Q]`."""
     return x * factor.reshape(-1, *(1,) * (x.ndim - 1))
 
 
@@ -135,10 +135,10 @@ def _hinge(score: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def signed_labels(labels: np.ndarray) -> np.ndarray:
-    """Two distinct values as -1 and 1, the larger as 1.
+    """Map two distinct values to -1 and 1, the larger to 1.
 
     Raises:
-      InputError: for another number of distinct values.
+      InputError: unless there are exactly two distinct values.
     """
     values = np.unique(labels)
     if len(values) != 2:

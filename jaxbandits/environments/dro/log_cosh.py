@@ -1,6 +1,6 @@
-"""`H(s) = E log(2 cosh(s g / 2))` for g ~ N(0, 1), the part of a logistic risk that only the norm of the model decides.
+"""`H(s) = E log(2 cosh(s g / 2))` for g ~ N(0, 1), the part of a logistic risk that depends on ||w|| only.
 
-All functions compute with `jax.numpy` inside programs and with `numpy`, in float64, on the host.
+All functions use `jax.numpy` inside compiled programs, and `numpy` in float64 on the host.
 """
 
 import math
@@ -17,7 +17,7 @@ _NODES = _NODES + 0.5  # on [0, 1]
 
 
 def expected_log_cosh(s: Any, xp: Any = jnp) -> Any:
-    """Return `H(s)`, to rounding for every s >= 0."""
+    """Return `H(s)`, accurate up to rounding for every s >= 0."""
     _, decay, weights = _half_line(s, xp)
     return HALF_NORMAL / 2.0 * xp.asarray(s) + xp.sum(weights * xp.log1p(decay), -1)
 
@@ -37,9 +37,9 @@ def expected_log_cosh_curvature(s: Any, xp: Any = jnp) -> Any:
 def _half_line(s: ArrayLike, xp: Any) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
     """Return nodes g, `exp(-s g)` and weights for `E f(|g|)` when f falls off as `exp(-s |g|)`.
 
-    Gauss-Legendre on `[0, c]`, beyond which the density or f is below rounding. The nearest poles of
-    `1 / (1 + exp(s g))` stay at a fixed distance in units of c, so 64 nodes do for every s; Gauss-Hermite nodes, on a
-    fixed scale, lose their digits as s grows.
+    The rule is Gauss-Legendre on `[0, c]`; beyond c the density or f is below rounding. The nearest poles of `1 / (1 +
+    exp(s g))` stay at a fixed distance in units of c, so that 64 nodes suffice for every s. Gauss-Hermite nodes, whose
+    scale is fixed, lose accuracy as s grows.
     """
     s = xp.asarray(s)[..., None]
     reach = xp.minimum(9.0, 40.0 / xp.maximum(s, 1.0))

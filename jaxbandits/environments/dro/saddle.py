@@ -1,8 +1,8 @@
 """The exact optimum of `min_w max_q sum_i q_i b_i R_i(w)`, on the host in float64, certified by its duality gap.
 
-q ranges over the weights of at most 1/k each: $k = 1$ is the maximal risk, larger k the mean of the k largest. An
-environment says what its risks are by the dual alone: from q to `min_w sum_i q_i b_i R_i(w)` and the `b_i R_i` there,
-which are the gradient of that concave function.
+q ranges over weights of at most 1/k each: $k = 1$ gives the maximal risk, larger k the mean of the k largest risks. An
+environment specifies its risks only through the dual function, which maps q to `min_w sum_i q_i b_i R_i(w)` and to the
+`b_i R_i` at the minimiser, the gradient of this concave function.
 """
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-_STEPS, _STARTS = 8, 100  # of the solver at most, between two looks at the gap
+_STEPS, _STARTS = 8, 100  # most iterations of the solver between two checks of the gap
 
 
 class Optimum(NamedTuple):
     """The minimum of `max_q` with its certified error."""
 
-    value: float  # reached by some w: an upper bound
-    gap: float  # above the largest value of the dual that was met
+    value: float  # attained by some w: an upper bound
+    gap: float  # excess over the largest value of the dual that was found
     weights: np.ndarray  # [m] q of that value
     risks: np.ndarray  # [m] b_i R_i(w) of that w
 
@@ -28,11 +28,11 @@ def mean_of_largest(values: np.ndarray, k: int) -> float:
 
 
 def shortest(gram: np.ndarray, k: int = 1, tolerance: float = 1e-14) -> np.ndarray:
-    """Return the weights q `[m]`, at most 1/k each, with the shortest `sum_i q_i a_i`, from the products `[m, m]` of a.
+    """Return the weights q `[m]`, at most 1/k each, that minimise ||sum_i q_i a_i||, from the Gram matrix of a.
 
     P. Wolfe, "Finding the nearest point in a polytope", Math. Programming 11 (1976). The corners of the polytope are
-    the means of k of the a_i; the nearest point of the affine hull of some of them is found over and over, the corner
-    that lies farthest on its other side joins, and those with weights below 0 leave.
+    the means of k of the a_i. Each iteration finds the point of the affine hull of some corners that is nearest to 0,
+    adds the corner that lies farthest on the other side of it, and removes corners with negative weights.
     """
 
     def corner(products: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ def shortest(gram: np.ndarray, k: int = 1, tolerance: float = 1e-14) -> np.ndarr
 
     corners, c = corner(np.diag(gram))[None], np.ones(1)
     enough = tolerance * np.max(np.diag(gram))
-    for _ in range(100 * len(gram)):  # it ends by itself, but for rounding
+    for _ in range(100 * len(gram)):  # the loop ends by itself except for rounding
         q = c @ corners
         products = gram @ q
         new = corner(products)
@@ -51,14 +51,14 @@ def shortest(gram: np.ndarray, k: int = 1, tolerance: float = 1e-14) -> np.ndarr
         corners, c = np.vstack([corners, new]), np.append(c, 0.0)
         while True:
             among = corners @ gram @ corners.T
-            level = np.trace(among) / len(c)  # any number gives the same answer, but 0 has none where that is 0
-            nearest = np.linalg.lstsq(among + level, np.ones(len(c)))[0]  # corners may depend on each other by rounding
+            level = np.trace(among) / len(c)  # any positive shift gives the same answer
+            nearest = np.linalg.lstsq(among + level, np.ones(len(c)))[0]  # corners may be nearly dependent
             nearest /= nearest.sum()
             leaves = nearest <= tolerance
             if not leaves.any():
                 c = nearest
                 break
-            part = np.where(leaves, c / np.maximum(c - nearest, 1e-300), np.inf)  # of the way, until it is at 0
+            part = np.where(leaves, c / np.maximum(c - nearest, 1e-300), np.inf)  # fraction until the weight is 0
             c = c + min(1.0, part.min()) * (nearest - c)
             stays = np.arange(len(c)) != np.argmin(part)
             corners, c = corners[stays], c[stays] / c[stays].sum()
@@ -71,13 +71,13 @@ def optimum(
     k: int = 1,
     tolerance: float = 1e-8,
 ) -> Optimum:
-    """Return the saddle value, by sequential quadratic programming on the dual, unless the start is good enough.
+    """Return the saddle value, by sequential quadratic programming on the dual unless the start is accurate enough.
 
     Args:
       dual: function from q `[m]` to its value and gradient `[m]`.
       start: `[m]` the first q.
       k: 1 <= k <= m.
-      tolerance: the gap at which to stop; the result contains the gap that was reached.
+      tolerance: the gap at which to stop; the result contains the gap reached.
     """
     from scipy import optimize
 
@@ -87,14 +87,14 @@ def optimum(
     def descent(q: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal upper, least
         value, risks = dual(q)
-        if mean_of_largest(risks, k) < upper:  # whatever q, some w has these risks
+        if mean_of_largest(risks, k) < upper:  # for every q, some w has these risks
             upper, least = mean_of_largest(risks, k), risks
         return -value, -risks
 
     weights = q
     for _ in range(_STARTS):
         q = np.clip(q, 0.0, 1.0 / k)
-        q = q / q.sum()  # a solver's own is off by a rounding error, and no lower bound then
+        q = q / q.sum()  # the solver's own value has a rounding error, so that it would not be a lower bound
         value = -descent(q)[0]
         if value > lower:
             lower, weights = value, q

@@ -31,7 +31,7 @@ from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import GroupDecision, SampledRows
 
-_BISECTIONS = 30  # the value at a minimum is exact to the square of the error in s
+_BISECTIONS = 30  # at the minimum, the error of the value is of the order of the squared error in s
 
 
 class GroupsState(NamedTuple):
@@ -39,23 +39,23 @@ class GroupsState(NamedTuple):
 
     optima: Vector  # [m, d]  w*_i
     correct: jax.Array  # [m]  pi_i
-    instance: jax.Array  # [4]  the 16-bit words of the key they were drawn with, which every float type holds
+    instance: jax.Array  # [4]  16-bit words, exact in every float type, of the key that drew the instance
 
 
 @pytree
 class SyntheticGroups:
-    """Logistic regression over m groups; only the rows that a decision asks for are drawn, when they are asked for.
+    """Logistic regression over m groups; a row is drawn only when a decision requests it.
 
     Recorded: `samples`, `group_samples` [m] and `loss`, summed; at record points, for a recommendation (w, q), exact
     population risks: `risk` [m], `max_risk`, `mean_risk` and `duality_gap` = max_i R_i(w) - min_{||v|| <= radius}
-    $sum_i q_i R_i(v)$. With `top_k` > 1, `top_k_risk`, the mean of the k largest; with `weights` b,
-    `weighted_max_risk`, max_i $b_i R_i$. The gap is then that of the problem with both, which is above 0 for q of
-    entries at most 1/k.
+    $sum_i q_i R_i(v)$. With `top_k` > 1, also `top_k_risk`, the mean of the k largest; with `weights` b, also
+    `weighted_max_risk`, max_i $b_i R_i$. `duality_gap` is then the gap of the problem with k and b, which is
+    nonnegative if the entries of q are at most 1/k.
 
-    After a run, on the host and once an instance: `optimum`, the least max_i $R_i(w)$ over the ball of `radius`,
-    `top_k_optimum` and `weighted_optimum` where these risks are recorded, `optimum_risk` [m] and `top_k_optimum_risk`
-    [m] of the models that reach them, and `optimum_gap`, by how much the farthest of them may lie above the truth.
-    Hence `excess_risk`, `excess_top_k_risk` and `excess_weighted_risk`.
+    Computed after a run, on the host and once per instance: `optimum`, the minimum of max_i $R_i(w)$ over the ball of
+    `radius`; `top_k_optimum` and `weighted_optimum` if these risks are recorded; the risks `optimum_risk` [m] and
+    `top_k_optimum_risk` [m] of the models that attain them; `optimum_gap`, the largest certified error of these optima.
+    The differences to the optima are `excess_risk`, `excess_top_k_risk` and `excess_weighted_risk`.
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 7.1"
@@ -92,7 +92,7 @@ class SyntheticGroups:
         return cls.homogeneous(dim=3, n_groups=4)
 
     def check(self) -> None:
-        """Require label probabilities in order, and k and b that fit the groups."""
+        """Require ordered label probabilities, and k and b that fit the number of groups."""
         if np.any(np.asarray(self.low_correct) > np.asarray(self.high_correct)):
             raise InputError("SyntheticGroups.low_correct must not exceed high_correct")
         draws.check_objective("SyntheticGroups", self.n_groups, self.top_k, self.weights)
@@ -145,7 +145,7 @@ class SyntheticGroups:
         return {"attractions": group_losses.scaled_rows(state.optima, state.correct - 0.5)}
 
     def in_hindsight(self, recorded: dict[str, np.ndarray], record_points: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the optima of the instance, and how far they are certified."""
+        """Return the optima of the instance, and their certified error."""
         a = recorded["attractions"]
         found = {"optimum": self._optimum(a, 1, None)}
         if self.top_k > 1:
@@ -171,7 +171,7 @@ class SyntheticGroups:
 
         The minimiser w lies along sum_i q_i b_i a_i, so only `a a'` matters.
 
-        Where all b_i are 1, the best q makes that sum shortest.
+        If all b_i are 1, the best q minimises the norm of this sum.
         """
         scale = np.ones(len(a)) if weights is None else np.asarray(weights, float)
         gram, radius = a @ a.T, float(self.radius)
@@ -191,7 +191,7 @@ class SyntheticGroups:
         """Return one row of each listed group: features `[Q, d]` and labels `[Q]` in {-1, 1}."""
         count = len(group)
         x = rng.normals(key, count, self.dim)
-        u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # the blocks after those of x
+        u = rng.uniforms(key, count, counter=count * ((self.dim + 1) // 2))  # blocks after those of x
         return x, _labels(x, draws.rows_of(state.optima, group), u, draws.per_group(state.correct, group))
 
     def risks(self, state: GroupsState, w: Vector) -> jax.Array:
@@ -219,7 +219,7 @@ class SyntheticGroups:
 
 
 def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -> jax.Array:
-    """Return `[Q]` labels: the side of its group's optimum on which a row `[Q, d]` lies, kept where u < correct."""
+    """Return the labels `[Q]` of rows `[Q, d]`: the sign of x'w*_i, flipped unless u < correct."""
     side = jnp.where(jnp.einsum("qd,qd->q", x, optima) < 0.0, -1.0, 1.0).astype(x.dtype)
     return jnp.where(u < correct, side, -side)
 
@@ -229,7 +229,7 @@ def _unit(x: jax.Array) -> jax.Array:
 
 
 def _words(key: jax.Array) -> jax.Array:
-    """Return `[4]` numbers below 2^16."""
+    """Return the key as four numbers `[4]` below 2^16."""
     data = jax.random.key_data(key).ravel()
     return jnp.concatenate([data >> 16, data & 0xFFFF]).astype(jnp.result_type(float))
 

@@ -1,4 +1,4 @@
-"""Dueling bandits, one a file; imported on first access."""
+"""Dueling bandits, one per file; imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Dueling bandit: two of K arms are compared a round, and only the winner is seen.
+"""Dueling bandit: each round compares two of K arms, and only the winner is observed.
 
     P(i beats j)      = p_ij = 1 - p_ji
     e_i               = p_{1 i} - 1/2,   zeta_i = #{j : p_ij > 1/2} / (K - 1),   1 the winner
@@ -6,8 +6,8 @@
     weak_regret_t     = min(e_i, e_j)
     copeland_regret_t = zeta_1 - (zeta_i + zeta_j) / 2
 
-The winner is the Condorcet winner, which beats all others. Where there is none it is the first arm of the largest
-zeta, and e_i may be negative. The arms are in an order drawn per trial.
+In these formulas arm 1 is the winner: the Condorcet winner, which beats all others, or, if there is none, the first arm
+with the largest zeta, in which case e_i may be negative. Every trial permutes the arms at random.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -42,7 +42,7 @@ class DuelsState(NamedTuple):
 
 
 class DuelOutcome(NamedTuple):
-    """Of one duel, in probabilities: no noise in it."""
+    """Regrets of one duel, computed from probabilities, without noise."""
 
     regret: jax.Array  # []
     weak_regret: jax.Array  # []
@@ -51,7 +51,7 @@ class DuelOutcome(NamedTuple):
 
 @pytree
 class DuelingArms:
-    """K arms of which each beats each other one with a probability of its own.
+    """K arms with a probability of winning for each pair.
 
     Without `preferences`, arms have strengths u drawn uniformly from [0, spread] per trial, and
     $p_ij = 1 / (1 + exp(u_j - u_i))$ (the model of Bradley and Terry).
@@ -74,16 +74,16 @@ class DuelingArms:
     spread: ArrayLike = param(2.0, "[0, inf)", "width of the law of the strengths that are drawn")
 
     def __post_init__(self) -> None:
-        """Make a list of preferences, such as that of a sweep file, one array: JAX would take it for K fields."""
+        """Convert a list of preferences, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.preferences, (list, tuple)) and ranges.is_real(self.preferences):
             object.__setattr__(self, "preferences", np.asarray(self.preferences, float))
 
     @classmethod
     def from_preferences(cls, preferences: Any) -> "DuelingArms":
-        """Make an environment with given probabilities `[K, K]` that the arm of the row beats that of the column.
+        """Make an environment with given probabilities `[K, K]` that the row arm beats the column arm.
 
         Raises:
-          InputError: for numbers outside [0, 1], and where p_ij + p_ji is not 1.
+          InputError: for numbers outside [0, 1], or if p_ij + p_ji is not 1.
         """
         preferences = floats("preferences", preferences, "(K, K)")
         made = cls(n_arms=len(preferences), preferences=preferences)
@@ -92,7 +92,7 @@ class DuelingArms:
 
     @classmethod
     def arxiv(cls) -> "DuelingArms":
-        """Make the six rankers of Yue and Joachims (2011), by clicks on arXiv.org."""
+        """Make the six rankers of Yue and Joachims (2011), estimated from clicks on arXiv.org."""
         return cls.from_preferences(np.array(_ARXIV) / 100.0)
 
     @classmethod
@@ -103,7 +103,7 @@ class DuelingArms:
 
     @classmethod
     def cyclic(cls) -> "DuelingArms":
-        """Make the cyclic instance: one arm beats each other with 0.6, the others each other with 0.9, in a cycle."""
+        """Make the cyclic instance: one arm beats each other arm with 0.6; the others form a cycle with 0.9."""
         return cls.from_preferences(np.array(_CYCLIC) / 10.0)
 
     @classmethod
@@ -119,7 +119,7 @@ class DuelingArms:
         return cls(n_arms=5)
 
     def check(self) -> None:
-        """Raise InputError for preferences of another number of arms, or that do not sum to 1 with their transposes."""
+        """Raise InputError if preferences are for a different number of arms, or if p_ij + p_ji is not 1."""
         if self.preferences is None:
             return
         found = np.shape(self.preferences)

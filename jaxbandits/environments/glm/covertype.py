@@ -29,7 +29,7 @@ class Covertype:
     (synthetic) or `from_clusters` (your own); `dataset` names the data, and a figure of synthetic data must say so.
 
     Raises (by `validate`):
-      InputError: for shapes that do not fit, or a `dataset` without a name.
+      InputError: for inconsistent shapes, or a `dataset` without a name.
     """
 
     source: ClassVar[str] = "UCI Covertype as a bandit; a labelled stand-in without the file"
@@ -66,7 +66,7 @@ class Covertype:
         return cls.stand_in(n_arms=5, rows=500)
 
     def check(self) -> None:
-        """Raise `InputError` for shapes that do not fit or a dataset without a name."""
+        """Raise `InputError` for inconsistent shapes or a dataset without a name."""
         if not isinstance(self.dataset, str) or not self.dataset:
             raise InputError(f"Covertype.dataset must be the name of the data, got {self.dataset!r}")
         for name, shape in (("arms", (self.n_arms, self.dim)), ("means", (self.n_arms,))):
@@ -84,7 +84,7 @@ class Covertype:
     def step(
         self, key: jax.Array, t: jax.Array, state: None, obs: ArmObs, decision: ArmDecision
     ) -> tuple[None, Reward, RegretOutcome]:
-        """Play a round; the regret is by the cluster averages."""
+        """Play a round; the regret is computed from the cluster averages."""
         del t, obs
         means = jnp.asarray(self.means)
         mean = means[decision.index]

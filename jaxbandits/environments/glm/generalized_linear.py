@@ -1,7 +1,8 @@
-"""The generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
+"""Generalised linear bandit: rewards from an exponential family whose mean is `mu(x'theta*)`.
 
-theta* uniform on the sphere of radius S (around `center`);   K arms uniform in the unit ball, drawn once or afresh
-each round, or row t of a table;   regret of a round = max_k $mu(x_k'theta*)$ - mu(x'theta*)    (means, never rewards)
+    theta*     uniform on the sphere of radius S (around `center`)
+    arms       K arms uniform in the unit ball, drawn once or in every round, or row t of a table
+    regret_t   max_k mu(x_k'theta*) - mu(x_t'theta*)       (means, never rewards)
 
 The paper (arXiv:2507.11847) states neither d, K nor the distribution of its arms. `tv` has the form of an instance with
 the kappas that the paper states (`published_instance`).
@@ -29,13 +30,13 @@ class GeneralizedLinearState(NamedTuple):
     """The instance; nothing in it changes over the rounds."""
 
     theta: Vector  # [d]  theta*
-    arms: Any  # [K, d]; None when they are drawn afresh each round
-    best: Any  # []  max_k x_k'theta*; None when arms are drawn afresh
+    arms: Any  # [K, d]; None if they are drawn in every round
+    best: Any  # []  max_k x_k'theta*; None if arms are drawn in every round
 
 
 @pytree
 class GeneralizedLinear:
-    """Generalised linear bandit with a fixed or a fresh set of K arms.
+    """Generalised linear bandit with K arms, fixed or drawn in every round.
 
     The random streams do not depend on the learner: all learners have the same theta*, arms and noise.
 
@@ -81,7 +82,7 @@ class GeneralizedLinear:
         return cls(dim=2, n_arms=5, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raise `InputError` for shapes that do not fit; warn of arms outside the unit ball."""
+        """Raise `InputError` for inconsistent shapes; warn of arms outside the unit ball."""
         if not isinstance(self.link, Link):
             raise InputError(f"link must have the members of estimation.links.Link, got {type(self.link).__name__}")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
@@ -109,7 +110,7 @@ class GeneralizedLinear:
 
     @property
     def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """That of the link; None where its rewards are unbounded."""
+        """Range of the link's rewards; None if they are unbounded."""
         return getattr(self.link, "reward_range", None)
 
     def init(self, key: jax.Array) -> GeneralizedLinearState:
@@ -159,7 +160,7 @@ class GeneralizedLinear:
     def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
         """Return `1 / min_k mu'(x_k'theta*)` over the arms of the observation.
 
-        It is the kappa of this instance (fixed arms) or of this round.
+        This is the kappa of the instance (fixed arms) or of the round.
         """
         return 1.0 / -largest(-self.link.slope(obs.arms @ state.theta))
 

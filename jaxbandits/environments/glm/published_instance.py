@@ -1,7 +1,7 @@
-"""The instance of the experiments of RS-GLinCB's authors, whose kappas are those that arXiv:2507.11847 states.
+"""Instance of the experiments of RS-GLinCB's authors, which has the kappas that arXiv:2507.11847 states.
 
-Zhang et al. state kappa = 21, 137 and 963 (logistic; S = 3, 5, 7) and "around" 18, 127 and 882 (Poisson), and neither
-d, K nor the arms. This instance (Sawarni, Das, Barman & Sinha, NeurIPS 2024; repository
+Zhang et al. state kappa = 21, 137 and 963 (logistic; S = 3, 5, 7) and "around" 18, 127 and 882 (Poisson), but state
+neither d, K nor the arms. This instance (Sawarni, Das, Barman & Sinha, NeurIPS 2024; repository
 nirjhar-das/GLBandit_Limited_Adaptivity, `environment.py` and `simulations.ipynb`: d = 5, K = 20, seed 109832, delta =
 0.01), over the T = 3000 rounds of Zhang et al., has all six (experiment glm/kappas).
 
@@ -25,7 +25,7 @@ class Instance(NamedTuple):
     arms: np.ndarray  # [T, K, d]
 
 
-@functools.cache  # a second for 3,000 rounds
+@functools.cache  # takes one second for 3,000 rounds
 def draw(horizon: int) -> Instance:
     """Draw the first `horizon` rounds."""
     generator = np.random.default_rng(SEED)

@@ -41,7 +41,7 @@ class BallArms:
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] parameter; None: uniform on the sphere, drawn per trial")
 
     def __post_init__(self) -> None:
-        """Convert a list, such as that of a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.theta, (list, tuple)) and ranges.is_real(self.theta):
             object.__setattr__(self, "theta", np.asarray(self.theta))
 
@@ -50,7 +50,7 @@ class BallArms:
         return cls(dim=2, n_arms=5)
 
     def check(self) -> None:
-        """Raise InputError for noise that is not a noise law, and for a parameter of another dimension."""
+        """Raise InputError for noise that is not a noise law, or for a parameter of another dimension."""
         check_noise(self.noise, "BallArms.noise")
         if self.theta is not None and np.shape(self.theta)[-1:] != (self.dim,):
             raise InputError(f"BallArms.theta must have shape [{self.dim}], got {np.shape(self.theta)}")

@@ -1,9 +1,9 @@
 """Noise laws: each is centred and has methods for a draw and for the scale of its moment of order 1 + eps.
 
-`sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, infinite from order
-`tail_index` on. All are traced, so tail indices can be swept. `spread` multiplies the law.
+`sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, which is infinite if the
+order 1 + eps is at least `tail_index`. All are traced, so tail indices can be swept. `spread` multiplies the law.
 
-Your own law is a `pytree` class with these three members.
+A user-defined law is a `pytree` class with these three members.
 """
 
 import math
@@ -63,7 +63,7 @@ class Gaussian:
         return rng.normal(key) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute it from `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)`."""
+        """Compute the scale from `E |N|^p = 2^{p/2} Gamma((p+1)/2) / sqrt(pi)`."""
         order = 1.0 + eps
         log_moment = order / 2.0 * math.log(2.0) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         return jnp.exp(log_moment / order) * self.spread
@@ -84,7 +84,7 @@ class StudentT:
         return rng.student_t(key, self.df) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute it from `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`."""
+        """Compute the scale from `E |T|^p = df^{p/2} Gamma((p+1)/2) Gamma((df-p)/2) / (sqrt(pi) Gamma(df/2))`."""
         order, df = 1.0 + eps, jnp.asarray(self.df)
         log_moment = order / 2.0 * jnp.log(df) + log_gamma((order + 1.0) / 2.0) - 0.5 * math.log(math.pi)
         log_moment = log_moment + log_gamma(jnp.maximum(df - order, 0.0) / 2.0) - log_gamma(df / 2.0)
@@ -106,7 +106,7 @@ class Pareto:
         return (rng.pareto(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute it by quadrature (`_central_scale`)."""
+        """Compute the scale by quadrature (`_central_scale`)."""
         shape, mean = jnp.asarray(self.shape), self._mean
         return _central_scale(1.0 + eps, shape, mean, mean**-shape, jnp.ones_like) * self.spread
 
@@ -132,7 +132,7 @@ class Lomax:
         return (rng.lomax(key, self.shape) - mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Return that of `Pareto`."""
+        """Return the scale of `Pareto`."""
         return Pareto(shape=self.shape, spread=self.spread).scale(eps)
 
 
@@ -151,7 +151,7 @@ class Fisk:
         return (rng.fisk(key, self.shape) - self._mean) * self.spread
 
     def scale(self, eps: ArrayLike) -> jax.Array:
-        """Compute it by quadrature (`_central_scale`)."""
+        """Compute the scale by quadrature (`_central_scale`)."""
         shape, mean = jnp.asarray(self.shape), self._mean
         survival = 1.0 / (1.0 + mean**shape)
 
@@ -188,17 +188,17 @@ def _central_scale(
 
         E (X - mean)_+^p = survival^{1-r} (1/(1-r) - integral_0^inf e^{-(1-r) z} (1 - g^p) dz),   r = p / index,
 
-    so that the heavy tail is integrated exactly however close p is to the index. Below the mean the integrand is
-    bounded. Both are double exponential rules with 181 nodes: relative error below 1e-9 in float64, for index in
-    [1.05, 4] (environments/linear/test_heavy_tailed.py::test_moment_scales_against_other_formulas), and 2e-5 in float32
-    (there from rounding 1 - r; float32/test_linear.py::test_moment_scales).
+    so that the heavy tail is integrated exactly, however close p is to the index. Below the mean the integrand is
+    bounded. Both integrals use double exponential rules with 181 nodes: relative error below 1e-9 in float64, for index
+    in [1.05, 4] (environments/linear/test_heavy_tailed.py::test_moment_scales_against_other_formulas), and 2e-5 in
+    float32 (there from rounding 1 - r; float32/test_linear.py::test_moment_scales).
     """
     order, index = jnp.asarray(order), jnp.asarray(index)
     decay = 1.0 - order / index
     # One trailing axis for the nodes; the rest broadcasts.
     power, root, top, middle = (a[..., None] for a in (order, 1.0 / index, survival, mean))
 
-    # With its dtype: JAX keeps the array that it made of a NumPy constant, in the precision that was set then.
+    # The dtype is explicit, since JAX caches the array made from a NumPy constant with the precision set at that time.
     half_line, half_weight, unit, unit_weight = (jnp.asarray(x, mean.dtype) for x in _RULES)
     z = half_line / root
     s = top * jnp.exp(-z)

@@ -1,8 +1,10 @@
 """Noise in cells (Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1): sup E and E sup of the same squared noise.
 
-$f_t(x) = c_i s x$ on the cell $i - 1 <= x < i$, i = 1..n,   $c_i$ ~ Bernoulli(1/n) and one sign s = +-1, afresh each
-round $sigma_t^2$  = sup_x $E |f_t'(x) - F_t'(x)|^2$ = 1/n $sigma~_t^2 = E$ sup_x
-$|f_t'(x) - F_t'(x)|^2 = 1 - (1 - 1/n)^n$
+    f_t(x)      = c_i s x on the cell i - 1 <= x < i, i = 1..n
+    sigma_t^2   = sup_x E |f_t'(x) - F_t'(x)|^2 = 1/n
+    sigma~_t^2  = E sup_x |f_t'(x) - F_t'(x)|^2 = 1 - (1 - 1/n)^n
+
+Every round draws c_i ~ Bernoulli(1/n) for every cell, and one sign s = +-1.
 """
 
 from typing import ClassVar, NamedTuple

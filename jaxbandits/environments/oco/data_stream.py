@@ -140,7 +140,7 @@ class DataStream:
         return self.table.dim
 
     def init(self, key: jax.Array) -> jax.Array | None:
-        """Return the order `[n]` of this pass, where it is shuffled."""
+        """Return the order `[n]` of the first pass, if it is shuffled."""
         del key
         return jnp.arange(len(self.table), dtype=jnp.int32) if self.order == "shuffled" else None
 
@@ -209,7 +209,7 @@ class DataStream:
 
 
 def _check_table(table: Table) -> None:
-    """Raise InputError unless there are rows [n, d], a target each, and a best fit [d] if any."""
+    """Raise InputError unless there are rows [n, d], one target per row, and a best fit [d] or None."""
     shapes = [np.shape(part) for part in table if part is not None]
     n, d = shapes[0] if len(shapes[0]) == 2 else (0, 0)
     if not n * d or shapes[1:] != [(n,), (d,)][: len(shapes) - 1]:

@@ -3,9 +3,9 @@
     f_t(x) = c <mu_t + xi_t, x>,   F_t(x) = E f_t(x) = c <mu_t, x>
     mu_t = m v_t,   xi_t = s * (uniform on the unit sphere)
 
-m: `mean`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`; with `noise_rank` r the sphere is that of the first r
-axes. For unit $v_t$ gradients are at most $G = c$ (|m| + s), and $sigma^2_{1:T} = c^2 T s^2$, $Sigma^2_{1:T} = c^2 m^2$
-$(||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2)$, exactly.
+m: `mean`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`; with `noise_rank` r the sphere is the unit sphere of
+the first r axes. For unit $v_t$ gradients are at most $G = c$ (|m| + s), and $sigma^2_{1:T} = c^2 T s^2$,
+$Sigma^2_{1:T} = c^2 m^2$ $(||v_1||^2 + sum_{t>=2} ||v_t - v_{t-1}||^2)$, exactly.
 """
 
 from typing import ClassVar, NamedTuple
@@ -58,7 +58,7 @@ class LinearLosses:
     means). If the mean moves, a learner that tracks it may beat every fixed point, so that regret can be negative.
 
     Numerics: the sum of the gradients is compensated (Kahan), so that in float32 `comparator_loss` has a relative error
-      of 3e-7 after 10^5 rounds, while that of a plain sum is 20 times larger
+      of 3e-7 after 10^5 rounds, while the error of a plain sum is 20 times larger
       (float32/test_oco.py::test_comparator_does_not_drift).
 
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex

@@ -105,8 +105,9 @@ class PseudoHuberLosses:
     def cumulative_variation(self, horizon: ArrayLike) -> ArrayLike:
         """Return Sigma^2_{1:T}, the sum of sup_x ||grad F_t(x) - grad F_{t-1}(x)||^2 with F_0 = 0.
 
-        Exact for a fixed centre on R^d; with noise, or on a ball, an upper bound. A move of length r changes the
-        gradient by at most r / sqrt(1 + r^2/4), halfway between the two centres, hence its square by r^2 or less.
+        The value is exact for a fixed centre on R^d; with noise, or on a ball, it is an upper bound. A move of length r
+        changes the gradient by at most r / sqrt(1 + r^2/4), halfway between the two centres, hence its square by r^2 or
+        less.
         """
         first = self._slope(self.radius + abs(self.center) * jnp.sqrt(self.sequence.squared_path(1)) + self.noise_scale)
         moves = self.center**2 * (self.sequence.squared_path(horizon) - self.sequence.squared_path(1))

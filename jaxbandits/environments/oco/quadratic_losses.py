@@ -3,8 +3,8 @@
     f_t(x) = c/2 ||x - theta_t||^2,   F_t(x) = c/2 (||x - a v_t||^2 + s^2)
     theta_t = a v_t + s * (uniform on the unit sphere)
 
-a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. The noise of the gradients is c s * sphere
-everywhere.
+a: `center`, $v_t$: `sequence`, s: `noise_scale`, c: `loss_scale`. At every point the noise of the gradient is c s times
+  a uniform vector on the unit sphere.
 """
 
 from typing import ClassVar, NamedTuple
@@ -108,7 +108,7 @@ class QuadraticLosses:
         }
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Comparator losses, `regret` and `pseudo_regret` at record points, in float64."""
+        """Return the comparator losses, `regret` and `pseudo_regret` at record points, in float64."""
         comparator = values["origin_loss"] + values["comparator_excess"]
         mean_comparator = values["mean_origin_loss"] + values["mean_comparator_excess"]
         return {

@@ -1,7 +1,7 @@
 """Random order: a finite pool of linear losses, drawn in a new uniformly random order in every pass (SEA model).
 
     pool: v_i = m e_1 + s * (uniform on the unit sphere), i = 1..n, drawn once per trial
-    f_t(x) = c <v, x>, v drawn from the rest of this pass,   F_t(x) = c <mean of the rest, x>
+    f_t(x) = c <v, x>, v drawn from the vectors that remain in this pass,   F_t(x) = c <mean of these vectors, x>
 
 With $S^2 = sum_i ||v_i - vbar||^2 / (n - 1)$, $H_n = 1 + 1/2 + ... + 1/n$ and $P = T / n$ passes, in expectation over
 the order

@@ -7,7 +7,7 @@ partial sums and path lengths, so that the constants of the theory are exact:
     length_sum(T)   = sum_{t=1}^T ||v_t||
     bound           = max_t ||v_t||
 
-Your own sequence is a `pytree` class with these members and `at`, `sum`.
+A user-defined sequence is a `pytree` class with these members and the methods `at` and `sum`.
 """
 
 import math
@@ -70,7 +70,7 @@ class Alternating:
         return 1.0
 
     def check(self) -> None:
-        """Raise InputError on periods that are not whole."""
+        """Raise InputError for a period that is not a whole number."""
         _whole("Alternating.period", self.period)
 
     def at(self, t: jax.Array, dim: int) -> Vector:
@@ -238,13 +238,13 @@ class Piecewise:
         return _real(self._rounds_of_segments(horizon)) @ jnp.linalg.norm(jnp.asarray(self.vectors), axis=-1)
 
     def _rounds_of_segments(self, rounds: ArrayLike) -> jax.Array:
-        """Return `[S]`, the number of the first `rounds` rounds in each segment."""
+        """Return the number `[S]` of the first `rounds` rounds that lie in each segment."""
         ends = jnp.minimum(jnp.append(jnp.asarray(self.starts)[1:], rounds), rounds)
         return jnp.maximum(ends - jnp.asarray(self.starts), 0)
 
 
 def along_first(scale: ArrayLike, dim: int) -> Vector:
-    """Return `[d]` scale e_1."""
+    """Return scale e_1 `[d]`."""
     return pad(_real(scale)[None], dim)
 
 
@@ -259,7 +259,7 @@ def point(value: ArrayLike, dim: int) -> Vector:
 
 
 def pad(first: Vector, dim: int) -> Vector:
-    """Return `[d]`, these coordinates, then zeros."""
+    """Return the coordinates padded with zeros, `[d]`."""
     return jnp.concatenate([first, jnp.zeros(dim - len(first), first.dtype)])
 
 
@@ -270,7 +270,7 @@ def _in_plane(x: jax.Array, y: jax.Array, dim: int) -> Vector:
 
 
 def _of_dim(vectors: ArrayLike, dim: int) -> jax.Array:
-    """Return the directions `[S, d]`, if they have the right dimension."""
+    """Return the directions `[S, d]`, after a check of their dimension."""
     vectors = jnp.asarray(vectors)
     if vectors.shape[-1] != dim:
         raise InputError(f"Piecewise.vectors must have shape (S, {dim}), got (S, {vectors.shape[-1]})")

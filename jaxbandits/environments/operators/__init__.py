@@ -1,4 +1,4 @@
-"""Environments that change another environment, one per file, imported on first access."""
+"""Operators: environments that wrap another environment, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

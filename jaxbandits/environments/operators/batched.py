@@ -1,6 +1,7 @@
 """Batched feedback: the learner receives the feedback of B rounds together, after the last of them.
 
-    update after round t = B - 1, 2 B - 1, ...:  with obs, decision and feedback of rounds t - B + 1, ..., t in turn
+    update after round t = B - 1, 2 B - 1, ...:  with obs, decision and feedback of rounds t - B + 1, ..., t, one after
+    another
 
 Regret is charged when a decision is made. A batch that is not complete at the horizon never arrives. `update` receives
 the `t`, the arms and the decision that belong to the feedback, so that learners work without changes.
@@ -21,8 +22,8 @@ class Batched(Operator):
     """An environment whose feedback arrives in batches of `rounds` rounds.
 
     The environment inside must have arms and rewards. With `with_delay`, inside or around, a batch arrives D rounds
-    after its end. Learners that need the last reward before the next pull (CRMM, MENU) are rejected. The memory is
-    that of a delay of `rounds`.
+    after its end. Learners that need the last reward before the next pull (CRMM, MENU) are rejected. The memory is the
+    same as for a delay of `rounds`.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011: delays by batches.
@@ -37,7 +38,7 @@ class Batched(Operator):
         return cls(environment=example_environment(), rounds=3)
 
     def check(self) -> None:
-        """Raise InputError for environments without operators, and for batches of batches."""
+        """Raise InputError for environments that do not support operators, and for batches of batches."""
         super().check()
         inside = self.environment
         while isinstance(inside, Operator):

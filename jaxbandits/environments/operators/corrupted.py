@@ -53,7 +53,7 @@ class Corrupted(Operator):
 
     @property
     def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """The interval of true and changed rewards; None where that of the true ones is not known."""
+        """Interval that contains the true and the changed rewards; None if the range of the true rewards is unknown."""
         inside = super().reward_range
         if inside is None:
             return None

@@ -41,7 +41,7 @@ class Delayed(Operator):
 
     @property
     def feedback_delay(self) -> int:
-        """D, and that of the environment inside."""
+        """D plus the delay of the environment inside."""
         return self.rounds + super().feedback_delay
 
 

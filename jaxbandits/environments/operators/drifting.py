@@ -1,11 +1,11 @@
 """Drift: the parameter of a bandit moves from round to round.
 
-    theta_t = drift.at(t, theta_{t-1}),   theta_0 that of the instance
+    theta_t = drift.at(t, theta_{t-1}),   theta_0 the parameter of the instance
     regret_t = max_k mean of arm k under theta_t - mean of the arm played under theta_t
 
 Regret is against the best arm of each round (dynamic regret); metrics at record points, such as the estimation error,
-use the parameter of the last round. Drifts are `PiecewiseDrift`, `RandomWalk`, `Given`, or your own `pytree` class with
-a method `at`.
+use the parameter of the last round. A drift is a `PiecewiseDrift`, `RandomWalk`, `Given`, or a user-defined `pytree`
+class with a method `at`.
 """
 
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -24,7 +24,7 @@ from jaxbandits.types import Decision, Feedback, Obs, Outcome, Recommendation, S
 
 
 class LawOfMotion(Protocol):
-    """A law of motion."""
+    """Protocol of drifts."""
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
         """Return the parameter `[d]` of round t, from theta_0 and the parameter of round t - 1 (theta_0 in round 0)."""
@@ -138,11 +138,11 @@ class Drifting(Operator):
         return DriftingState(self.environment.moved(state.environment, theta), state.first)
 
     def admits(self, state: DriftingState, obs: Obs, decision: Decision) -> jax.Array:
-        """Do as the environment inside."""
+        """Return the result of the environment inside."""
         return super().admits(state.environment, obs, decision)
 
     def at_record(self, state: DriftingState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Report as the environment inside, for the parameter of the last round."""
+        """Return the metrics of the environment inside, for the parameter of the last round."""
         return super().at_record(state.environment, recommendation)
 
 

@@ -1,7 +1,7 @@
-"""Methods that every operator passes on to the environment inside: instance, arms, admissibility, metrics.
+"""Base class of operators, which delegates instance, arms, admissibility and metrics to the environment inside.
 
-An operator uses a separate random stream, so that instance and noise are bit for bit those of the environment inside,
-and runs with and without the operator are paired.
+An operator uses a separate random stream. Instance and noise are therefore bitwise those of the environment inside, and
+runs with and without the operator are paired.
 """
 
 from typing import Any
@@ -30,16 +30,16 @@ from jaxbandits.types import (
     State,
 )
 
-_OWN = 2**31 - 1  # environments split keys, and count blocks of them, from 0
+_OWN = 2**31 - 1  # environments split keys, and count the blocks of a key, from 0
 
 
 class Operator:
-    """Members that are those of `environment`; an operator defines `step`, and what else it changes."""
+    """Abstract operator that delegates to `environment`; a final class defines `step` and overrides what it changes."""
 
     environment: Any
 
     def check(self) -> None:
-        """Raise InputError for objects that are not environments, for replays, and for comparators in hindsight."""
+        """Raise InputError unless this is an environment that is not a replay and has no comparator in hindsight."""
         name, inside = type(self).__name__, self.environment
         if not all(hasattr(inside, method) for method in ("init", "observe", "step")):
             raise InputError(f"{name}.environment must be an environment, got {type(inside).__name__}")
@@ -64,65 +64,65 @@ class Operator:
         return jnp.ones((), bool) if admits is None else admits(state, obs, decision)
 
     def at_record(self, state: State, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Do as the environment inside."""
+        """Return the result of the environment inside."""
         at_record = getattr(self.environment, "at_record", None)
         return {} if at_record is None else at_record(state, recommendation)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Do as the environment inside."""
+        """Return the result of the environment inside."""
         return self.environment.derive(values) if isinstance(self.environment, Derives) else {}
 
     def moved(self, state: State, theta: object) -> Any:
-        """Return the instance with another parameter, as the environment inside makes it."""
+        """Return the instance of the environment inside with another parameter."""
         return self.environment.moved(state, theta)
 
     @property
     def dim(self) -> int | None:
-        """Dimension of the arms inside, if known; it must be that of the learner."""
+        """Dimension of the arms if known; it must equal the learner's."""
         return getattr(self.environment, "dim", None)
 
     @property
     def decision_type(self) -> type | None:
-        """As inside."""
+        """`decision_type` of the environment inside."""
         return getattr(self.environment, "decision_type", None)
 
     @property
     def max_horizon(self) -> int | None:
-        """As inside."""
+        """`max_horizon` of the environment inside."""
         return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None
 
     @property
     def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """As inside."""
+        """`reward_range` of the environment inside."""
         return self.environment.reward_range if isinstance(self.environment, BoundsRewards) else None
 
     @property
     def feedback_delay(self) -> int:
-        """As inside."""
+        """`feedback_delay` of the environment inside."""
         return self.environment.feedback_delay if isinstance(self.environment, Delays) else 0
 
     @property
     def feedback_batch(self) -> int:
-        """As inside."""
+        """`feedback_batch` of the environment inside."""
         return self.environment.feedback_batch if isinstance(self.environment, Batches) else 1
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
-        """As inside."""
+        """`axes` of the environment inside."""
         return dict(getattr(self.environment, "axes", {}))
 
     @property
     def may_be_missing(self) -> tuple[str, ...]:
-        """As inside."""
+        """`may_be_missing` of the environment inside."""
         return getattr(self.environment, "may_be_missing", ())
 
     @property
     def units(self) -> dict[str, str]:
-        """As inside."""
+        """`units` of the environment inside."""
         return dict(getattr(self.environment, "units", {}))
 
     def _own(self, key: jax.Array) -> jax.Array:
-        """Return a key that neither the environment inside nor an operator in it uses."""
+        """Return a key that neither the environment inside nor its operators use."""
         depth, inside = 0, self.environment
         while isinstance(inside, Operator):
             depth, inside = depth + 1, inside.environment
@@ -137,10 +137,10 @@ def example_environment() -> Any:
 
 
 def require_reward(operator: Operator, feedback: Feedback) -> Any:
-    """Return feedback with a reward, or with the winner of a duel.
+    """Return the feedback, which must have a reward or the winner of a duel.
 
     Raises:
-      InputError: for any other.
+      InputError: for any other feedback.
     """
     if not {"reward", "won"} & {*getattr(feedback, "_fields", ())}:
         name, inside = type(operator).__name__, type(operator.environment).__name__
@@ -149,10 +149,10 @@ def require_reward(operator: Operator, feedback: Feedback) -> Any:
 
 
 def require_single_reward(operator: Operator, feedback: Any) -> Any:
-    """Return feedback with one reward a round.
+    """Return the feedback, which must have one reward per round.
 
     Raises:
-      InputError: for any other.
+      InputError: for any other feedback.
     """
     name, inside = type(operator).__name__, type(operator.environment).__name__
     if not hasattr(require_reward(operator, feedback), "reward"):

@@ -1,4 +1,4 @@
-"""Arms that players share, one environment a file; imported on first access."""
+"""Bandits whose arms are shared by several players, one per file, imported on first access."""
 
 from typing import TYPE_CHECKING
 

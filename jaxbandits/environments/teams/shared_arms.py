@@ -1,10 +1,10 @@
-"""Bernoulli arms that P players share: players who meet on an arm receive nothing.
+"""Bernoulli arms shared by P players: players who collide on an arm receive nothing.
 
     Y_k        ~ Bernoulli(mu_k), one draw a round for all players on arm k
     C_j        = 1 if another player is on the arm A_j of player j, else 0,   reward_j = Y_{A_j} (1 - C_j)
     regret_t   = sum of the P largest mu_k - sum_j mu_{A_j} (1 - C_j)
 
-Collisions and switches of arms are counted over the players.
+Collisions and switches of arms are summed over the players.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -31,20 +31,20 @@ class SharedState(NamedTuple):
 
 
 class TeamOutcome(NamedTuple):
-    """Of one round, over all players."""
+    """Sums over all players in one round."""
 
     regret: jax.Array  # []  in means
-    collisions: jax.Array  # []  players who met another one
-    switches: jax.Array  # []  players who changed their arm
+    collisions: jax.Array  # []  number of players who collided
+    switches: jax.Array  # []  number of players who changed their arm
 
 
 @pytree
 class SharedArms:
-    """K coins for P players who cannot talk to each other.
+    """K Bernoulli arms for P players without communication.
 
-    Players see the coin of their arm. Whether they collided they see in every round (`sees_collisions`), or only by a
-    reward that they do not receive: `collided` is 0 where the coin is 0. Then two players who do not notice each other
-    may both claim an arm, for which MCTopM is not made.
+    Players observe Y_k of their arm. With `sees_collisions` they also observe every collision; otherwise they notice a
+    collision only by a lost reward, so that `collided` is 0 if Y_k is 0. Two players may then claim the same arm
+    without noticing, a case that MCTopM does not handle.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Section 2: the models.
@@ -63,7 +63,7 @@ class SharedArms:
     sees_collisions: bool = static(True, BOOL, "whether players see every collision, and not only lost rewards")
 
     def __post_init__(self) -> None:
-        """Make a list of means, such as that of a sweep file, one array: JAX would take it for K fields."""
+        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
@@ -72,7 +72,7 @@ class SharedArms:
         """Make an environment with given probabilities `[K]`.
 
         Raises:
-          InputError: for numbers outside [0, 1], and for more players than arms.
+          InputError: for numbers outside [0, 1], or for more players than arms.
         """
         means = floats("means", means, "(K,)")
         made = cls(n_arms=len(means), n_players=n_players, means=means, **fields)
@@ -84,7 +84,7 @@ class SharedArms:
         return cls(n_arms=5, n_players=3)
 
     def check(self) -> None:
-        """Raise InputError for more players than arms, and for means of another number of arms."""
+        """Raise InputError for more players than arms, or for means for a different number of arms."""
         if self.n_players > self.n_arms:
             raise InputError(f"SharedArms.n_players must be at most n_arms={self.n_arms}, got {self.n_players}")
         if self.means is not None and np.shape(self.means)[-1:] != (self.n_arms,):
@@ -109,7 +109,7 @@ class SharedArms:
             raise InputError(f"the environment has {self.n_players} players, the learner {index.shape[0]}")
         coins = jnp.where(rng.uniforms(key, self.n_arms) < state.means, 1.0, 0.0)
         meets = jnp.sum(index[:, None] == index, axis=1, dtype=jnp.int32) > 1
-        is_on = index[:, None] == jnp.arange(self.n_arms, dtype=index.dtype)  # a gather would end vector code
+        is_on = index[:, None] == jnp.arange(self.n_arms, dtype=index.dtype)  # a gather would prevent vectorised code
         sensed = jnp.sum(jnp.where(is_on, coins, 0.0), axis=1)
         means, collided = jnp.sum(jnp.where(is_on, state.means, 0.0), axis=1), jnp.where(meets, 1.0, 0.0)
         reward = sensed * (1.0 - collided)
@@ -122,6 +122,6 @@ class SharedArms:
         return state._replace(last=index.astype(jnp.int32)), feedback, outcome
 
     def admits(self, state: SharedState, obs: IndexObs, decision: TeamDecision) -> jax.Array:
-        """Return whether the arms exist; players may meet."""
+        """Return whether the arms exist; collisions are allowed."""
         del state, obs
         return jnp.all((decision.index >= 0) & (decision.index < self.n_arms))

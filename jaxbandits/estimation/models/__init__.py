@@ -1,6 +1,6 @@
-"""Reward models for `contextual.Bandit`, one a file: estimates of the arms' means, their widths, draws of them.
+"""Reward models for `contextual.Bandit`, one per file: estimates of mean rewards, their widths, and posterior draws.
 
-`protocol` says which methods a model has, and which rules need them.
+The module `protocol` lists the methods of a model, and the rules that need them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,10 @@
-"""Doubling epochs around a model: predictions of an epoch come from the data of the epoch before it.
+"""Doubling epochs around a model: the predictions of an epoch use only the data of the previous epoch.
 
     epoch m   rounds 2^{m-1} + 1, ..., 2^m (epoch 1: rounds 1 and 2)
-    acting    the model at the end of epoch m - 1, which learned from that epoch alone
+    acting    the model at the end of epoch m - 1, which learned only from that epoch
 
-FALCON needs it: within an epoch its probabilities depend on the context alone. Twice the state of the model.
+FALCON needs this, since its probabilities may depend only on the context within an epoch. The state is twice the size
+of the model's.
 """
 
 from typing import Any, NamedTuple
@@ -20,13 +21,13 @@ from jaxbandits.types import ArmDecision, Obs, State
 class DoublingEpochsState(NamedTuple):
     """Two states of the model."""
 
-    acting: Any  # of the last epoch, which predicts
-    learning: Any  # of the present one
+    acting: Any  # of the previous epoch; used for predictions
+    learning: Any  # of the current epoch
 
 
 @pytree
 class DoublingEpochs:
-    """Model that is frozen within epochs and refitted on the last one.
+    """Model whose predictions are frozen within an epoch and come from the data of the previous epoch.
 
     References:
       David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual
@@ -36,17 +37,17 @@ class DoublingEpochs:
     model: Any = param(doc="model that is fitted in every epoch")
 
     def check(self) -> None:
-        """Raise InputError for what is no model."""
+        """Raise InputError for a value that is not a model."""
         check_model("DoublingEpochs.model", self.model)
 
     @property
     def reads_context(self) -> bool:
-        """As the model."""
+        """True if the inner model reads a context."""
         return self.model.reads_context
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms, of a model that has it."""
+        """K, number of arms, if the model has one."""
         return self.model.n_arms
 
     @property
@@ -66,7 +67,7 @@ class DoublingEpochs:
         return self.model.predict(state.acting, obs)
 
     def previous_epoch(self, t: jax.Array) -> jax.Array:
-        """Return `[]` how many rounds the epoch before that of round t (from 0) had; 0 in the first epoch."""
+        """Return the number `[]` of rounds of the epoch before the one of round t (from 0); 0 in the first epoch."""
         # Round t + 1 lies in epoch m = bits of t, from epoch 1 on; epoch m - 1 ends after round 2^(m - 1).
         bits = jnp.maximum(32 - jax.lax.clz(jnp.maximum(t, 0)), 1)
         rounds = jnp.where(bits == 2, 2, jnp.left_shift(jnp.int32(1), jnp.maximum(bits - 2, 0)))

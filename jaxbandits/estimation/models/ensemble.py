@@ -1,12 +1,12 @@
 """Ensembles: M copies of a model with perturbed rewards or resampled data (Lu & Van Roy, NIPS 2017).
 
-    member j   learns from reward + sigma z_j in the rounds in which a coin of probability p shows heads
+    member j   learns from reward + sigma z_j, in each round with probability p
     f_k        mean of the members' predictions,   w_k their standard deviation
     sample     the predictions of one member, drawn uniformly
 
-With sigma the noise's standard deviation, p = 1, and members that begin with a draw from the prior, the law of a
-member of a linear model is the posterior's: ensemble sampling, which is Thompson sampling as M grows. sigma = 0 and
-p < 1 is the online bootstrap. M times the model.
+If sigma is the standard deviation of the noise, p = 1, and members start from draws from the prior, a member of a
+linear model has the posterior distribution: this is ensemble sampling, which approaches Thompson sampling as M grows.
+With sigma = 0 and p < 1 it is the online bootstrap. The cost is M times that of the model.
 """
 
 from typing import Any, NamedTuple
@@ -34,8 +34,8 @@ class Ensemble:
     """Ensemble sampling and the bootstrap, of any model.
 
     Deviations:
-      * [ours] A member begins with a draw from the model's prior where the model has one (`draw_prior`); else with the
-        model's own random initialisation, each of its own.
+      * [ours] A member starts from a draw from the prior if the model has `draw_prior`; otherwise from an independent
+        random initialisation of the model.
 
     References:
       Xiuyuan Lu, Benjamin Van Roy. Ensemble Sampling. NIPS 2017.
@@ -50,21 +50,21 @@ class Ensemble:
 
     @classmethod
     def bootstrap(cls, *, model: Any, n_members: int = 3, share: ArrayLike = 0.95) -> "Ensemble":
-        """Use the bootstrap of Riquelme et al. (ICLR 2018): three members, each of 95 % of the rounds."""
+        """Use the bootstrap of Riquelme et al. (ICLR 2018): three members, each trained on 95 % of the rounds."""
         return cls(model=model, n_members=n_members, share=share)
 
     def check(self) -> None:
-        """Raise InputError for what is no model."""
+        """Raise InputError for a value that is not a model."""
         check_model("Ensemble.model", self.model)
 
     @property
     def reads_context(self) -> bool:
-        """As the model."""
+        """True if the inner model reads a context."""
         return self.model.reads_context
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms, of a model that has it."""
+        """K, number of arms, if the model has one."""
         return self.model.n_arms
 
     @property
@@ -74,7 +74,7 @@ class Ensemble:
 
     @property
     def capacity(self) -> int:
-        """Rounds that the model keeps, of one with a history."""
+        """Number of rounds that the model stores, if it has a history."""
         return self.model.capacity
 
     def init(self, key: jax.Array) -> EnsembleState:
@@ -118,7 +118,7 @@ class Ensemble:
         return EnsembleState(vmap_last(learn)(state.members, noise, heads))
 
     def _predictions(self, state: EnsembleState, obs: Obs) -> jax.Array:
-        """Return `[K, M]`."""
+        """Return the predictions `[K, M]` of all members."""
         return vmap_last(lambda member: self.model.predict(member, obs))(state.members)
 
     def _stack(self, members: list[Any]) -> EnsembleState:

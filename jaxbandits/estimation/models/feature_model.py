@@ -1,4 +1,4 @@
-"""Abstract model of features of contexts or arms: what is asked of it is asked of another model, on the features."""
+"""Abstract model that maps contexts or arms to features and delegates to another model on these features."""
 
 import abc
 from typing import Any
@@ -11,7 +11,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class FeatureModel(abc.ABC):
-    """Abstract model whose state has the state of another one as `inner`; it lacks what that one lacks."""
+    """Abstract model whose state holds the state of an inner model as `inner`; it has the methods of that model."""
 
     model: Any = param(doc="model on the features")
 
@@ -21,7 +21,7 @@ class FeatureModel(abc.ABC):
 
     @property
     def reads_context(self) -> bool:
-        """As the model."""
+        """True if the inner model reads a context."""
         return self.model.reads_context
 
     def predict(self, state: State, obs: Obs) -> jax.Array:
@@ -29,30 +29,30 @@ class FeatureModel(abc.ABC):
 
     @property
     def width(self) -> Any:
-        """As `Model.width`, where the model has one."""
+        """`width` of the inner model, if it has this method."""
         width = self.model.width
         return lambda state, obs: width(state.inner, self.map_obs(state, obs))
 
     @property
     def sample(self) -> Any:
-        """As `Model.sample`, where the model has one."""
+        """`sample` of the inner model, if it has this method."""
         sample = self.model.sample
         return lambda key, state, obs: sample(key, state.inner, self.map_obs(state, obs))
 
     @property
     def samples(self) -> Any:
-        """As `Model.samples`, where the model has one."""
+        """`samples` of the inner model, if it has this method."""
         samples = self.model.samples
         return lambda key, state, obs, count: samples(key, state.inner, self.map_obs(state, obs), count)
 
     @property
     def noise(self) -> Any:
-        """As `Model.noise`, where the model has one."""
+        """`noise` of the inner model, if it has this method."""
         noise = self.model.noise
         return lambda state: noise(state.inner)
 
     @property
     def information(self) -> Any:
-        """As `Model.information`, where the model has one."""
+        """`information` of the inner model, if it has this method."""
         information = self.model.information
         return lambda state: information(state.inner)

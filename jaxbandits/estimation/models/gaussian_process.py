@@ -6,10 +6,10 @@
         m <- m + u (y - m_i) / c,   L <- L - u l' / (c + R sqrt(c)),   gamma <- gamma + log(1 + l'l / R^2) / 2
     f_k = m_k,   w_k = ||L_k||,   sample: m + L z
 
-That is the exact posterior, by Potter's square-root update: a joint draw needs no factorisation, and no variance is a
-difference of large numbers. $w_k^2$ is carried along, $w_k^2 <- w_k^2 - u_k^2 / c$, and computed from L after 1, 2, 4,
-... and after every `fixed_arms.REFRESH` rounds: as it never grows, what is carried is right to as many roundings of
-itself. Notation: s scale, R noise_scale. $O(K r)$ a round, $O(K^3)$ once a trial.
+This is the exact posterior, by Potter's square-root update: a joint draw needs no factorisation, and no variance is a
+difference of large numbers. $w_k^2$ is updated by $w_k^2 <- w_k^2 - u_k^2 / c$, and recomputed from L after 1, 2, 4,
+... rounds and every `fixed_arms.REFRESH` rounds. Since it never grows, its relative error is at most that many rounding
+errors. Notation: s scale, R noise_scale. Cost $O(K r)$ per round, and $O(K^3)$ once per trial.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -41,8 +41,8 @@ class GaussianProcess:
     """Gaussian process posterior over K fixed arms with features.
 
     Deviations:
-      * [ours] `rank` columns of the prior's root of largest eigenvalues may be kept (None: all): exact for the prior
-        so truncated. Negative eigenvalues of a numerically singular prior count as 0.
+      * [ours] `rank` truncates the root of the prior covariance to the largest eigenvalues (None: no truncation); the
+        posterior is exact for the truncated prior. Negative eigenvalues of a numerically singular prior count as 0.
 
     Numerics:
       Widths are sums of squares: over 10^5 rounds in float32 none is negative, and they stay within 1 % of float64
@@ -52,7 +52,7 @@ class GaussianProcess:
       Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit
       Setting: No Regret and Experimental Design. ICML 2010.
       James Potter, Robert Stern. Statistical Filtering of Space Navigation Measurements. AIAA Guidance and Control
-      Conference 1963: the update of the root.
+      Conference 1963: the square-root update.
     """
 
     reads_context: ClassVar[bool] = False
@@ -71,7 +71,7 @@ class GaussianProcess:
         )
 
     def check(self) -> None:
-        """Raise InputError for what is no kernel, and for a rank above K."""
+        """Raise InputError for a value that is not a kernel, or a rank above K."""
         check_kernel("GaussianProcess.kernel", self.kernel)
         if self.rank is not None and self.rank > self.n_arms:
             raise InputError(f"GaussianProcess.rank must be at most n_arms = {self.n_arms}, got {self.rank}")
@@ -83,10 +83,10 @@ class GaussianProcess:
         return GaussianProcessState(zero, jnp.zeros((self.n_arms, columns)), zero, jnp.zeros(()))
 
     def init_from_obs(self, state: GaussianProcessState, obs: ArmObs) -> GaussianProcessState:
-        """Make the root of the prior's covariance of the arms shown.
+        """Compute the root of the prior covariance of the arms.
 
         Raises:
-          InputError: for arms that may change.
+          InputError: if the arms may change.
         """
         if not isinstance(obs, FixedArmObs):
             raise InputError(
@@ -121,7 +121,7 @@ class GaussianProcess:
         return state.gamma
 
     def draw_prior(self, key: jax.Array, state: GaussianProcessState) -> GaussianProcessState:
-        # Coordinates of the draw, of which `init_from_obs` makes means.
+        # Coordinates of the draw, which `init_from_obs` turns into means.
         return state._replace(mean=rng.normal_vector(key, self.n_arms))
 
     def update(

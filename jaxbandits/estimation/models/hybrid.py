@@ -1,4 +1,4 @@
-"""Ridge regression with coefficients of each arm and common ones (the estimate of Li et al., WWW 2010, Algorithm 2).
+"""Ridge regression with per-arm and shared coefficients (the estimate of Li et al., WWW 2010, Algorithm 2).
 
     mean of arm k   z_k'beta + x'theta_k     context x, features z_k of the arm
     u_k = A_k^{-1} x,   v_k = z_k - B_k'u_k
@@ -31,7 +31,7 @@ class HybridArms(NamedTuple):
 
 
 class HybridState(NamedTuple):
-    """Common coefficients, and what every arm adds to them."""
+    """Common coefficients, and the terms of every arm."""
 
     beta: Vector  # [k]
     inverse: InverseFactors  # A_0^{-1}

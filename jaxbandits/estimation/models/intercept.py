@@ -1,8 +1,8 @@
-"""A constant coordinate 1 in front of contexts or features of arms: linear models with an intercept.
+"""Intercept: a constant coordinate 1 in front of contexts or features of arms.
 
     z = (1, x),   the model's posterior on (z, reward)
 
-The intercept has the prior of a coefficient.
+The intercept has the same prior as the coefficients.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ class InterceptState(NamedTuple):
 
 @pytree
 class Intercept(FeatureModel):
-    """A model of one more coordinate, which is 1.
+    """Model with one more coordinate, which is always 1.
 
     `Intercept(model=PerArm(model=NormalInverseGamma(dim=p + 1), n_arms=K))` is the linear posterior of Riquelme et al.
     (2018).
@@ -42,7 +42,7 @@ class Intercept(FeatureModel):
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms, of a model that has it."""
+        """K, number of arms, if the model has one."""
         return self.model.n_arms
 
     @property

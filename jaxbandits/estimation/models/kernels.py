@@ -4,9 +4,9 @@
     Matern, nu = 5/2      k(r) = (1 + s + s^2 / 3) exp(-s),  s = sqrt(5) r       r = ||x - x'|| / l
     Matern, nu = 3/2      k(r) = (1 + s) exp(-s),            s = sqrt(3) r
 
-Variances are 1: `scale` of a model or environment multiplies them. By Bochner's theorem k is the mean of
-cos(w'(x - x') / l) over a law of w: standard normal for the squared exponential, Student's with 2 nu degrees of freedom
-for Matern.
+Kernels have variance 1; the `scale` of a model or environment multiplies it. By Bochner's theorem k is the mean of
+cos(w'(x - x') / l) over a distribution of w: the standard normal for the squared exponential, and Student's t with 2 nu
+degrees of freedom for Matern.
 """
 
 import math
@@ -21,14 +21,14 @@ from jaxbandits.numerics import rng
 
 
 class Kernel(Protocol):
-    """A kernel with a length scale."""
+    """Kernel with a length scale."""
 
     def gram(self, x: jax.Array, y: jax.Array) -> jax.Array:
-        """Return `[n, m]` the kernel of points `[n, d]` and `[m, d]`."""
+        """Return the kernel matrix `[n, m]` of points `[n, d]` and `[m, d]`."""
         ...
 
     def frequencies(self, key: jax.Array, count: int, dim: int) -> jax.Array:
-        """Draw `[count, dim]` independent w / l."""
+        """Draw independent frequencies w / l `[count, dim]`."""
         ...
 
 
@@ -80,9 +80,10 @@ class Matern32:
 
 
 def covariance_root(gram: jax.Array) -> jax.Array:
-    """Return L `[K, K]` with L L' = gram, for a positive semidefinite matrix, also a numerically singular one.
+    """Return L `[K, K]` with L L' = gram for a positive semidefinite, possibly singular matrix.
 
-    By eigenvalues, largest first, negative ones as 0: the first r columns are the best root of rank r.
+    L is computed from the eigenvalues in decreasing order, with negative ones set to 0, so that the first r columns are
+    the best root of rank r.
     """
     values, vectors = jnp.linalg.eigh(gram)
     return (vectors * jnp.sqrt(jnp.maximum(values, 0.0)))[:, ::-1]
@@ -94,7 +95,7 @@ def _distance_sq(x: jax.Array, y: jax.Array, length_scale: ArrayLike) -> jax.Arr
 
 
 def _student_frequencies(key: jax.Array, count: int, dim: int, nu: float) -> jax.Array:
-    """Draw from the multivariate Student law with 2 nu degrees of freedom: z / sqrt(G / nu), G ~ Gamma(nu)."""
+    """Draw from the multivariate Student distribution with 2 nu degrees of freedom: z / sqrt(G / nu), G ~ Gamma(nu)."""
     normal_key, gamma_key = jax.random.split(key)
     gamma = rng.gammas(gamma_key, jnp.zeros(count) + nu)
     return rng.normals(normal_key, count, dim) / jnp.sqrt(gamma / nu)[:, None]

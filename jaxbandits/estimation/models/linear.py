@@ -3,9 +3,9 @@
     V = lambda I + sum x x',   theta = V^{-1} sum reward x
     f_k = x_k'theta,   w_k = R sqrt(x_k'V^{-1} x_k),   sample: x_k'(theta + R V^{-1/2} z)
 
-That is the posterior of $theta ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R.
-gamma = log det(V / lambda) / 2 is the information of the data. Notation: lambda ridge, R noise_scale. $O(K d^2)$ a
-round, $O(K d + d^2)$ with arms that never change.
+This is the posterior for the prior $theta ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R. gamma =
+log det(V / lambda) / 2 is the information of the data. Notation: lambda ridge, R noise_scale. Cost per round $O(K
+d^2)$, or $O(K d + d^2)$ if the arms never change.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -5,8 +5,8 @@
     f_k = mu(z_k),   w_k = mu'(z_k) ||x_k||_{W^{-1}},   sample: mu(x_k'theta~),  theta~ ~ N(theta, W^{-1})
 
 The step is `ECOLog`'s; W is the Hessian at the estimates, so that N(theta, W^{-1}) is a Laplace approximation of the
-posterior with prior N(0, I / lambda) which needs no pass over the past. w is the first-order width of the mean reward.
-Notation: lambda ridge, S norm_bound, D diameter. $O(K d^2)$ a round and a scalar root search.
+posterior for the prior N(0, I / lambda), without a pass over earlier rounds. w is the first-order width of the mean
+reward. Notation: lambda ridge, S norm_bound, D diameter. Cost per round: $O(K d^2)$ and a scalar root search.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -39,7 +39,7 @@ class LogisticRegression:
 
     Deviations:
       * [ours] The posterior is Gaussian around the one-pass estimate, as in `GLMTS`; Chapelle and Li maximise the
-        posterior anew, with a diagonal Hessian. Rewards are clipped to [0, 1].
+        posterior again, with a diagonal Hessian. Rewards are clipped to [0, 1].
       * [reconstructed] The weight 1 / (2 + D) of the step, D = 2S by default.
 
     References:

@@ -32,7 +32,7 @@ def init(key: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
 
     Args:
       key: one key.
-      sizes: of the input, the hidden layers, the output.
+      sizes: sizes of the input, the hidden layers and the output.
     """
     keys = jax.random.split(key, len(sizes) - 1)
     layers = []
@@ -43,7 +43,7 @@ def init(key: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
 
 
 def last_hidden_layer(layers: list[Layer], x: jax.Array, activation: str) -> jax.Array:
-    """Return the last hidden layer `[..., H]` of inputs `[..., d]`; the inputs themselves without hidden layers."""
+    """Return the last hidden layer `[..., H]` for inputs `[..., d]`; without hidden layers, the inputs."""
     act = ACTIVATIONS[activation]
     for layer in layers[:-1]:
         x = act(x @ layer.weight + layer.bias)

@@ -1,12 +1,12 @@
-"""Neural network as a model: one trunk with a head for each arm on a context, or one function of an arm's features.
+"""Neural network model: a network with one output per arm on a context, or a function of an arm's features.
 
-    f_k = head k of the network at the context (n_arms given), or its output at the features of arm k
-    loss  (f - reward)^2 of the arm played + weight_decay ||weights||^2 / 2
+    f_k = output k of the network at the context (n_arms given), or its output at the features of arm k loss  (f -
+    reward)^2 of the arm played + weight_decay ||weights||^2 / 2
 
-One pass: a step of any optax transformation on the loss of every round. With a buffer (`capacity`) rounds are kept, and
-after every `train_every` rounds there are `n_steps` steps on the mean loss of `batch` consecutive rows each; the rows
-begin at places that spread evenly over the buffer and are the same in all trials, which spares a gather a row. About
-6 P operations a row of a step for P weights.
+Without a buffer, every round takes one step of any optax transformation on the loss of the round. With a buffer of
+`capacity` rounds, every `train_every` rounds take `n_steps` steps, each on the mean loss of `batch` consecutive rows.
+The batches start at places that spread evenly over the buffer and are the same in all trials, which avoids a gather per
+row. A step costs about 6 P operations per row for P weights.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ _GOLDEN = 0x9E3779B9  # 2^32 (sqrt(5) - 1) / 2: multiples of it, mod 2^32, sprea
 
 
 class Row(NamedTuple):
-    """A round that is kept."""
+    """Row of the buffer: one round."""
 
     x: jax.Array  # [d]  context, or features of the arm played
     index: jax.Array  # []  arm played
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class NetworkState(NamedTuple):
-    """Weights, the optimizer's state, and rounds."""
+    """Weights, the state of the optimizer, and the buffer."""
 
     layers: Any  # list of mlp.Layer
     optimizer: Any
@@ -50,7 +50,7 @@ class Network:
     """Multilayer perceptron trained by any optax transformation.
 
     Deviations:
-      * [ours] Mini-batches are consecutive rounds. Of a buffer that is full the oldest round is overwritten.
+      * [ours] Mini-batches are consecutive rounds. In a full buffer the oldest round is overwritten.
     """
 
     input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
@@ -70,7 +70,7 @@ class Network:
             object.__setattr__(self, "hidden", tuple(self.hidden))
 
     def check(self) -> None:
-        """Raise InputError for sizes that are none, an unknown activation, or a batch above the capacity."""
+        """Raise InputError for invalid sizes, an unknown activation, or a batch larger than the capacity."""
         is_sizes = isinstance(self.hidden, tuple) and all(isinstance(n, int) and n >= 1 for n in self.hidden)
         if not is_sizes:
             raise InputError(f"Network.hidden must be a tuple of whole numbers >= 1, got {self.hidden!r}")
@@ -83,7 +83,7 @@ class Network:
 
     @property
     def reads_context(self) -> bool:
-        """True if it has a head for each arm."""
+        """True if it has one output per arm."""
         return self.n_arms is not None
 
     @property
@@ -133,11 +133,11 @@ class Network:
         return batching.cond(self.trains(t), lambda: self.train(t, state), lambda: state)
 
     def trains(self, t: jax.Array) -> jax.Array:
-        """Return whether there is a training after round t (from 0)."""
+        """Return whether training takes place after round t (from 0)."""
         return (t + 1) % self.train_every == 0
 
     def train(self, t: jax.Array, state: NetworkState) -> NetworkState:
-        """Return the state after a training on the rows of rounds 0 to t."""
+        """Return the state after training on the rows of rounds 0 to t."""
         buffer = state.buffer
         capacity, size = buffer.reward.shape[0], self.batch
         count = jnp.minimum(t + 1, capacity)

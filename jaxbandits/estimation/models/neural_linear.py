@@ -2,10 +2,10 @@
 
     z(x) = last hidden layer `[H]` of the network at x,   the model's posterior on (z, reward)
 
-The network is trained as `Network` trains it. After a training the posterior is computed anew, from all rounds kept
-with their new z; in the rounds between it learns from each reward. Predictions, widths and draws are the model's, on z:
-they are uncertain about the last layer and not about the features. A training costs as many of the model's updates as
-rounds are kept.
+The network is trained as in `Network`. After each training the posterior is recomputed from all stored rounds with
+their new z; between trainings it learns from each reward. Predictions, widths and draws are those of the model on z:
+they express uncertainty about the last layer, but not about the features. A training includes one update of the model
+per stored round.
 """
 
 from typing import Any, NamedTuple
@@ -32,13 +32,13 @@ class NeuralLinearState(NamedTuple):
 
 @pytree
 class NeuralLinear(FeatureModel):
-    """Any linear model on features that a network learns.
+    """Bayesian linear model on features that a network learns.
 
     `NeuralLinear(network=Network(input_dim=d, n_arms=K, hidden=(50,), capacity=T, train_every=50, n_steps=100,
     batch=512), model=PerArm(model=NormalInverseGamma(dim=50), n_arms=K))` with `Thompson` is the paper's learner.
 
     Guarantee:
-      None: features change with the data.
+      None, since the features change with the data.
 
     Deviations:
       * [printed] The posterior learns from every reward, also in a round of training; the authors' code refits it
@@ -52,7 +52,7 @@ class NeuralLinear(FeatureModel):
     model: Any = param(doc="linear model with dim = H, for a context or for features of arms as the network is")
 
     def check(self) -> None:
-        """Raise InputError for parts that do not fit together."""
+        """Raise InputError for an incompatible network and model."""
         check_model("NeuralLinear.model", self.model)
         sizes = getattr(self.network, "hidden", None)
         if not sizes or getattr(self.network, "capacity", None) is None:
@@ -72,7 +72,7 @@ class NeuralLinear(FeatureModel):
 
     @property
     def n_arms(self) -> int | None:
-        """K, number of arms of a network with heads; None: any number."""
+        """K, number of arms of a network with one output per arm; None: any number."""
         return self.network.n_arms
 
     @property
@@ -82,7 +82,7 @@ class NeuralLinear(FeatureModel):
 
     @property
     def capacity(self) -> int:
-        """Rounds that the network keeps."""
+        """Number of rounds that the network stores."""
         return self.network.capacity
 
     def init(self, key: jax.Array) -> NeuralLinearState:
@@ -114,7 +114,7 @@ class NeuralLinear(FeatureModel):
         return self.model.update(key, t, inner, ArmObs(z[None]), ArmDecision(jnp.int32(0), z), row.reward)
 
     def _refit(self, key: jax.Array, t: jax.Array, state: NeuralLinearState) -> NeuralLinearState:
-        """Return the state with the posterior of all rounds kept, at the present weights."""
+        """Return the state with the posterior of all stored rounds at the current weights."""
         count = jnp.minimum(t + 1, self.network.capacity)
 
         def one(i: jax.Array, inner: PyTree) -> Any:

@@ -5,9 +5,9 @@
     sample: s^2 = b / Gamma(a),   x_k'(mu + s Lambda^{-1/2} z)
     f_k = x_k'mu,   w_k = sqrt(b / a) sqrt(x_k'Lambda^{-1} x_k), the scale of its Student law
 
-n rewards after the prior $s^2 ~ InverseGamma(a_0, b_0)$, $beta ~ N(0, s^2 / lambda I)$. r equals
-$y'y - mu'Lambda mu$ of the paper, of which in float32 no digit is left after 10^5 rounds; here it is a sum of squares.
-$O(K d^2)$ a round. `PerArm` makes it a posterior for each arm on a shared context, which is the paper's.
+after n rewards, with the prior $s^2 ~ InverseGamma(a_0, b_0)$, $beta ~ N(0, s^2 / lambda I)$. r equals $y'y - mu'Lambda
+mu$ of the paper, which has no correct digit left in float32 after 10^5 rounds; here it is a sum of squares. Cost per
+round $O(K d^2)$. `PerArm` turns this model into the paper's: one posterior per arm on a shared context.
 """
 
 from typing import ClassVar, NamedTuple
@@ -35,11 +35,11 @@ class NormalInverseGammaState(NamedTuple):
 
 @pytree
 class NormalInverseGamma:
-    """Linear model of the features of arms that learns the noise, too.
+    """Linear model of the features of arms with unknown noise variance.
 
     Deviations:
       * [printed] $a_0 = b_0 = 6$ and $lambda = 0.25$ are the authors' settings.
-      * [ours] r is summed up recursively. No intercept is appended, and no round is played in turn before.
+      * [ours] r is a recursive sum. There is no intercept, and no initial rounds in which arms are played in turn.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 3, and the

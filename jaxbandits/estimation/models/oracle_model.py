@@ -1,9 +1,9 @@
-"""Any learner of `jaxbandits.oco` as a model: a linear model for each arm, learned online from squared losses.
+"""Learner of `jaxbandits.oco` as a model: a linear model for each arm, learned online from squared losses.
 
     f_k  = x'W_k,   W `[K, p]` the play of the learner, as a vector `[K p]`
-    loss   (x'W_k - reward)^2 of the arm k played, with its gradient, where the learner queries them
+    loss   (x'W_k - reward)^2 of the arm k played, with its gradient, at the points that the learner queries
 
-$O(K p)$ a round, and the learner.
+Cost per round: $O(K p)$ plus the learner.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -44,7 +44,7 @@ class OracleModel:
     """Regression oracle: point predictions by an online learner.
 
     Deviations:
-      * [ours] A learner that draws at random draws its next point once, for the prediction and for its losses.
+      * [ours] A randomised learner draws its next point once, and uses it for the prediction and the losses.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
@@ -57,7 +57,7 @@ class OracleModel:
     oracle: Any = param(doc="learner of jaxbandits.oco with dim = K p")
 
     def check(self) -> None:
-        """Raise InputError for a learner of another dimension."""
+        """Raise InputError if the learner does not have dimension K p."""
         size = self.n_arms * self.dim
         if getattr(self.oracle, "dim", None) != size:
             raise InputError(

@@ -1,8 +1,8 @@
-"""A model of features as a model for each arm on a context that all arms share: K independent copies.
+"""K independent copies of a model of features, one per arm, on a context that all arms share.
 
     f_k(x) = f(x; state_k),   state_k learns from the rounds that played arm k
 
-The prior is the same for all arms. K times the cost of one copy for predictions, once for an update.
+The prior is the same for all arms. Predictions cost K times as much as for one copy; an update costs the same.
 """
 
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, State
 
 @pytree
 class PerArm:
-    """K copies of a model of features, one an arm, which read a shared context.
+    """K copies of a model of features, one per arm, which read a shared context.
 
     `PerArm(model=NormalInverseGamma(dim=p), n_arms=K)` is the posterior of Riquelme et al. (2018).
     """
@@ -49,13 +49,13 @@ class PerArm:
 
     @property
     def width(self) -> Any:
-        """As `Model.width`, where the model has one."""
+        """`width` of the inner model, if it has this method."""
         width = self.model.width
         return lambda state, obs: self._of_arms(width)(state, obs.context)
 
     @property
     def sample(self) -> Any:
-        """As `Model.sample`, where the model has one: independent draws, as the copies are."""
+        """`sample` of the inner model, if it has this method; draws are independent across arms."""
         sample = self.model.sample
 
         def draw(key: jax.Array, state: State, obs: ContextObs) -> jax.Array:
@@ -66,13 +66,13 @@ class PerArm:
 
     @property
     def noise(self) -> Any:
-        """As `Model.noise`, `[K]`, where the model has one."""
+        """`noise` `[K]` of the arms' models, if they have this method."""
         noise = self.model.noise
         return lambda state: vmap_last(noise)(state)
 
     @property
     def information(self) -> Any:
-        """As `Model.information`, `[K]`, where the model has one."""
+        """`information` `[K]` of the arms' models, if they have this method."""
         information = self.model.information
         return lambda state: vmap_last(information)(state)
 

@@ -1,10 +1,11 @@
-"""Protocol of reward models: what a rule of exploration may ask of an estimate of the arms' mean rewards.
+"""Protocol of reward models: the methods that exploration rules may call.
 
     mean f_k = E[reward of arm k | data],   width w_k = its standard deviation,   sample: one joint draw of all K means
 
-A model is a frozen pytree of pure functions, as an algorithm is. It has `init`, `predict` and `update`; the other
-methods are optional, and a model that lacks one does not define it: `Bandit` refuses a rule that needs it. A wrapper
-defines an optional method as a property that reads the one of the model inside, so that it lacks what that lacks.
+Like an algorithm, a model is a frozen pytree with pure functions. `init`, `predict` and `update` are required; the
+other methods are optional, and `Bandit` rejects a rule that needs a method which the model does not define. A wrapper
+defines an optional method as a property that reads the method of the inner model, so that it is missing if the inner
+model lacks it.
 
 | method                                            | returns                             | needed by                |
 |---------------------------------------------------|-------------------------------------|--------------------------|
@@ -20,7 +21,8 @@ defines an optional method as a property that reads the one of the model inside,
 | `draw_prior(key, state)`                          | first state, estimate drawn         | Ensemble                 |
 | `previous_epoch(t)`                               | `[]` rounds of the last epoch       | FALCON                   |
 
-`reads_context` (True: `obs` is a `ContextObs`; False: an `ArmObs` with features `[K, d]`) says what a model reads.
+`reads_context` (True: `obs` is a `ContextObs`; False: an `ArmObs` with features `[K, d]`) states which observation a
+model reads.
 """
 
 from typing import Any, Protocol
@@ -39,7 +41,7 @@ class Model(Protocol):
 
     @property
     def reads_context(self) -> bool:
-        """True if it reads the context that all arms share, False if features of arms."""
+        """True if the model reads the context that all arms share, False if it reads features of arms."""
         ...
 
     def init(self, key: jax.Array) -> State:
@@ -47,7 +49,7 @@ class Model(Protocol):
         ...
 
     def predict(self, state: State, obs: Obs) -> jax.Array:
-        """Return the estimated mean rewards `[K]` of the arms shown."""
+        """Return the estimated mean rewards `[K]` of the arms."""
         ...
 
     def update(
@@ -58,7 +60,7 @@ class Model(Protocol):
         Args:
           key: `[]` random key of this call.
           t: `[]` int32, the round of the reward, from 0; the same for all trials.
-          state: the present one.
+          state: the current state.
           obs: the observation of round t.
           decision: the arm played in round t.
           reward: `[]`.
@@ -67,7 +69,7 @@ class Model(Protocol):
 
 
 def check_model(name: str, model: Any) -> None:
-    """Raise `InputError` for an object that is no model."""
+    """Raise `InputError` for an object that is not a model."""
     missing = [method for method in _REQUIRED if not hasattr(model, method)]
     if missing or isinstance(model, type):
         lacks = "is a class: make an instance of it" if isinstance(model, type) else f"has no {missing[0]!r}"
@@ -82,5 +84,5 @@ def samples(model: Any, key: jax.Array, state: State, obs: Obs, count: int) -> j
 
 
 def at(values: jax.Array, index: jax.Array) -> jax.Array:
-    """Return one of `[K]` values."""
+    """Return the entry of `[K]` values at an index."""
     return jnp.sum(jnp.where(jnp.arange(len(values)) == index, values, 0.0))

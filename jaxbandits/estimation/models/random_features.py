@@ -1,10 +1,10 @@
-"""Random Fourier features before a linear model: a Gaussian process on arms or contexts that change (Rahimi & Recht).
+"""Random Fourier features for a linear model: a Gaussian process on changing arms or contexts (Rahimi & Recht).
 
-    phi(x) = s sqrt(2 / D) cos(W x + b),   rows of W from the kernel's spectral law, b uniform on (0, 2 pi)
+    phi(x) = s sqrt(2 / D) cos(W x + b),   rows of W from the kernel's spectral density, b uniform on (0, 2 pi)
 
 phi(x)'phi(y) has mean $s^2 k(x, y)$ and an error of order $D^{-1/2}$; with `Linear(dim=D, ridge=R^2)` in units of the
-noise it is a Gaussian process of that kernel. W and b are drawn once a trial. The model's cost for dimension D, and
-$O(K d D)$.
+noise it approximates a Gaussian process with this kernel. W and b are drawn once per trial. The cost per round is that
+of the model in dimension D, plus $O(K d D)$.
 """
 
 import math
@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ArmObs, ContextObs, FixedArmObs, Obs
 
 
 class RandomFeaturesState(NamedTuple):
-    """Features, and the model on them."""
+    """Features, and the state of the model on them."""
 
     weights: jax.Array  # [D, d]  W
     phase: jax.Array  # [D]  b
@@ -36,8 +36,8 @@ class RandomFeatures(FeatureModel):
     """A linear model on random features of a kernel.
 
     Guarantee:
-      That of the linear model for functions that the D features represent. Far from the data widths are too small
-      where D is less than the number of plays (variance starvation; Mutny & Krause, NeurIPS 2018).
+      The guarantee of the linear model, for functions that the D features represent. If D is less than the number of
+      plays, widths far from the data are too small (variance starvation; Mutny & Krause, NeurIPS 2018).
 
     References:
       Ali Rahimi, Benjamin Recht. Random Features for Large-Scale Kernel Machines. NIPS 2007.
@@ -49,7 +49,7 @@ class RandomFeatures(FeatureModel):
     scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of the prior of a mean, in units of the model")
 
     def check(self) -> None:
-        """Raise InputError for what is no model or kernel."""
+        """Raise InputError for a value that is not a model or a kernel."""
         check_model("RandomFeatures.model", self.model)
         check_kernel("RandomFeatures.kernel", self.kernel)
         if getattr(self.model, "dim", None) is None:

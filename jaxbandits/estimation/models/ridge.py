@@ -3,8 +3,8 @@
     A_k = lambda I + sum x x',   theta_k = A_k^{-1} sum reward x    over the rounds that played arm k
     f_k = x'theta_k,   w_k = R sqrt(x'A_k^{-1} x),   sample: f_k + w_k z_k, z independent standard normals
 
-That is the posterior of $theta_k ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R, whose arms are
-independent. gamma_k = log det(A_k / lambda) / 2. Notation: lambda ridge, R noise_scale. $O(K p^2)$ a round.
+This is the posterior for the prior $theta_k ~ N(0, R^2 / lambda I)$ and Gaussian noise of standard deviation R; the
+arms are independent. gamma_k = log det(A_k / lambda) / 2. Notation: lambda ridge, R noise_scale. $O(K p^2)$ per round.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -1,6 +1,6 @@
-"""Rules of exploration for `contextual.Bandit`, one a file: how an arm is chosen from what a model says.
+"""Exploration rules for `contextual.Bandit`, one per file. A rule chooses an arm from a model's predictions.
 
-`rule` has the abstract classes; a final class is its scores or its weights.
+The module `rule` has the abstract classes; a final class defines scores or weights.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""Elimination by confidence intervals, the rule of RegCB, over any model with widths (Foster et al., ICML 2018).
+"""Elimination by confidence intervals (the rule of RegCB) over any model with widths (Foster et al., ICML 2018).
 
-play   an arm uniformly at random of those with f_k + beta w_k >= max_j (f_j - beta w_j)
+play   uniformly at random one of the arms with f_k + beta w_k >= max_j (f_j - beta w_j)
 """
 
 from typing import ClassVar
@@ -16,13 +16,15 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Elimination(WeightRule):
-    """Uniform play of arms that may be the best.
+    """Uniform play of the arms that may be the best.
 
     Guarantee:
-      None in general: RegCB's holds for intervals that contain all regressors of small loss.
+      None in general. RegCB's guarantee is for intervals that contain the predictions of all regressors with small
+      loss.
 
     Deviations:
-      * [ours] Intervals are those of the model; `contextual.RegCBElim` has the paper's, by sensitivities of an oracle.
+      * [ours] The intervals come from the model; `contextual.RegCBElim` has the paper's intervals, from sensitivities
+        of an oracle.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with

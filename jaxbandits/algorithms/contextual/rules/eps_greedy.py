@@ -1,4 +1,4 @@
-"""Epsilon-greedy with a probability of exploration that may fall (Auer, Cesa-Bianchi & Fischer, 2002, Figure 3).
+"""Epsilon-greedy with a constant or decreasing rate (Auer, Cesa-Bianchi & Fischer, 2002, Figure 3).
 
 play   argmax_k f_k with probability 1 - eps_t, else an arm uniformly at random,   eps_t = min(1, eps / t^a)
 """
@@ -18,7 +18,7 @@ class EpsGreedy(WeightRule):
     """Greedy play with uniform exploration.
 
     Guarantee:
-      None with a fixed eps; regret of order $T^{2/3}$ with $a = 1/3$ for regression with fast rates.
+      None with a fixed eps. With $a = 1/3$ and a regression with fast rates, the regret is of order $T^{2/3}$.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem. Machine

@@ -15,7 +15,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation.arms import largest
 from jaxbandits.types import Obs, State
 
-_LEAST = 1e-30  # width that is divided by
+_LEAST = 1e-30  # smallest width that is used as a divisor
 
 
 @pytree
@@ -23,11 +23,11 @@ class ExpectedImprovement(ScoreRule):
     """Heuristic of Bayesian optimisation.
 
     Guarantee:
-      None in cumulative regret.
+      None for cumulative regret.
 
     Deviations:
-      * [ours] The improvement is that of the mean reward over the largest prediction, as rewards are noisy. Ties: the
-        first arm wins.
+      * [ours] Improvement is measured from the largest predicted mean, since rewards are noisy. Ties: the first arm
+        wins.
 
     References:
       Jonas Mockus, Vytautas Tiesis, Antanas Zilinskas. The Application of Bayesian Methods for Seeking the Extremum.
@@ -41,5 +41,5 @@ class ExpectedImprovement(ScoreRule):
         del key, t
         mean, width = finite(model.predict(state, obs)), model.width(state, obs)
         gap = mean - largest(mean, obs.mask) - self.margin
-        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # beyond, the gain is 0 in any float type
+        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # beyond this, the gain is 0 in any float type
         return gap * ndtr(z) + math.sqrt(0.5 / math.pi) * width * jnp.exp(-0.5 * z * z)

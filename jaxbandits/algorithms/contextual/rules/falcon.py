@@ -3,7 +3,7 @@
     p_k     = 1 / (K + gamma_m (f_b - f_k))  for k != b = argmax f,   p_b = 1 - sum_{k != b} p_k
     gamma_m = c sqrt(K n_m / (log|F| + log(n_m / delta))),   gamma_1 = 1
 
-f was fitted on the $n_m$ rounds of epoch m - 1 (`models.DoublingEpochs`).
+The predictions f are fitted to the $n_m$ rounds of epoch m - 1 (`models.DoublingEpochs`).
 """
 
 from typing import ClassVar
@@ -22,13 +22,13 @@ class FALCON(WeightRule):
     """Inverse gap weighting with an offline regression in each epoch.
 
     Guarantee:
-      Rewards in [0, 1] whose means a class of |F| functions contains, and a model that is least squares over it: with
-      probability at least 1 - delta the regret is $O(sqrt(K T log(|F| T / delta)))$ (Theorem 1).
+      Rewards in [0, 1] whose mean function belongs to a class of |F| functions, and least squares over this class as
+      the model: with probability at least 1 - delta the regret is $O(sqrt(K T log(|F| T / delta)))$ (Theorem 1).
 
     Deviations:
-      * [reconstructed] c = 1/30; $n_m$ is the number of rounds that f was fitted on, where the paper has the end of
-        that epoch, about twice as many.
-      * [ours] Arms that are not available do not count in K. Ties: the first arm wins.
+      * [reconstructed] c = 1/30; $n_m$ is the number of rounds to which f is fitted; the paper uses the last round of
+        that epoch, a number about twice as large.
+      * [ours] Unavailable arms do not count in K. Ties: the first arm wins.
 
     References:
       David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual

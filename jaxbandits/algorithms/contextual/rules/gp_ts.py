@@ -18,15 +18,15 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class GPTS(ScoreRule):
-    """Draws from a posterior that is as wide as the confidence set of IGP-UCB.
+    """Thompson sampling from a posterior that is inflated to the width of the confidence set of IGP-UCB.
 
     Guarantee:
       As for `IGPUCB`, on a finite set of arms: with probability at least 1 - delta the regret is
-      $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, with further logarithms (Theorem 4).
+      $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, up to further logarithms (Theorem 4).
 
     Deviations:
-      * [reconstructed] v_t; gamma is the information of the arms played, as in `IGPUCB`. The paper discretises a
-        continuous set in every round; here the arms are the set.
+      * [reconstructed] The formula of v_t, in which gamma is the information of the arms played, as in `IGPUCB`. The
+        paper discretises a continuous set in every round; here the set of arms is finite.
       * [ours] `scale` multiplies v_t. Ties: the first arm wins.
 
     References:

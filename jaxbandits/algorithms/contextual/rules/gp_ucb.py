@@ -19,13 +19,13 @@ class GPUCB(ScoreRule):
     """Optimism with a multiplier of order sqrt(log(K t)).
 
     Guarantee:
-      Rewards of a Gaussian process with Gaussian noise, both as the model has them, c = 1: with probability at least
-      1 - delta the regret is at most $sqrt(C_1 T beta_T gamma_T)$, $C_1 = 8 / log(1 + 1 / s^2)$, s the noise
-      (Theorem 1).
+      Mean rewards drawn from the model's Gaussian process, the model's Gaussian noise, c = 1: with probability at least
+      1 - delta the regret is at most $sqrt(C_1 T beta_T gamma_T)$, where $C_1 = 8 / log(1 + 1 / s^2)$ and s is the
+      standard deviation of the noise (Theorem 1).
 
     Deviations:
-      * [printed] `discount` is c, 1 in the theorem; the authors divide beta_t by 5 in their experiments (their
-        Section 6), the preset `experiments`. Ties: the first arm wins.
+      * [printed] `discount` is c, which is 1 in the theorem. In their experiments (Section 6) the authors divide beta_t
+        by 5, as the preset `experiments` does. Ties: the first arm wins.
 
     References:
       Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit

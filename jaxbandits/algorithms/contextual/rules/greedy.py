@@ -1,4 +1,4 @@
-"""Greedy play: the arm with the largest predicted reward."""
+"""Greedy rule: play the arm with the largest predicted reward."""
 
 import jax
 
@@ -9,10 +9,10 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Greedy(ScoreRule):
-    """The arm with the largest prediction.
+    """Greedy play of the arm with the largest prediction.
 
     Guarantee:
-      None in general; the regret of order $sqrt(T)$ where contexts are diverse (Bastani, Bayati & Khosravi, 2021).
+      None in general; regret of order $sqrt(T)$ if contexts are diverse (Bastani, Bayati & Khosravi, 2021).
     """
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:

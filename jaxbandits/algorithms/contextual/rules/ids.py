@@ -1,4 +1,4 @@
-"""IDS: information-directed sampling from draws of the posterior, Gaussian rewards (Russo & Van Roy, NeurIPS 2014).
+"""IDS: information-directed sampling from posterior draws, for Gaussian rewards (Russo & Van Roy, NeurIPS 2014).
 
     g_a = I(A*; Y_a) = 1/2 sum_i alpha_i log((s_a^2 + R^2) / (s_ia^2 + R^2))
     play  from the p that minimises (p'D)^2 / p'g
@@ -23,9 +23,9 @@ class IDS(PosteriorDraws):
       As for `VIDS`.
 
     Deviations:
-      * [ours] The law of a reward, and that given the best arm, are replaced by Gaussian laws of the same means and
-        variances, between which the divergence has this form: the terms of means and variances sum to 0 over i. The
-        posterior is n draws. Ties: the first arm wins.
+      * [ours] The distribution of a reward and its distribution given the best arm are replaced by Gaussians with the
+        same means and variances. Their divergence has the form above, because its other terms sum to 0 over i. The
+        posterior is approximated by n draws. Ties: the first arm wins.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014; Operations

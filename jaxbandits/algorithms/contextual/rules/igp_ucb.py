@@ -18,7 +18,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class IGPUCB(ScoreRule):
-    """Optimism for functions of bounded norm in the kernel's space; with a linear model, in the form of OFUL.
+    """Optimism for functions with bounded RKHS norm; with a linear model it has the form of OFUL.
 
     Guarantee:
       Mean rewards of RKHS norm at most B, noise R-sub-Gaussian given the past, and a model with noise parameter
@@ -26,8 +26,8 @@ class IGPUCB(ScoreRule):
       $O(sqrt(T) (B sqrt(gamma_T) + gamma_T))$ (Theorem 3).
 
     Deviations:
-      * [reconstructed] gamma is the information of the arms played, where the paper has its maximum over t - 1 arms.
-        The proof bounds the error by the former.
+      * [reconstructed] gamma is the information of the arms played; the paper uses its maximum over t - 1 arms,
+        although the proof bounds the error by the former.
       * [ours] `scale` multiplies beta_t. Ties: the first arm wins.
 
     References:

@@ -21,15 +21,15 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class KnowledgeGradient(ScoreRule):
-    """One step of lookahead: the value of a reward for all later rounds.
+    """One-step lookahead: the value of one reward for all later rounds.
 
     Guarantee:
-      None; it may stop to explore (its regret has a heavy tail).
+      None: it may stop exploring, so that its regret has a heavy tail.
 
     Deviations:
-      * [ours] Changes of other arms' predictions by a reward of arm k are left out: that of arms with independent
-        priors, also where the model's arms are correlated. Arms that are not available are no rivals. Ties: the first
-        arm wins.
+      * [ours] The formula is for arms with independent priors, and is used even if the model's arms are correlated: the
+        effect of a reward of arm k on other arms' predictions is ignored. Unavailable arms do not count in the maxima.
+        Ties: the first arm wins.
 
     References:
       Ilya Ryzhov, Warren Powell, Peter Frazier. The Knowledge Gradient Algorithm for a General Class of Online Learning
@@ -46,14 +46,14 @@ class KnowledgeGradient(ScoreRule):
         noise = model.noise(state)
         change = jnp.square(width) / jnp.sqrt(jnp.maximum(jnp.square(width) + jnp.square(noise), 1e-30))
         z = -jnp.abs(mean - rival) / jnp.maximum(change, 1e-30)
-        z = jnp.maximum(z, -40.0)  # beyond, the gain is 0 in any float type
+        z = jnp.maximum(z, -40.0)  # beyond this, the gain is 0 in any float type
         gain = change * jnp.maximum(z * ndtr(z) + math.sqrt(0.5 / math.pi) * jnp.exp(-0.5 * z * z), 0.0)
         left = jnp.maximum(self.horizon - 1.0 - t.astype(mean.dtype), 0.0)
         return mean + left * jnp.where(rival <= -1e30, 0.0, gain)
 
 
 def _best_rival(mean: jax.Array, mask: Any) -> jax.Array:
-    """Return `[K]` the largest prediction of the other available arms; -1e30 where there is none."""
+    """Return the largest prediction `[K]` of the other available arms; -1e30 if there is none."""
     shown = mean if mask is None else jnp.where(mask, mean, -1e30)
     best = jnp.arange(len(mean)) == first_axis.argmax(shown)
     return jnp.where(best, jnp.max(jnp.where(best, -1e30, shown)), jnp.max(shown))

@@ -1,10 +1,10 @@
-"""Abstract rule of information-directed sampling from draws of a posterior (Russo & Van Roy, 2018, Algorithm 6).
+"""Abstract rule for information-directed sampling from posterior draws (Russo & Van Roy, 2018, Algorithm 6).
 
-    of n draws theta of all means:   D_a = mean of max_k theta_k - theta_a
+    from n draws theta of all means:   D_a = mean of max_k theta_k - theta_a
     alpha_i = share of the draws whose best arm is i,   m_ia = mean of theta_a over those,   m_a = mean of theta_a
     play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
-A final class is its information g `[K]`. $O(n K^2)$ a round.
+A final class defines the information g `[K]`. Cost per round $O(n K^2)$.
 """
 
 import abc
@@ -22,7 +22,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class PosteriorDraws(WeightRule):
-    """Abstract rule on draws of the posterior."""
+    """Abstract rule on posterior draws."""
 
     needs: ClassVar[tuple[str, ...]] = ("sample",)
     n_draws: int = static(128, "[2, inf)", "n, draws of the posterior in a round")
@@ -35,7 +35,7 @@ class PosteriorDraws(WeightRule):
           alpha: `[K]`.
           shift: `[K, K]` m_ia - m_a; 0 where alpha_i is 0.
           square: `[K, K]` mean of (theta_a - m_a)^2 over the draws whose best arm is i; 0 where alpha_i is 0.
-          noise: `[]` standard deviation of a reward; None of a rule that does not need it.
+          noise: `[]` standard deviation of a reward; None for a rule that does not use it.
         """
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
@@ -44,7 +44,7 @@ class PosteriorDraws(WeightRule):
         available = jnp.where(mask, draws, jnp.finfo(draws.dtype).min)
         best = jnp.max(available, axis=1)  # [n]
         first = jnp.cumsum(available == best[:, None], axis=1) == 1
-        is_best = ((available == best[:, None]) & first).astype(draws.dtype)  # [n, K]  one arm a draw
+        is_best = ((available == best[:, None]) & first).astype(draws.dtype)  # [n, K]  one arm per draw
         mean, count = jnp.mean(draws, axis=0), jnp.sum(is_best, axis=0)
         centred, share = draws - mean, 1.0 / jnp.maximum(count, 1.0)
         shift = (is_best.T @ centred) * share[:, None]  # [K, K]

@@ -1,9 +1,10 @@
-"""Abstract rules of exploration: how a decision is made from what a reward model says (`estimation.models`).
+"""Abstract exploration rules, which choose an arm from the predictions of a reward model (`estimation.models`).
 
     decision = rule.decide(key, t, model, state, obs)
 
-A rule has no state. `needs` names the methods of a model that it calls; `Bandit` refuses a model that lacks one.
-A final class is its scores (the largest is played) or its weights (drawn from; the decision carries the probability).
+A rule has no state. `needs` lists the methods of a model that it calls; `Bandit` rejects a model that lacks one. A
+final class defines scores, of which the largest is played, or weights, from which the arm is drawn; the decision then
+carries the probability.
 """
 
 import abc
@@ -16,7 +17,7 @@ from jaxbandits.base.pytree import ArrayLike, pytree
 from jaxbandits.estimation.arms import choose_best, draw_arm
 from jaxbandits.types import ArmDecision, Obs, State
 
-_LARGEST = 1e30  # of a prediction: differences of two are finite in float32
+_LARGEST = 1e30  # bound on predictions: their differences are finite in float32
 
 
 @pytree
@@ -31,7 +32,7 @@ class Rule(abc.ABC):
 
         Args:
           key: `[]` random key.
-          t: `[]` int32, rounds played before, from 0.
+          t: `[]` int32, the number of earlier rounds.
           model: with the methods in `needs`.
           state: of the model.
           obs: observation that the model reads; its mask may be None.
@@ -40,7 +41,7 @@ class Rule(abc.ABC):
 
 @pytree
 class ScoreRule(Rule):
-    """Abstract rule that plays the available arm with the largest score; the first of equal ones, NaN below all."""
+    """Abstract rule that plays the available arm with the largest score. Ties: the first arm; NaN ranks lowest."""
 
     @abc.abstractmethod
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
@@ -52,7 +53,7 @@ class ScoreRule(Rule):
 
 @pytree
 class WeightRule(Rule):
-    """Abstract rule that draws an arm with known probabilities, one of which the decision carries."""
+    """Abstract rule that draws an arm from known probabilities; the decision carries the probability of the arm."""
 
     @abc.abstractmethod
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
@@ -65,7 +66,7 @@ class WeightRule(Rule):
 
 
 def finite(scores: jax.Array) -> jax.Array:
-    """Return scores of which no difference overflows: clipped to 1e30, the lowest in the place of NaN."""
+    """Return the scores clipped to +-1e30, so that differences do not overflow, with NaN replaced by -1e30."""
     return jnp.where(jnp.isnan(scores), -_LARGEST, jnp.clip(scores, -_LARGEST, _LARGEST))
 
 

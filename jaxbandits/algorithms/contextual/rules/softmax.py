@@ -1,4 +1,4 @@
-"""Boltzmann exploration: arms drawn with weights that grow exponentially with their predictions.
+"""Boltzmann exploration: arms are drawn with weights that grow exponentially with their predictions.
 
 p_k ~ exp(f_k / tau_t),   tau_t = tau / t^a
 """
@@ -14,7 +14,7 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Softmax(WeightRule):
-    """Draws by exponential weights of the predictions.
+    """Random play with exponential weights of the predictions.
 
     Guarantee:
       None: with one temperature for all arms it is inconsistent or explores too much (Cesa-Bianchi et al., 2017).

@@ -17,7 +17,7 @@ class SquareCB(WeightRule):
     """Exploration by gaps of point predictions.
 
     Guarantee:
-      As for `contextual.SquareCB`, with a model that is an online learner with regret at most R in squared loss.
+      As for `contextual.SquareCB`, if the model is an online learner with regret at most R in squared loss.
 
     Deviations:
       * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.

@@ -14,14 +14,14 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Thompson(ScoreRule):
-    """Plays each arm with the posterior probability that it is the best.
+    """Random play of each arm with the posterior probability that it is the best.
 
     Guarantee:
-      Bayesian regret of order $sqrt(T)$ where the model is the prior and the likelihood of the rewards (Russo & Van
-      Roy, 2014); the frequentist bounds need a larger v.
+      Bayesian regret of order $sqrt(T)$ if the model has the true prior and likelihood of the rewards (Russo & Van Roy,
+      2014); the frequentist bounds need a larger v.
 
     Deviations:
-      * [ours] v scales deviations from the prediction; 1 is the posterior. Ties: the first arm wins.
+      * [ours] v scales deviations from the prediction; v = 1 samples from the posterior. Ties: the first arm wins.
 
     References:
       William R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two

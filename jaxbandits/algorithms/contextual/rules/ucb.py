@@ -14,8 +14,8 @@ class UCB(ScoreRule):
     """Optimism with a constant multiplier; with `Ridge` it is LinUCB, with `NeuralGradient` NeuralUCB.
 
     Guarantee:
-      That of the model's widths, where they bound the errors with a constant beta; none for estimates whose choices
-      depend on past rewards.
+      The guarantee of the model's widths, if they bound the errors with a constant beta. None if the choice of arms
+      depends on past rewards.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article

@@ -17,11 +17,13 @@ class VIDS(PosteriorDraws):
     """Balance of regret and variance explained by the best arm.
 
     Guarantee:
-      Bayesian regret at most that of Thompson sampling's analysis: $sqrt(2 Gamma H(A*) T)$ with Gamma a bound on the
-      information ratio, K/2 in general and d/2 for linear models with rewards of range 1 (exact posterior).
+      With the exact posterior, the Bayesian regret is at most $sqrt(2 Gamma H(A*) T)$, the bound known for Thompson
+      sampling, where Gamma bounds the information ratio: K/2 in general, and d/2 for linear models with rewards of
+      range 1.
 
     Deviations:
-      * [ours] The posterior is n draws, 10^4 in the paper's linear experiments. Ties: the first arm wins.
+      * [ours] The posterior is approximated by n draws (10^4 in the paper's linear experiments). Ties: the first arm
+        wins.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. Operations Research 66(1),
