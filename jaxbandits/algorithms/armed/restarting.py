@@ -32,7 +32,7 @@ class RestartState(NamedTuple):
 
     pulls: Pulls
     since: jax.Array  # [K] int32  tau_i
-    restarts: jax.Array  # []  number of rounds after which an arm was forgotten
+    restarts: jax.Array  # []  number of rounds in which an arm was forgotten
     detector: Any
 
 
@@ -80,7 +80,7 @@ class Restarting:
 
     @classmethod
     def m_ucb(cls, *, policy: Any, horizon: int, changes: int, window: int = 150, **fields: Any) -> "Restarting":
-        """Use w rewards, b = sqrt(w/2 log(2 K T^2)), global restarts, and exploration set by b (Cao et al., 2019)."""
+        """Use M-UCB: windows of w rewards, b = sqrt(w/2 log(2 K T^2)), and global restarts (Cao et al., 2019)."""
         horizon, changes, n_arms = _setting(policy, horizon, changes)
         window = ranges.integer("window", window, "[2, 1000000]")
         b = math.sqrt(0.5 * window * math.log(2.0 * n_arms * horizon**2))

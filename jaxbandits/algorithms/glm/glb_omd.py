@@ -66,15 +66,15 @@ class GLBOMD(EllipsoidLearner):
         4 and bounds the others by Lemma 5 with point masses at $theta_s$. It is valid for any `ridge > 0` and
         `step_size >= 1 + R S`, and usually smaller; for a Poisson link with large S it is larger.
       * [ours] `center` moves the ball and $theta_1$, for links that are not defined at 0 (`Exponential`). Lemma 4 and
-        the data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is refused otherwise.
+        the data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is rejected otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
       * [ours] $theta_1 = c$ and ties go to the first arm; the paper states neither.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of S of float64, radius and $H^{-1}$ within 1e-4 (relative), over 300
-      rounds (Bernoulli up to $S = 9$, Gaussian, Poisson with $S = 1$) and over 10,000 of a Bernoulli link
-      (float32/test_glm.py::test_follows_the_float64_reference). A Poisson link with $S = 7$, curvatures from $e^-7$ to
-      $e^7$, keeps theta finite and in the ball and $H^{-1}$ positive definite for 10,000
+      In float32 the estimate is within 1e-4 S of float64, and the radius and $H^{-1}$ are within 1e-4 (relative), over
+      300 rounds (Bernoulli up to $S = 9$, Gaussian, Poisson with $S = 1$) and over 10,000 rounds with a Bernoulli link
+      (float32/test_glm.py::test_follows_the_float64_reference). With a Poisson link and $S = 7$, where curvatures range
+      from $e^-7$ to $e^7$, theta stays finite and in the ball, and $H^{-1}$ stays positive definite, for 10,000 rounds
       (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is stored as factors
       (`numerics.inverse_factors`) whose rounding errors do not accumulate: after 10^6 rounds of one arm its width is
       within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
@@ -118,7 +118,7 @@ class GLBOMD(EllipsoidLearner):
         return cls.experiments(dim=2, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown radius, no link, or a link or radius that does not exist on the ball."""
+        """Raise `InputError` for an unknown radius, a value that is not a link, or a link or radius undefined on the ball."""
         if self.radius_rule not in _RADIUS_RULES:
             raise errors.unknown_name("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):

@@ -64,8 +64,8 @@ class OFUGLB(LevelSetLearner):
         the first arm wins.
 
     Numerics:
-      In float32 scores are within 1e-4 of their largest value $S ||x||$, and the estimate is within 1e-4 of S of
-      float64 (200 rounds; Poisson rewards up to $S = 5$; float32/test_glm_mle.py::test_follows_the_float64_reference).
+      In float32 scores are within 1e-4 of their largest value $S ||x||$, and the estimate is within 1e-4 S of float64
+      (200 rounds; Poisson rewards up to $S = 5$; float32/test_glm_mle.py::test_follows_the_float64_reference).
 
     References:
       Junghyun Lee, Se-Young Yun, Kwang-Sung Jun. A Unified Confidence Sequence for Generalized Linear Models, with

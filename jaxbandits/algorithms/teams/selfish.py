@@ -19,7 +19,7 @@ from jaxbandits.types import PlayerRewards
 
 @pytree
 class Selfish(TeamPolicy):
-    """Team whose players observe neither the state of their arm nor collisions, and ignore each other.
+    """Team whose players observe neither the state of their arm nor collisions, and are unaware of each other.
 
     Guarantee:
       None: with positive probability the regret is linear (Besson & Kaufmann, Section 5).

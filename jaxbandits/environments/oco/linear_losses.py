@@ -48,14 +48,14 @@ class LinearLosses:
     `IsolatedFlips`, `Drift`, `Piecewise`; a finite pool in random order is `RandomOrder`.
 
     Recorded: `loss` and `mean_loss` (summed); at record points `comparator_loss`, the cumulative loss of the comparator
-    on the losses that were drawn, and `mean_comparator_loss`, the same on their means; so that
+    on the losses that were drawn, and `mean_comparator_loss`, the same for their means. Hence
 
         regret        = loss - comparator_loss              (realised)
         pseudo_regret = mean_loss - mean_comparator_loss    (in expectation, hence less noisy)
 
     The comparator is `comparator` if given: a fixed point u, which need not lie in the domain (for learners on $R^d$).
-    Otherwise it is the best fixed point of the domain in hindsight (for `mean_comparator_loss`, in hindsight of the
-    means). If the mean moves, a learner that tracks it may beat every fixed point, so that regret can be negative.
+    Otherwise it is the best fixed point of the domain in hindsight, for the losses or, in `mean_comparator_loss`, for
+    their means. If the mean moves, a learner that tracks it may beat every fixed point, so that regret can be negative.
 
     Numerics: the sum of the gradients is compensated (Kahan), so that in float32 `comparator_loss` has a relative error
       of 3e-7 after 10^5 rounds, while the error of a plain sum is 20 times larger

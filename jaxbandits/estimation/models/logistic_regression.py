@@ -40,7 +40,7 @@ class LogisticRegression:
     Deviations:
       * [ours] The posterior is Gaussian around the one-pass estimate, as in `GLMTS`; Chapelle and Li maximise the
         posterior again, with a diagonal Hessian. Rewards are clipped to [0, 1].
-      * [reconstructed] The weight 1 / (2 + D) of the step, D = 2S by default.
+      * [reconstructed] The step has the weight 1 / (2 + D), where D = 2S by default.
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
