@@ -58,5 +58,5 @@ class Exp3S(MixedWeights):
 
     @property
     def share(self) -> Any:
-        """e alpha / K, the fraction of the total weight that every arm receives in a round."""
+        """Fraction e alpha / K of the total weight that every arm receives in a round."""
         return math.e * self.sharing / self.n_arms

@@ -118,7 +118,7 @@ class GLBOMD(EllipsoidLearner):
         return cls.experiments(dim=2, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown radius, a value that is not a link, or a link or radius undefined on the ball."""
+        """Raise `InputError` for an unknown radius, an invalid link, or a link or radius undefined on the ball."""
         if self.radius_rule not in _RADIUS_RULES:
             raise errors.unknown_name("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):

@@ -101,8 +101,8 @@ class Log:
           context: columns of numbers that describe the event; none: no context. No other column is used.
           actions: all actions in their order, including those that were never played. None: the categories of a
             categorical column, whole numbers in ascending order; other text is sorted, and every table says so. Give
-          the order if it matters. time: column of numbers or dates by which events are put in order; None: the order of
-          the rows. Policies and
+            the order if it matters.
+          time: column of numbers or dates by which events are put in order; None: the order of the rows. Policies and
             models with a row for each event keep the order of the frame.
 
         Raises:
