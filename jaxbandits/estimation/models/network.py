@@ -1,7 +1,7 @@
 """Neural network model: a network with one output per arm on a context, or a function of an arm's features.
 
-    f_k = output k of the network at the context (n_arms given), or its output at the features of arm k loss  (f -
-    reward)^2 of the arm played + weight_decay ||weights||^2 / 2
+    f_k    output k of the network at the context (n_arms given), or its output at the features of arm k
+    loss   (f - reward)^2 of the arm played + weight_decay ||weights||^2 / 2
 
 Without a buffer, every round takes one step of any optax transformation on the loss of the round. With a buffer of
 `capacity` rounds, every `train_every` rounds take `n_steps` steps, each on the mean loss of `batch` consecutive rows.
