@@ -12,11 +12,11 @@
 # # Models and rules: any exploration rule with any reward model
 #
 # A contextual learner has two parts. A *model* estimates the mean reward of each arm, and may say how uncertain it is;
-# a *rule* uses this to explore. `contextual.Bandit(model=..., rule=...)` pairs any two that fit.
+# a *rule* uses this to explore. `contextual.Bandit(model=..., rule=...)` combines a model and a rule.
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells run hundreds of trials side
 # by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
@@ -40,9 +40,10 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # %% [markdown]
 # ## The wheel bandit
 #
-# The context is a point of the unit disc. Four arms pay 1 and a fifth, the safe one, pays 1.2. Only outside the radius
-# $\delta$ does the arm of the context's quadrant pay 50, so the larger $\delta$ is, the rarer is what pays
-# (Riquelme, Tucker & Snoek, ICLR 2018).
+# The context is a point of the unit disc. The mean reward of a fifth arm, the safe one, is 1.2; the means of the other
+# four arms are 1. If the context lies outside the radius $\delta$, however, one of these four, the arm of the context's
+# quadrant, has mean 50. Large rewards are therefore the rarer, the larger $\delta$ is (Riquelme, Tucker & Snoek, ICLR
+# 2018).
 
 # %%
 import optax
@@ -52,13 +53,14 @@ from jaxbandits.contextual import Bandit, Wheel, models, rules
 
 SEEDS, T = (16, 60) if FAST else (128, 2000)
 env = Wheel(delta=0.9)
-print(f"a round of uniform play costs {env.uniform_regret:.2f}, one of the safe arm {env.safe_regret:.2f}")
+print(f"regret per round: {env.uniform_regret:.2f} for uniform play, {env.safe_regret:.2f} for the safe arm")
 
 # %% [markdown]
 # ## One rule, several models
 #
-# Thompson sampling needs joint draws of all means. These models have them: Bayesian linear regression, the same on
-# random Fourier features of a Gaussian kernel, and an ensemble of networks, each trained on 95 % of the rounds.
+# Thompson sampling draws the means of all arms jointly from the posterior. Three models with such draws are Bayesian
+# linear regression, Bayesian linear regression on random Fourier features of a Gaussian kernel, and an ensemble of
+# networks, each of which is trained on 95 % of the rounds.
 
 # %%
 bayes = models.PerArm(model=models.NormalInverseGamma(dim=3), n_arms=5)
@@ -85,9 +87,9 @@ ax = result.plot("regret")
 # %% [markdown]
 # ## One model, several rules
 #
-# The model stays the same: ridge regression of each arm on random features. UCB adds a multiple of the standard
-# deviation, SquareCB draws arms by inverse gaps of the predictions, V-IDS weighs squared regret against the variance
-# that a reward explains.
+# The model stays the same: a ridge regression on random features for each arm. UCB adds a multiple of the standard
+# deviation to the prediction. SquareCB draws each arm with a probability that falls with the gap between its prediction
+# and the largest one. V-IDS weighs the squared regret of an arm against the variance that its reward explains.
 
 # %%
 ridge = models.Ridge(n_arms=5, dim=50, ridge=0.01)
@@ -108,7 +110,7 @@ print(over_rules.table("regret"))
 # %% [markdown]
 # ## Pairs that do not fit
 #
-# A single network has no standard deviations, so UCB refuses it: nothing is approximated silently.
+# UCB needs standard deviations. A single network does not provide them, so this pair raises an error.
 
 # %%
 from jaxbandits import InputError, simulate
@@ -119,9 +121,10 @@ except InputError as error:
     print(error)
 
 # %% [markdown]
-# ## Sweeps reach into the parts
+# ## Sweeping fields of the model or the rule
 #
-# A field of a part is named by its path. Real numbers are inputs of the compiled program, so all points share it.
+# A sweep names a field of the model or the rule by its path. Real numbers are inputs of the compiled program, so one
+# program runs all points of the grid.
 
 # %%
 from jaxbandits import sweep
@@ -134,8 +137,9 @@ print("best:", best.point, best.estimate)
 # %% [markdown]
 # ## Gaussian processes on fixed arms
 #
-# Here the arms are 50 points of an interval, and their means a sample path of a Gaussian process. With the same process
-# as model, GP-UCB is `GPUCB`, GP-TS is `Thompson`, and expected improvement a further rule.
+# Here the arms are 50 points of an interval, and their means are a sample path of a Gaussian process. If the model is
+# the same process, the rule `GPUCB` gives the algorithm GP-UCB, and `Thompson` gives Thompson sampling with a Gaussian
+# process. Expected improvement (`EI`) is another rule.
 
 # %%
 from jaxbandits.contextual import GaussianProcessArms
@@ -159,6 +163,8 @@ print(on_paths.table("regret"))
 # %% [markdown]
 # ## Where to go from here
 #
-# * `docs/models.md` lists all models and rules with their costs and guarantees, and a model of your own in 30 lines.
-# * `jaxbandits reproduce classics/riquelme-wheel` and `classics/srinivas-fig5` run these comparisons with claims;
+# * `docs/models.md` lists all models and rules with their costs and guarantees, and shows how to write your own model
+# in 30 lines.
+# * `jaxbandits reproduce classics/riquelme-wheel` and `classics/srinivas-fig5` run similar comparisons and test the
+# claims of the papers;
 #   `classics/russo-table1` compares V-IDS with eight policies for Bernoulli rewards.

@@ -11,14 +11,14 @@
 # %% [markdown]
 # # Lists, duels, teams
 #
-# In many problems a round is more than one arm and one reward. A search engine shows a list and sees the first click; a
-# ranker is compared with another one and only the winner is known; players share channels and lose what they send by
-# collisions; and means may jump at times that nobody announces. All of these run in the same loop, with other decisions
-# and other feedback.
+# In many problems a round consists of more than one arm and one reward. A search engine shows a list and observes the
+# first click. A comparison of two rankers reveals only the winner. Radios share channels, and a transmission is lost
+# when two of them collide. The means of the arms may also change at unknown times. All of these problems use the same
+# simulation loop; only the types of decisions and feedback differ.
 
 # %% [markdown]
 # In Colab, upload this notebook and, in the file panel, `jaxbandits` as a wheel or as a zip of the checkout. The
-# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells play hundreds of trials side
+# installation keeps Colab's JAX, which matches its CUDA. Use the CPU runtime: these cells run hundreds of trials side
 # by side, and a GPU is estimated to be faster only for more than about a thousand (`docs/precision.md`).
 
 # %% cellView="form"
@@ -42,9 +42,9 @@ FAST = "JAXBANDITS_FAST" in os.environ  # the tests run this notebook with fewer
 # %% [markdown]
 # ## Lists
 #
-# A user reads a list of $m$ of $L$ items from the top and clicks on the first one that attracts her, item $e$ with
-# probability $w_e$. The learner returns a `SetDecision`, the items in the order of display, and sees the rewards of the
-# items up to the click. The regret of a list $A$ is
+# A list shows $m$ of $L$ items. The user reads it from the top and clicks on the first attractive item; item $e$ is
+# attractive with probability $w_e$. The learner returns a `SetDecision`, the items in the order of display, and
+# observes the rewards of the items up to the click. The regret of a list $A$ is
 #
 # $$\prod_{e \in A} (1 - w_e) - \prod_{e \in A^*} (1 - w_e).$$
 
@@ -69,9 +69,10 @@ lists.plot("regret")
 #
 # ## Duels
 #
-# A dueling bandit compares two arms, and only the winner is revealed. If one arm beats all others, the regret of a duel
-# of the arms $i$ and $j$ is the mean of what each of them loses against this arm. On the cyclic instance, duels among
-# the other arms tell more than duels with the winner, and cost little. RMED2FH uses them, RMED1 does not.
+# A dueling bandit compares two arms, and only the winner is revealed. Suppose that one arm, the Condorcet winner, beats
+# arm $i$ with probability $1/2 + \Delta_i$ for every other arm $i$. The regret of a duel between the arms $i$ and $j$
+# is then $(\Delta_i + \Delta_j) / 2$. On the cyclic instance, duels among the other arms are cheap and give more
+# information than duels with the winner. RMED2FH makes use of this, RMED1 does not.
 
 # %%
 from jaxbandits.duels import RMED1, RMED2FH, RUCB, DoubleTS, DuelingArms
@@ -91,12 +92,14 @@ print(duels.table("regret"))
 duels.plot("regret")
 
 # %% [markdown]
-# The lower bound for RMED1 here is $7.45 \log T$, and $0.82 \log T$ if opponents may be chosen freely.
+# On this instance the regret of a learner that rules out arms only by duels with the winner, like RMED1, is at least
+# $7.45 \log T$ asymptotically. If a learner may choose any opponents, the lower bound is $0.82 \log T$.
 #
 # ## Teams
 #
-# $P$ players share $K$ arms without talking. Players who meet on an arm receive nothing. With MCTopM a player stays on
-# an arm that it has for itself; selfish players run a bandit algorithm each, as if they were alone.
+# $P$ players share $K$ arms and do not communicate. Players who choose the same arm collide and receive no reward. With
+# MCTopM, a player that has an arm for itself stays there. Each selfish player runs a bandit algorithm as if it were
+# alone.
 
 # %%
 from jaxbandits.teams import MCTopM, RandTopM, Selfish, SharedArms
@@ -114,8 +117,9 @@ print(teams.table("collisions"))
 # %% [markdown]
 # ## Change points
 #
-# Here the best of three arms changes. `Restarting` watches the rewards of any index policy with a detector, and forgets
-# an arm when its mean has changed. The oracle knows the changes.
+# In this example the best of three arms changes twice. `Restarting` combines an index policy with a change detector:
+# when the detector signals that the mean of an arm has changed, the policy forgets the rewards of this arm. The oracle
+# knows the change points.
 
 # %%
 from jaxbandits import detectors
@@ -140,5 +144,5 @@ print(changes.table("regret"))
 changes.plot("regret")
 
 # %% [markdown]
-# `jaxbandits reproduce classics/besson-tables` compares eleven learners on five such problems with the tables of a
-# thesis, and `jaxbandits reproduce classics/teams-k9` does so for teams.
+# `jaxbandits reproduce classics/besson-tables` runs eleven learners on five problems of this kind and compares their
+# regret with the tables in Besson's thesis (2019). `jaxbandits reproduce classics/teams-k9` does the same for teams.

@@ -1,4 +1,4 @@
-"""Theorem 1: regret beside the explicit bound."""
+"""Theorem 1: regret compared with the explicit bound."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from jaxbandits.theory.linear import theorem_1
 
 
 def _noise_power(r: Round) -> jax.Array:
-    """Return nu_t^2, whose sum stands in Theorem 1."""
+    """Return nu_t^2, whose sum appears in Theorem 1."""
     return r.feedback.noise_scale**2
 
 
@@ -39,6 +39,6 @@ BOUND = THEOREMS.experiment(
                       says="the bound is loose: regret is below a thousandth of it", place="Theorem 1",
                       cannot_fail=OUT_OF_REACH.format(most="2000 T", what="a thousand times regret"), least=1000),
     ),
-    notes=("The second term is printed without its factor: with the correct w_t it is 4 c L kappa / sqrt(lambda).",),
+    notes=("The paper omits the factor of the second term: with the correct w_t it is 4 c L kappa / sqrt(lambda).",),
     figures=(Bound(),),
 )

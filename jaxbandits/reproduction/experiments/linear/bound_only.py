@@ -1,4 +1,4 @@
-"""Corollary 1: regret and coverage where nu_t varies, and only a bound on it is known."""
+"""Corollary 1: regret and coverage if nu_t varies and only a bound on it is known."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +22,9 @@ def _given_a_bound(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def corollary_1(algorithm: HvtUCB, rounds: np.ndarray) -> np.ndarray:
-    """Return the explicit bound in the proof of Corollary 1: that of Theorem 1 with nu for every nu_t.
+    """Return the explicit bound in the proof of Corollary 1: the bound of Theorem 1 with nu in place of every nu_t.
 
-    It prints sqrt(2 kappa) nu sqrt(T + 1) in place of sqrt(2 kappa (nu^2 T + 1)), which needs nu >= 1.
+    The proof has sqrt(2 kappa) nu sqrt(T + 1) in place of sqrt(2 kappa (nu^2 T + 1)), which requires nu >= 1.
     """
     bound: Any = algorithm.moment_bound
     return theorem_1(algorithm, rounds, rounds * float(bound) ** 2)
@@ -41,7 +41,7 @@ BOUND_ONLY = THEOREMS.experiment(
     "bound-only",
     "Corollary 1",
     title="regret and coverage with a bound on the moments only",
-    presets={"theory": "every constant as the theorems state it; Hvt-UCB has the largest nu_t that there can be"},
+    presets={"theory": "every constant as the theorems state it; Hvt-UCB receives the largest possible nu_t"},
     algorithms=_given_a_bound,
     panels=lambda horizon: {
         name: Panel(title, environment(noise=law, eps=eps, noise_decades=_DECADES))

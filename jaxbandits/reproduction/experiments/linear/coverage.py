@@ -1,4 +1,4 @@
-"""Lemma 1: estimation error over the confidence radius, over thousands of trials."""
+"""Lemma 1: ratio of the estimation error to the confidence radius in thousands of trials."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ def _is_clipped(r: Round) -> jax.Array:
 
 
 def _leverage(r: Round) -> jax.Array:
-    """Return 1 where sigma_t is neither nu_t nor its floor, but the term that grows with the width of the arm."""
+    """Return 1 where sigma_t equals the term that grows with the width of the arm, not nu_t or its floor."""
     return jnp.where(_weights(r).scale > r.feedback.noise_scale, 1.0, 0.0)
 
 
@@ -54,10 +54,10 @@ COVERAGE = THEOREMS.experiment(
                       says="the radius is loose: the error stays below a hundredth of it", **_JUDGED),
     ),
     notes=(
-        "error_ratio is the largest ||theta_{t+1} - theta*||_{V_t} / beta_t so far. The failure probability 4 "
+        "error_ratio is the running maximum of ||theta_{t+1} - theta*||_{V_t} / beta_t. The failure probability 4 "
         "delta = 1/(2T) is 2.8e-5, far below what these trials can resolve.",
-        "clipped_share: rounds whose residual the Huber loss clips; leverage_share: rounds in which sigma_t is its "
-        "third term, which grows with the arm's width, and nu_t plays no part.",
+        "clipped_share is the share of rounds whose residual the Huber loss clips. leverage_share is the share of "
+        "rounds in which sigma_t is its third term, which grows with the width of the arm and does not depend on nu_t.",
     ),
     interpretations={"extra-sigma": EXTRA_SIGMA},
     figures=(Shares(),),

@@ -1,4 +1,4 @@
-"""Do the rivals' confidence sets hold theta*?"""
+"""Coverage of theta* by the confidence sets of the rivals."""
 
 import functools
 
@@ -14,7 +14,7 @@ _INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 o
 
 
 def _rivals(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make each rival with the exact moment scale of the noise, which OFUL takes for its sub-Gaussian constant."""
+    """Make each rival with the exact moment scale of the noise, which OFUL uses as its sub-Gaussian constant."""
     problem: Problem = panel.environment
     common, scale = {"dim": DIM, "horizon": horizon}, float(problem.noise.scale(problem.eps))
     moments = {**common, "eps": float(problem.eps), "noise_scale": scale}
@@ -37,7 +37,7 @@ COVERAGE_RIVALS = THEOREMS.experiment(
     title="estimation error over the confidence radius, rivals of Hvt-UCB",
     horizon=1_500,
     seeds=832,  # p is 0.0005 where no trial fails: Holm's procedure over 209 claims needs 102 clearer ones before it
-    presets={"theory": PRESETS["theory"], "practical": "the multipliers of the figures: no theorem covers these"},
+    presets={"theory": PRESETS["theory"], "practical": "the multipliers of the figures, which no theorem covers"},
     algorithms=_rivals,
     panels=lambda horizon: {
         name: Panel(LAWS[name][0], environment(noise=LAWS[name][1], eps=LAWS[name][2])) for name in _PANELS
@@ -58,9 +58,11 @@ COVERAGE_RIVALS = THEOREMS.experiment(
         *observations("crmm-elsewhere", _covers("CRMM") > 0.99, on="pareto", **_KEEPS_TOO),
     ),
     notes=(
-        "error_ratio: the largest ||theta_t - theta*||_{V_t} over the radius so far, each in the norm of its own "
-        "design. Failure probabilities are 1/T (1/(8T) for OFUL), far below what these trials resolve.",
-        "The guarantee of CRMM requires symmetric noise, and that of OFUL sub-Gaussian noise. For other noise the "
+        "error_ratio is the running maximum of ||theta_t - theta*||_{V_t} divided by the radius, in the norm of each "
+        "learner's own design matrix. Failure probabilities are 1/T (1/(8T) for OFUL), far below what these trials can "
+        "resolve.",
+        "The guarantee of CRMM requires symmetric noise, and the guarantee of OFUL sub-Gaussian noise. For other noise "
+        "the "
         "claim says that no theorem covers it. CRMM and MENU have few epochs at this horizon.",
     ),
     width=32,

@@ -1,4 +1,4 @@
-"""Section 5: what heavy tails cost a method, against the same instances under Gaussian noise."""
+"""Section 5: increase of regret under heavy tails, compared with the same instances under Gaussian noise."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ def panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _one_pass(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make all learners but HEAVY-OFUL, whose few seeds in Figures 1 and 2 tell no ratio of ratios."""
+    """Make all learners but HEAVY-OFUL, which has too few seeds in Figures 1 and 2 for a ratio of ratios."""
     environment: Problem = panel.environment
     found = setting.learners(preset, horizon, float(environment.eps), float(environment.moment_scale))
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}

@@ -15,7 +15,7 @@ _MARGIN = 0.05  # the noise has moments of orders below 1 + eps + this
 
 
 def worst_case_exponent(eps: float) -> float:
-    """Return 1/(1 + eps), which is also (1 - eps)/(2(1 + eps)) + 1/2, the growth of Theorem 1 under nu_t = nu."""
+    """Return 1/(1 + eps). It equals (1 - eps)/(2(1 + eps)) + 1/2, the exponent of Theorem 1 with nu_t = nu."""
     return 1.0 / (1.0 + eps)
 
 
@@ -44,10 +44,11 @@ EXPONENT = THEOREMS.experiment(
                                   presets=(preset,))
     ),
     notes=(
-        "Exponent: least squares of log(mean regret) on log(t) over the last decade of rounds. "
-        "The theorem bounds the worst instance; here every trial draws its own. A larger exponent at these T does not "
-        "contradict a bound that lies orders above the regret: it says that the asymptotic rate is not reached yet.",
-        "With nu_t = nu both rates of the paper coincide: (1 - eps)/(2(1 + eps)) + 1/2 = 1/(1 + eps).",
+        "The exponent is the least-squares slope of log(mean regret) on log(t) over the last decade of rounds. The "
+        "theorem bounds the regret of the worst instance, whereas every trial draws its own instance. The bound lies "
+        "orders of magnitude above the regret, so a larger exponent at these T does not contradict it: the regret has "
+        "not reached its asymptotic rate yet.",
+        "If nu_t = nu, the two rates of the paper coincide: (1 - eps)/(2(1 + eps)) + 1/2 = 1/(1 + eps).",
     ),
     figures=(Exponents("eps", theory=worst_case_exponent, statement="1/(1 + eps), worst case"),),
 )

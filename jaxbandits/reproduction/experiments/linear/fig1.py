@@ -33,7 +33,8 @@ FIG1 = setting.FIGURES.experiment(
     ),
     interpretations={
         "exact-nu": Interpretation(
-            f"nu = 1.31, which Section 5 gives for t(2.1), is not its moment at eps = 0.99: all receive {_EXACT:.4g}",
+            f"nu = 1.31, which Section 5 gives for t(2.1), is not its moment at eps = 0.99; all learners receive "
+            f"{_EXACT:.4g}",
             {key: {"moment_bound": _EXACT} for key in ("Hvt-UCB", "HEAVY-OFUL")}
             | {key: {"noise_scale": _EXACT} for key in ("OFUL", "CRTM", "CRMM")},
         ),

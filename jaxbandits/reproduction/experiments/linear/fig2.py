@@ -12,7 +12,7 @@ _FIGURE = {"on": setting.TITLES, "place": "Figure 2, left; Section 5"}
 
 
 def _grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return the multipliers of all figures; CRTM keeps its paper's threshold, of which the figure speaks."""
+    """Return the multipliers of all figures; CRTM keeps the threshold of its paper, which the figure is about."""
     if isinstance(learner, CRTM):
         return {"beta_scale": setting.RADII_ALONE, "threshold_scale": (1.0,)}
     return setting.grid(learner)
@@ -23,8 +23,8 @@ FIG2 = setting.FIGURES.experiment(
     "Figure 2",
     title="Gaussian noise",
     shows="Figure 2 shows the cumulative regret and, in a second panel, the computational time of Hvt-UCB, OFUL, "
-    "CRTM, CRMM and HEAVY-OFUL under Gaussian noise, shaded by the variance across trials. The paper states noise "
-    "N(0, 1) and eps = 1, all else as in Figure 1: d = 2, 50 arms, T = 18,000 and 10 trials.",
+    "CRTM, CRMM and HEAVY-OFUL under Gaussian noise, shaded by the variance across trials. The paper states noise N(0, "
+    "1) and eps = 1; all other settings are those of Figure 1: d = 2, 50 arms, T = 18,000 and 10 trials.",
     algorithms=setting.learners_with_common_bound(eps=1.0, bound=1.0),
     panels=lambda horizon: setting.both_normalisations(noise=noise.Gaussian(), eps=1.0),
     tuning=dataclasses.replace(setting.PER_PANEL, grid=_grid),
@@ -37,9 +37,9 @@ FIG2 = setting.FIGURES.experiment(
     ),
     notes=(
         setting.TWO_NORMALISATIONS,
-        "In the preset tuned CRTM has the threshold of its paper, and only its radius is tuned (66 points). With "
-        "a threshold tuned in the panel it truncates nothing and is a different learner from that of the "
-        "sentence.",
+        "In the preset tuned, CRTM has the threshold of its paper, and only its radius is tuned (66 points). With a "
+        "threshold tuned in the panel, CRTM truncates nothing, so it would not be the learner that the sentence is "
+        "about.",
     ),
     **setting.TIMED,
 )

@@ -13,8 +13,9 @@ FIG3 = setting.FIGURES.experiment(
     "fig3",
     "Figure 3 (Appendix E.1)",
     title="asymmetric noise of random scale",
-    shows="Figure 3 shows the cumulative regret under three asymmetric laws of noise, Pareto, Lomax and Fisk, a panel "
-    "each, for learners of which the text names Hvt-UCB, HEAVY-OFUL and CRMM. The paper states b = 1.5 for Pareto and "
+    shows="Figure 3 shows the cumulative regret under three asymmetric noise distributions (Pareto, Lomax and Fisk), "
+        "one panel each. Of the learners, the text names Hvt-UCB, HEAVY-OFUL and CRMM. The paper states b = 1.5 for "
+        "Pareto and "
     "c = 1.5 for the others (as in scipy.stats), eps = 1.49, a scale of the noise that varies over time as in Figure "
     "4, and 5 trials.",
     algorithms=setting.learners_given_scale,
@@ -31,8 +32,10 @@ FIG3 = setting.FIGURES.experiment(
         *setting.comparable(_PLACE, _JUDGED),
     ),
     notes=(
-        "The paper prints eps = 1.49, outside (0, 1]: 1 + eps is meant. Noise is centred, scaled as in Figure 4(a).",
+        "The paper prints eps = 1.49, which lies outside (0, 1]; it must mean 1 + eps = 1.49. The noise is centred and "
+        "scaled as in Figure 4(a).",
         setting.ONE_NORMALISATION,
-        "Pareto(b) - 1 is Lomax(b): once centred, the two panels are the same experiment, and claims are counted once.",
+        "Pareto(b) - 1 has the distribution Lomax(b). After centring, the two panels are the same experiment, so "
+        "claims about them count only once.",
     ),
 )

@@ -16,8 +16,9 @@ FIG4 = setting.FIGURES.experiment(
     "fig4",
     "Figure 4 (Appendix E.2)",
     title="Student t noise (1.7) of random scale",
-    shows="Figure 4 compares the regret of learners, of which the text names Hvt-UCB, HEAVY-OFUL and OFUL, under "
-    "Student t noise whose scale changes from round to round, a panel for each range of the scale. The paper states "
+    shows="Figure 4 compares the regret of learners under Student t noise whose scale changes from round to round, "
+        "with a panel for each range of the scale. Of the learners, the text names Hvt-UCB, HEAVY-OFUL and OFUL. The "
+        "paper states "
     "1.7 degrees of freedom, eps = 1.69, and a factor alpha on the noise of each round with log10(alpha) uniform on "
     "(0, 1.5), (0, 2) or (0, 2.5).",
     algorithms=setting.learners_given_scale,
@@ -40,9 +41,9 @@ FIG4 = setting.FIGURES.experiment(
         *claims("oful-worst", mean("OFUL") > mean("CRTM", "CRMM"), on=_DECADES.keys(), says="OFUL is worst", **_FIGURE),
     ),
     notes=(
-        "The paper prints eps = df - 0.01 = 1.69, outside (0, 1]: 1 + eps is meant.",
+        "The paper prints eps = df - 0.01 = 1.69, which lies outside (0, 1]; it must mean 1 + eps = 1.69.",
         setting.ONE_NORMALISATION,
-        "The headline has constants tuned once, on Figure 1. Multipliers tuned in the panel undo the bound on nu_t "
-        "that the rivals are told, which tells them nu_t: preset tuned.",
+        "The headline run has constants that were tuned once, on Figure 1. In the preset tuned, the multipliers are "
+        "tuned in each panel; this corrects the loose bound on nu_t that the rivals receive, as if they knew nu_t.",
     ),
 )

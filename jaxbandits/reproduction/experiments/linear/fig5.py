@@ -22,9 +22,9 @@ FIG5 = setting.FIGURES.experiment(
     "fig5",
     "Figure 5 (Appendix E.3)",
     title="arm sets that change",
-    shows="Figure 5 shows the cumulative regret for arm sets that change, a panel each for all 50 arms, a random 40 "
-    "and a random 30 of them in each round, for learners of which the text names Hvt-UCB, HEAVY-OFUL, CRTM and the "
-    "one with medians of means. The paper states 50 arms drawn before the experiment begins, regret against the best "
+    shows="Figure 5 shows the cumulative regret for arm sets that change: the panels have all 50 arms, a random 40, "
+        "and a random 30 of them in each round. Of the learners, the text names Hvt-UCB, HEAVY-OFUL, CRTM and the one "
+        "with medians of means. The paper states 50 arms drawn before the experiment begins, regret against the best "
     "arm of each round, and 5 trials.",
     guessed="noise guessed",
     algorithms=setting.learners_with_common_bound(eps=0.99, bound=1.31),
@@ -36,5 +36,5 @@ FIG5 = setting.FIGURES.experiment(
         *claims("competitive", mean("HEAVY-OFUL", "CRTM") < COMPARABLE * mean("Hvt-UCB"), on=_PANELS.keys(),
                 says="{label} is competitive", **_FIGURE),
     ),
-    notes=(setting.TWO_NORMALISATIONS, "The paper does not state the noise; that of Figure 1 is used."),
+    notes=(setting.TWO_NORMALISATIONS, "The paper does not state the noise; these runs use the noise of Figure 1."),
 )

@@ -11,7 +11,7 @@ _PLACE = {"place": "the experiment of Huang et al."}
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners of Figure 4: HEAVY-OFUL and Hvt-UCB receive nu_t each round, the others its largest value."""
+    """Make the learners of Figure 4: HEAVY-OFUL and Hvt-UCB receive nu_t in each round, others its largest value."""
     environment: Problem = panel.environment
     bound = largest_scale(environment)
     common = {"dim": environment.dim, "horizon": horizon}
@@ -48,10 +48,10 @@ HEAVY_OFUL = Experiment(
     ),
     notes=(
         "d = 10, K = 20, arms of norm 1 with positive coordinates, theta* = (1, ..., 1)/sqrt(d), Student t noise (2), "
-        "eps = 0.99, as in public code for the paper; T = 1000, where that has 10,000: HEAVY-OFUL costs O(t d^2) a "
-        "round. MENU, which keeps one arm set for a whole epoch there, is left out.",
-        "Multipliers are those of Figure 1 (d = 2), not tuned here.",
-        "HEAVY-OFUL and TOFU run only on the first 64 seeds, on which comparisons with them are paired.",
+        "eps = 0.99, as in public code for the paper. T is 1000 instead of the 10,000 of that code, because a round of "
+        "HEAVY-OFUL costs O(t d^2). MENU is left out, because that code keeps one arm set for a whole epoch of MENU.",
+        "The multipliers were tuned on Figure 1 (d = 2), not on this setting.",
+        "HEAVY-OFUL and TOFU run only on the first 64 seeds. Comparisons with them use these seeds.",
     ),
     slow={"HEAVY-OFUL": 64, "TOFU": 64},
     width=32,

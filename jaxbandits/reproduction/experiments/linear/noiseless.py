@@ -32,7 +32,7 @@ def _multipliers(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def rate_of_the_bound(horizons: np.ndarray) -> float:
-    """Return the slope in log T of the logarithm of Theorem 1's explicit bound with nu_t = 0 and eps = 1."""
+    """Return the slope of log(bound) in log T for the explicit bound of Theorem 1 with nu_t = 0 and eps = 1."""
     bounds = [theorem_1(HvtUCB.theory(dim=DIM, horizon=int(t)), np.asarray([t]), np.zeros(1)).item() for t in horizons]
     return float(np.polyfit(np.log(horizons), np.log(bounds), 1)[0])
 
@@ -45,7 +45,7 @@ NOISELESS = THEOREMS.experiment(
     "Theorem 1",
     title="regret without noise, against T",
     horizon=_LONGEST,
-    presets={"all": "the practical multipliers, beta times 1e-3 alone, and every constant as the theorem states it"},
+    presets={"all": "the practical multipliers; beta times 1e-3 and nothing else; every constant as the theorem states it"},
     algorithms=_multipliers,
     panels=_panels,
     record_points=4,
@@ -62,12 +62,12 @@ NOISELESS = THEOREMS.experiment(
                       place="Theorem 1", least=1000),
     ),
     notes=(
-        "The constants of the theorem depend on T, hence one run for each T. The bound at nu_t = 0 is of order "
-        "log(T)^3; its slope between these T is taken from its explicit form.",
-        "With 1e-3, a power of ten, the radius, about 5, just covers theta* before the first round, at the "
-        "distance sqrt(lambda) S = 1.4. The practical constants are tuned with noise and may be smaller.",
-        "The theorem bounds regret from above. A steeper slope does not contradict a bound that lies orders above the "
-        "regret: it says that the rate is not reached at these T.",
+        "The constants of the theorem depend on T, so every T is a separate run. The bound at nu_t = 0 is of order "
+        "log(T)^3; its slope between these T is computed from its explicit form.",
+        "The factor 1e-3 is the power of ten for which the radius, about 5, just covers theta* before the first round "
+        "(the distance is sqrt(lambda) S = 1.4). The practical constants were tuned with noise and may be smaller.",
+        "The theorem bounds regret from above, and the bound lies orders of magnitude above the regret. A steeper "
+        "slope therefore does not contradict it: the regret has not reached its rate at these T.",
     ),
     figures=(Against("T"),),
     float64=True,

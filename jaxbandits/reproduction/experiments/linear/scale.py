@@ -1,4 +1,4 @@
-"""Theorem 1: regret against the scale of the noise, and whether the sum of nu_t^2 is what counts."""
+"""Theorem 1: regret against the scale of the noise, and its dependence on the sum of nu_t^2."""
 
 import math
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _both(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make both learners; they receive nu_t each round."""
+    """Make the two learners, which receive nu_t in each round."""
     del preset, panel
     common = {"dim": DIM, "horizon": horizon, "eps": _EPS}
     return dict(zip(_LABELS, (HvtUCB.practical(**common), HvtUCB.theory(**common)), strict=True))
@@ -49,7 +49,7 @@ SCALE = THEOREMS.experiment(
     "Theorem 1",
     title="regret against the scale of the noise",
     horizon=6_000,
-    presets={"both": "the practical multipliers, and every constant as the theorem states it"},
+    presets={"both": "two learners: the practical multipliers; every constant as the theorem states it"},
     algorithms=_both,
     panels=_panels,
     claims=(
@@ -70,9 +70,9 @@ SCALE = THEOREMS.experiment(
     ),
     notes=(
         "Student t noise (2.1) of moment scale nu at eps = 0.99; learners receive nu_t in each round. Regret cannot "
-        "exceed that of uniform play by much, so that slopes flatten at large nu.",
-        "The practical multipliers are tuned with the noise of Figure 1 and are not meant for nu far below 1.",
-        "Sums of squares are equal in expectation: nu is the root mean square of nu_t.",
+        "exceed the regret of uniform play by much, so slopes flatten at large nu.",
+        "The practical multipliers were tuned with the noise of Figure 1 and are not meant for nu far below 1.",
+        "The constant nu is the root mean square of nu_t, so the sums of squares are equal in expectation.",
     ),
     figures=(Against("nu"),),
 )

@@ -60,6 +60,7 @@ SENSITIVITY = Experiment(
         *observations("ridge-step", at_point({"step_size": 1.0}, NOMINAL) < 0.0,
                       says="the step size of ridge regression is at least as good as the printed one", **_SWEPT),
     ),
-    notes=("Every map contains the nominal point; the other three hyperparameters have their nominal values.",),
+    notes=("Each map varies two of the five hyperparameters around the nominal point; the other three have their "
+        "nominal values.",),
     figures=(Heatmap(NOMINAL),),
 )

@@ -1,4 +1,4 @@
-"""Setting of "Heavy-Tailed Linear Bandits" (Wang et al., ICML 2025): learners, arms, laws, tuning, common claims."""
+"""Setting of "Heavy-Tailed Linear Bandits" (Wang et al., ICML 2025): learners, arms, noise, tuning, common claims."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ _IN_FIGURES = {"Hvt-UCB": "hvt_ucb", "HEAVY-OFUL": "heavy_oful", "OFUL": "oful",
 
 
 def multipliers_of(name: str) -> str:
-    """Describe the multipliers of a learner's constants in the preset practical."""
+    """Describe the multipliers that a learner's constants have in the preset practical."""
     return " and ".join(f"{_SCALED[field]} x {value:g}" for field, value in multipliers.MULTIPLIERS[name].items())
 
 
@@ -52,11 +52,13 @@ THRESHOLDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(RADII[0], RADII[-1], len(RADII) * len(THRESHOLDS)).tolist())
 TUNING = (
     "All learners are tuned by the same protocol on 66 points: radii from 1e-5 to 1 times thresholds from 0.003 to 1 "
-    "for learners that clip or truncate (Hvt-UCB, HEAVY-OFUL, CRTM), else radii only. The points are compared by "
+    "for learners that clip or truncate (Hvt-UCB, HEAVY-OFUL, CRTM), and radii only for the others. The points are "
+    "compared by "
     "races on 64 seeds not used for any verdict; HEAVY-OFUL on 32 seeds after a sixth of the rounds (16 seeds for the "
-    "table). The preset practical is tuned once, on both panels of Figure 1, for all figures (jaxbandits tune "
-    "linear); the preset tuned in each panel. Fixed by hand: least squares and lambda = d for CRTM and CRMM, medians "
-    "of 11, c0 = c1 = 1 of HEAVY-OFUL. With the theorems' constants (preset theory) the figures look different, so "
+    "table). The preset practical is tuned once, on both panels of Figure 1, for all figures (jaxbandits tune linear); "
+    "the preset tuned is tuned in each panel. Some constants are fixed by hand: least squares and lambda = d for CRTM "
+    "and CRMM, medians of 11 groups, and c0 = c1 = 1 for HEAVY-OFUL. With the theorems' constants (preset theory) the "
+    "figures look different, so "
     "the paper cannot have used the theorems' constants."
 )
 TWO_NORMALISATIONS = (
@@ -67,7 +69,8 @@ ONE_NORMALISATION = (
     "All arms are divided by the largest norm; for Figures 1, 2 and 5 the other reading of 'L = 1' is also run."
 )
 EXTRA_SIGMA = Interpretation(
-    "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which Algorithm 1 leaves out and (17) has: with it",
+    "Lemmas 4 and 5 need sigma_t >= 2 sqrt(2) ||X_t||_{V^-1}, which (17) has but Algorithm 1 leaves out; here it is "
+    "included",
     {"Hvt-UCB": {"extra_sigma": True}},
 )
 SLOW = {"HEAVY-OFUL": 256}  # seeds of the learner whose cost grows with t: all others run 512
@@ -79,7 +82,7 @@ WIDTH = 32  # trials side by side, so that HEAVY-OFUL's seeds keep several cores
 
 
 def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return as many multipliers for every learner that has a radius: with thresholds, or radii alone."""
+    """Return the same number of multipliers for every learner with a radius: pairs with thresholds, or radii alone."""
     fields = {field.name for field in dataclasses.fields(learner)}
     if "beta_scale" not in fields:
         return {}
@@ -116,7 +119,7 @@ def largest_scale(environment: HeavyTailed) -> float:
 
 
 def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make those of Figures 3 and 4: Hvt-UCB and HEAVY-OFUL see nu_t each round, others have its largest value."""
+    """Make the learners of Figures 3 and 4: Hvt-UCB and HEAVY-OFUL receive nu_t each round, others its maximum."""
     eps, bound = float(panel.environment.eps), largest_scale(panel.environment)
     uninformed = learners(preset, horizon, eps, bound)
     bound_only = uninformed.pop("Hvt-UCB")
@@ -127,7 +130,7 @@ def learners_given_scale(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def learners_with_common_bound(eps: float, bound: float) -> Callable[[str, int, Panel], Learners]:
-    """Return a maker of the learners of Figures 1, 2 and 5: one bound for all rounds and learners."""
+    """Return a function that makes the learners of Figures 1, 2 and 5, with one bound for all rounds and learners."""
     return lambda preset, horizon, panel: learners(preset, horizon, eps, bound)
 
 
@@ -177,13 +180,13 @@ TIMED = {  # fields of a figure that shows times beside regret
 
 
 def comparable(place: str, on: Any, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim that Hvt-UCB loses little for its one pass over the data."""
+    """Claim that Hvt-UCB, which makes one pass over the data, loses little."""
     return claims("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=on,
                   says="Hvt-UCB is comparable to HEAVY-OFUL", place=place, **fields)
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
-    """Claim what Section 5 says of times: HEAVY-OFUL is slower by orders, the others, which do not project, faster."""
+    """Make the claims of Section 5 on times: HEAVY-OFUL is slower by orders, learners without projections are faster."""
     at = {"on": "max", "place": f"{figure}, right; Section 5"}
     table = {"on": "max", "place": f"{figure}, right; Table 1"}
     advantage = measure(
@@ -218,12 +221,12 @@ LAWS = {  # law, order of the moment minus 1
 
 
 def _hvt_ucb(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make Hvt-UCB, which the environment gives the scale of the noise in each round."""
+    """Make Hvt-UCB, which receives the scale of the noise from the environment in each round."""
     return {"Hvt-UCB": getattr(HvtUCB, preset)(dim=DIM, horizon=horizon, eps=float(panel.environment.eps))}
 
 
 def panels_of_laws(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel for each law."""
+    """Make a panel for each noise distribution."""
     del horizon
     return {
         name: Panel(title, HeavyTailed(dim=DIM, n_arms=ARMS, noise=law, eps=eps))
@@ -234,15 +237,15 @@ def panels_of_laws(horizon: int) -> Mapping[str, Panel]:
 THEOREMS = Study(
     "linear", PAPER, horizon=18_000, seeds=1024, presets=THEORY, algorithms=_hvt_ucb, panels=panels_of_laws
 )
-OURS = "The paper discusses this setting without an algorithm, a theorem or an experiment: all of it is ours."
-UNTUNED = "Practical multipliers are those of the bandit figures (tuned on Figure 1), not tuned here."
+OURS = "The paper discusses this setting but gives no algorithm, theorem or experiment for it: everything here is ours."
+UNTUNED = "The practical multipliers are those of the bandit figures: they were tuned on Figure 1, not on this problem."
 EPS = 0.99
 
 # The written table --------------------------------------------------------------------------------------------------
 
 
 def _learners_of_table(panel: Panel) -> Learners:
-    """Make the learners of Figure 1, and two that no figure has."""
+    """Make the learners of Figure 1 and two others that are in no figure."""
     del panel
     common = {"dim": DIM, "horizon": HORIZON, "eps": 0.99, "noise_scale": 1.31}
     further = {"MENU": MENU.practical(**common), "TOFU": TOFU.practical(**common)}

@@ -20,7 +20,7 @@ _LABEL, _TRIALS = "OMD, alpha = 2, tau = inf", 200
 
 
 class _Sample(NamedTuple):
-    """Terms of Lemma 2 of one round."""
+    """Terms of Lemma 2 in one round."""
 
     noise: jax.Array  # []  eta_s / sigma_s
     away: jax.Array  # []  X_s' (theta_s - theta*) / sigma_s
@@ -65,7 +65,7 @@ def _learner(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the right side of Lemma 2, and by how much the left one exceeds it, relative to its terms, so far."""
+    """Compute the right side of Lemma 2, and the running maximum of the relative excess of the left side."""
     del panel
     terms = [trials.get(name) for name in ("gap", "stability", "negative")]
     bound = lemma_2(*terms, ridge=float(algorithm.dim), norm_bound=float(algorithm.norm_bound))
@@ -112,10 +112,11 @@ SUB_GAUSSIAN = THEOREMS.experiment(
                       place="Section 4.1 (an upper bound)"),
     ),
     notes=(
-        "Section 4.1 sets tau = inf, sigma_t = 1 and, in Lemma 2, alpha = 2, where Algorithm 1 has 4. The lemma is "
-        "about the estimator, whatever the noise and however arms are chosen: heavy-tailed laws are checked too, "
-        "O(log T) is promised for the Gaussian one alone.",
-        "log T has the exponent of the claim over the last decade; a root of T would have 1/2.",
+        "Section 4.1 sets tau = inf, sigma_t = 1 and, in Lemma 2, alpha = 2, where Algorithm 1 has 4. The lemma holds "
+        "for any noise and any choice of arms, so heavy-tailed noise is checked too. The rate O(log T) is proved for "
+        "Gaussian noise alone.",
+        "The exponent in the claim is the log-log slope of log T over the last decade; the square root of T would have "
+        "the exponent 1/2.",
     ),
     figures=(Curves(metric="error_sq", logarithmic=True),),
 )

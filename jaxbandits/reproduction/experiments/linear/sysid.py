@@ -30,7 +30,7 @@ SYSID = Experiment(
     source=f"ours, after the discussion in {PAPER}, Section 6.2",
     horizon=3000,
     seeds=256,
-    presets={"practical": f"Hvt {multipliers_of('hvt_ucb')}, as in the bandit figures, but the threshold's as shown"},
+    presets={"practical": f"Hvt {multipliers_of('hvt_ucb')} (the bandit figures); the threshold as in the label"},
     algorithms=_identifiers,
     panels=lambda horizon: {
         "system": Panel("2 states, 1 input", LinearSystem(noise=noise.StudentT(df=2.1, spread=0.3), eps=EPS))
@@ -47,6 +47,7 @@ SYSID = Experiment(
     notes=(
         OURS,
         UNTUNED,
-        "RLS has no factor 16/7 in its variance (step size 4 of Hvt), and heavy disturbances also excite the state.",
+        "The variance of Hvt has a factor 16/7, which comes from its step size 4; the variance of RLS does not. "
+        "Heavy-tailed disturbances also excite the state.",
     ),
 )

@@ -28,9 +28,9 @@ TABLE1 = setting.FIGURES.experiment(
     "table1",
     "Table 1",
     title="cost per round against t",
-    shows="Table 1 lists regret bounds and the computational cost of a round of MENU and CRMM (medians of means), "
-    "TOFU and CRTM (truncation), HEAVY-OFUL and Hvt-UCB (Huber loss), with what each method assumes. Costs keep the "
-    "dependence on t and T only: O(log T), O(1), O(t), O(1), O(t log T) and O(1), in this order.",
+    shows="Table 1 lists the regret bound and the computational cost per round of MENU and CRMM (medians of means), "
+    "TOFU and CRTM (truncation), HEAVY-OFUL and Hvt-UCB (Huber loss), with the assumptions of each method. The table "
+    "states costs in terms of t and T only: O(log T), O(1), O(t), O(1), O(t log T) and O(1), in this order.",
     presets={
         "practical": f"{PRESETS['practical']}; MENU (51 pulls an epoch) {multipliers_of('menu')}; "
         f"TOFU {multipliers_of('tofu')}",
@@ -48,8 +48,9 @@ TABLE1 = setting.FIGURES.experiment(
     ),
     notes=(
         "TOFU also runs on the first 64 seeds. MENU and TOFU have no curve in the paper.",
-        "MENU and CRMM compute at the ends of epochs; averaged over a run this work is spread over all rounds.",
-        "Times are of float32. So is TOFU's regret here, whose estimate needs float64 for its digits at this horizon.",
+        "MENU and CRMM compute only at the ends of epochs; their times are averages over all rounds.",
+        "Times are measured in float32. The regret of TOFU is in float32 too, although its estimate would need float64 "
+        "to be accurate at this horizon.",
     ),
     slow={**setting.SLOW, "TOFU": 64},
     **setting.TIMED,

@@ -1,4 +1,4 @@
-"""Section 5: how many rewards CRTM truncates, and what that costs."""
+"""Section 5: the number of rewards that CRTM truncates, and the effect on its regret."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -58,13 +58,14 @@ TRUNCATION = STUDY.experiment(
     ),
     notes=(
         TWO_NORMALISATIONS,
-        "truncated_share: rounds in which ||x||_{V^-1} |reward| is above Gamma, over all rounds. Gamma is "
-        "reconstructed (its paper's constants away from eps = 1 were not at hand); it is that of the preset times the "
-        "factor in the label.",
+        "truncated_share is the share of rounds in which ||x||_{V^-1} |reward| exceeds Gamma. Gamma is reconstructed, "
+        "because the constants in CRTM's paper for eps other than 1 were not at hand. It is the Gamma of the preset "
+        "times the factor in the label.",
     ),
     interpretations={
         "newton-steps": Interpretation(
-            "Section 5 times a closed-form least squares; CRTM's own paper takes online Newton steps: these",
+            "Section 5 times a closed-form least-squares estimate; the paper of CRTM has online Newton steps, as in "
+            "this interpretation",
             {key: {"mode": "ons"} for key in _FACTORS},
         )
     },

@@ -13,7 +13,7 @@ _HORIZON = 2**14
 
 
 def _panels(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel for each horizon: CA-OONS needs it, so that each is a run of its own."""
+    """Make a panel for each horizon, because the constants of CA-OONS depend on it."""
     panels = {}
     for norm, part in itertools.product((2, 8), (16, 4, 1)):
         environment = PseudoHuberLosses(dim=2, center=float(norm), noise_scale=0.2)
@@ -62,9 +62,10 @@ ANYTIME = STUDY.experiment(
                       says="the price of not knowing T is modest"),
     ),
     notes=(
-        "Pseudo-Huber losses on R^2 against their minimiser at ||u||. Epoch k has 2^(k-1) rounds and restarts: the "
-        "start-up cost of the meta algorithm, which rules here, is paid in every epoch that lasts long enough.",
-        "Remark 4.4 is about bounds; the factor log2 T between two measured regrets is our interpretation.",
+        "The losses are pseudo-Huber losses on R^2, the comparator is their minimiser, of norm ||u||. Epoch k has "
+        "2^(k-1) rounds, and the learner restarts with each epoch. It pays the start-up cost of the meta algorithm, "
+        "which dominates here, in every epoch that lasts long enough.",
+        "Remark 4.4 compares bounds; the factor log2 T between two measured regrets is our interpretation.",
     ),
     figures=(Curves(logarithmic=True),),
 )

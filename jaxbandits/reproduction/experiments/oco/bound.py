@@ -1,4 +1,4 @@
-"""Theorem 3.1: regret beside the explicit bound; the inequality behind (2)."""
+"""Theorem 3.1: regret compared with the explicit bound, and the inequality behind (2)."""
 
 from collections.abc import Mapping
 
@@ -46,32 +46,32 @@ def _error_sq(r: Round) -> jax.Array:
 
 
 def _move_sq(r: Round) -> jax.Array:
-    """Return ||x_{t+1} - x_t||^2: of all rounds but the last those of the theorem, one more than its sum."""
+    """Return ||x_{t+1} - x_t||^2; the sum of the theorem leaves out the last round."""
     step = r.algorithm.point(r.t + 1, r.next_state) - r.decision.play
     return step @ step
 
 
 def _noise_sq(r: Round) -> jax.Array:
-    """Return ||grad f_t - grad F_t||^2, the same at every x."""
+    """Return ||grad f_t - grad F_t||^2, which does not depend on x."""
     error = r.feedback.first().grad - r.environment.mean_gradient(r.t)
     return error @ error
 
 
 def _variation_sq(r: Round) -> jax.Array:
-    """Return ||grad F_t - grad F_{t-1}||^2, grad F_0 = 0."""
+    """Return ||grad F_t - grad F_{t-1}||^2, with grad F_0 = 0."""
     mean, earlier = r.environment.mean_gradient(r.t), r.environment.mean_gradient(jnp.maximum(r.t - 1, 0))
     step = mean - jnp.where(r.t == 0, 0.0, earlier)
     return step @ step
 
 
 def _change_sq(r: Round) -> jax.Array:
-    """Return ||grad f_t - grad f_{t-1}||^2, grad f_0 = 0: the hint is the last gradient."""
+    """Return ||grad f_t - grad f_{t-1}||^2, with grad f_0 = 0, since the hint is the last gradient."""
     step = r.feedback.first().grad - r.state.hint
     return step @ step
 
 
 def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the bound against every u of the ball at once, and the largest shares of both bounds so far."""
+    """Compute the bound against all u in the ball, and running maxima of both quantities divided by their bounds."""
     z, diameter = 2.0 * float(algorithm.lipschitz), float(algorithm.domain.diameter)
     radius_sq = float(algorithm.domain.radius) ** 2
     moves = trials.get("move_sq") - trials.get("last_move_sq")  # up to x_T: the move after round T is not of the sum
@@ -141,12 +141,12 @@ BOUND = THEOREMS.experiment(
                       says="the bound is loose: regret is below a tenth of it", place="Theorem 3.1"),
     ),
     notes=(
-        "Linear losses, G = 1, D = 2. The theorem hides its constants in O(.); those of its proof are 33/16 for the "
-        "curvature, 2 (1 + eta_1) for the start and 24 for the errors (jaxbandits.theory.oco.theorem_3_1). The bound "
-        "is against all u of the ball, with ||u||^2 ||e_t||^2 for <u, e_t>^2, and ranges up to a quarter of the "
-        "largest possible regret of 2 T: a run could violate it.",
-        "(2) is the bound of another paper's algorithm, whose hint makes its update implicit; it is not in the "
-        "library. What this paper adds, that variances follow from changes of gradients, is checked.",
+        "Losses are linear with G = 1 and D = 2. The theorem hides its constants in O(.); the constants of its proof "
+        "are 33/16 for the curvature, 2 (1 + eta_1) for the start and 24 for the errors "
+        "(jaxbandits.theory.oco.theorem_3_1). The bound holds against all u of the ball, with ||u||^2 ||e_t||^2 in "
+        "place of <u, e_t>^2. It is at most a quarter of 2 T, the largest possible regret, so a run could violate it.",
+        "(2) is the bound for an algorithm of another paper, whose hint makes its update implicit; it is not in the "
+        "library. The runs check the step that this paper adds, from changes of gradients to variances.",
     ),
     figures=(Bound(),),
 )

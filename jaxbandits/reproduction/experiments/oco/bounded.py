@@ -1,4 +1,4 @@
-"""CA-OONS and CLA-OONS on a bounded domain, beside learners that are given its diameter."""
+"""CA-OONS and CLA-OONS on a bounded domain, compared with learners that know its diameter."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _MOVING = ("corrupted", "drift", "piecewise")
 
 
 def bound_of(environment: Problem, horizon: int) -> float:
-    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): the text below Theorem 4.1, before its constants."""
+    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): the text below Theorem 4.1, no constants."""
     diameter = float(environment.domain.diameter)
     return diameter**2 + visible_bound(environment, horizon, diameter)
 
@@ -48,7 +48,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make learners for G = 1; the first three are not given D, but project onto X."""
+    """Make learners for G = 1; the first three project onto X but do not know D."""
     del preset
     radius = float(panel.environment.domain.radius)
     return {
@@ -90,8 +90,9 @@ BOUNDED = STUDY.experiment(
                       says="where the mean changes, it costs nothing not to know D"),
     ),
     notes=(
-        "Linear losses on the ball of radius R of R^2, G = 1: i.i.d. with m = 0.1, s = 0.9, else m = s = 0.5. "
-        "Regret is against the best fixed point of the ball in hindsight; where the mean moves it may be negative.",
+        "Losses are linear with G = 1 on the ball of radius R in R^2: m = 0.1 and s = 0.9 for i.i.d. losses, m = s = "
+        "0.5 for the others. Regret is against the best fixed point of the ball in hindsight; it may be negative where "
+        "the mean moves.",
         "Base learner j of CA-OONS plays on the ball of radius min(2^j, R).",
     ),
     figures=(Against("D"), Curves(logarithmic=True)),

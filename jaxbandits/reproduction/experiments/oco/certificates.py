@@ -1,4 +1,4 @@
-"""Path-wise certificates inside the runs."""
+"""Inequalities that hold on every path, checked during the runs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,7 +33,7 @@ _ROWS = {"on": ("linear", "curved"), "least": 200}
 
 
 def _of_meta(measure: Callable[[Round], Any]) -> Callable[[Round], Any]:
-    """Return a meter of the meta algorithm, 0 for learners that have none."""
+    """Return a meter of the meta algorithm; it is 0 for learners without one."""
 
     def of(r: Round) -> jax.Array:
         return 0.0 * r.outcome.loss if isinstance(r.algorithm, (OONS, CLAOONS)) else measure(r)
@@ -42,7 +42,7 @@ def _of_meta(measure: Callable[[Round], Any]) -> Callable[[Round], Any]:
 
 
 def _meta_excess(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the largest violation of the meta regret inequality over base learners: negative where all hold."""
+    """Compute the largest violation of the meta regret inequality over base learners; it is negative if all hold."""
     del algorithm, panel
     return {"meta_excess": trials.get("meta_loss") - trials.get("meta_budget")}
 
@@ -99,10 +99,10 @@ CERTIFICATES = THEOREMS.experiment(
                   place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
     ),
     notes=(
-        "negative_slack: the largest violation of the path-wise inequality so far, relative to its terms.",
-        "In float32 quantities that should be 0 are a few machine epsilons; for a projection that only rescales "
-        "they are 0.1.",
-        "The inequalities are the algorithms' own: CA-OONS as printed satisfies them all too, and fails because its "
-        "surrogate loss does not bound its loss (oco/e3). Learners without a meta algorithm show 0 for it.",
+        "negative_slack is the running maximum of the violation of the path-wise inequality, relative to its terms.",
+        "In float32, quantities that should be 0 are a few machine epsilons; with a projection that only rescales the "
+        "point they would be 0.1.",
+        "CA-OONS as printed satisfies all these inequalities too; it fails because its surrogate loss does not bound "
+        "its loss (oco/e3). For learners without a meta algorithm, metrics of the meta algorithm are 0.",
     ),
 )

@@ -20,6 +20,6 @@ CONSTANTS = STUDY.experiment(
     algorithms=lambda preset, horizon, panel: {"OONS": Grid(OONS.theory(dim=panel.environment.dim), product(_GRID))},
     panels=lambda horizon: {"iid": linear_losses()},
     record_points=8,
-    notes=("Every map passes through the paper's constants; the third one stays there.",),
+    notes=("Each map varies two of the three constants; the third one has the value of the paper.",),
     figures=(Heatmap({"c_eta": 64.0, "c_A": 4.0, "c_corr": 32.0}),),
 )

@@ -28,6 +28,6 @@ CONSTANTS_CA = STUDY.experiment(
         *observations("base-saves-less", at_point({"c_eta": 16.0}, _PAPER, factor=0.5) > 0.0,
                       says="a quarter of the base learners' constant saves less than that", **_ROW),
     ),
-    notes=("Every map passes through the paper's constants; the third one stays there.",),
+    notes=("Each map varies two of the three constants; the third one has the value of the paper.",),
     figures=(Heatmap(_PAPER),),
 )

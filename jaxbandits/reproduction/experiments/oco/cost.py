@@ -46,9 +46,9 @@ COST = STUDY.experiment(
                       on="d-2", says="the cost grows at most like N^2"),
     ),
     notes=(
-        "64 trials side by side; drawing the losses and evaluating their gradients (pseudo-Huber) is included.",
-        "CA-OONS queries N + 1 gradients per round, at the points of all base learners and at the play; 'one "
-        "gradient' queries only the last. The cost per round is O(N d^3 + N K) with K <= 3N/2, which is not "
+        "64 trials run side by side. Times include drawing the losses (pseudo-Huber) and evaluating their gradients.",
+        "CA-OONS queries N + 1 gradients per round, at the points of all base learners and at its play; 'one gradient' "
+        "queries the gradient only at its play. The cost per round is O(N d^3 + N K) with K <= 3N/2, which is not "
         "linear in N for large N.",
     ),
     figures=(Cost("d"),),

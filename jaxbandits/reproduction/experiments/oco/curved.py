@@ -1,4 +1,4 @@
-"""Theorem 3.2 where losses are curved: regret on the unit ball beside its bound."""
+"""Theorem 3.2 for curved losses: regret on the unit ball compared with its bound."""
 
 from typing import Any
 
@@ -70,12 +70,13 @@ CURVED = STUDY.experiment(
                       says="where the mean changes, a hint helps"),
     ),
     notes=(
-        "Quadratic losses around a centre 0.5 v_t with noise, L = 1, and pseudo-Huber losses, all on the unit "
-        "ball; learners are given its G. Regret is against the best fixed point in hindsight (of pseudo-Huber losses: "
-        "against the minimiser of the mean).",
-        "The rates are those of bounds for large T. oco/growth compares growth with its law after 2^18 rounds.",
-        "Learners do not know the curvature. It makes regret smaller than the bound for linear losses, so that "
-        "the theorem holds a fortiori. It is tested with 1 for its hidden constant.",
+        "Losses on the unit ball are quadratic losses around a centre 0.5 v_t with noise (L = 1), and pseudo-Huber "
+        "losses; learners receive G. Regret is against the best fixed point in hindsight; for pseudo-Huber losses, it "
+        "is against the minimiser of the mean loss.",
+        "The bounds have these rates for large T. oco/growth compares the growth after 2^18 rounds with the growth of "
+        "the bounds.",
+        "Learners do not know the curvature. It makes the regret smaller than for linear losses, so the theorem holds "
+        "a fortiori. The test takes 1 for its hidden constant.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),

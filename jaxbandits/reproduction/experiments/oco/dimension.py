@@ -1,4 +1,4 @@
-"""OONS against the dimension, and against the rank of what its hints get wrong."""
+"""Regret of OONS against the dimension, and against the rank of the errors of its hints."""
 
 import math
 from collections.abc import Mapping
@@ -65,11 +65,12 @@ DIMENSION = STUDY.experiment(
                       says="it grows with small constants too"),
     ),
     notes=(
-        "Linear losses on the unit ball, m = 0.1, s = 0.9: the noise has the same length in every d, and sigma^2 "
-        "does not change. With noise on the first r axes of R^16 the errors e_t of the hints have rank r.",
-        "The plays stay in the span of the gradients. With noise of rank r a learner therefore plays the same "
-        "points in R^16 as in R^r, draw by draw, and the ratio is 1.",
-        "Theorem 3.1 has r before a logarithm; bounds of optimistic OMD and FTRL have no r.",
+        "Losses are linear on the unit ball with m = 0.1 and s = 0.9. The noise has the same length in every dimension "
+        "d, so sigma^2 does not change. With noise on the first r axes of R^16 the errors e_t of the hints have rank "
+        "r.",
+        "The plays stay in the span of the gradients. With noise of rank r, a learner therefore plays the same points "
+        "in R^16 as in R^r for the same random numbers, and the ratio is 1.",
+        "Theorem 3.1 has a factor r in front of a logarithm; the bounds of optimistic OMD and FTRL do not depend on r.",
     ),
     figures=(Against("d"),),
 )

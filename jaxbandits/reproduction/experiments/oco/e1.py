@@ -1,4 +1,4 @@
-"""E1: regret on the unit ball beside the bound of Theorem 3.2."""
+"""E1: regret on the unit ball compared with the bound of Theorem 3.2."""
 
 from typing import Any
 
@@ -91,14 +91,14 @@ E1 = STUDY.experiment(
                       on=("corrupted", "drift", "piecewise"), says="where the mean changes, a hint helps"),
     ),
     notes=(
-        "Regret is against the best fixed point of the ball in hindsight. Where the mean moves (adversary with "
-        "P > 1, drift, segments) a learner that follows it beats every fixed point: negative regret is correct there.",
-        "Theorem 3.2 is tested with 1 for its hidden constant, since it states none: it hides constants, logarithms, "
-        "the rank r <= d and an additive term; at s = 0 only the last is left.",
+        "Regret is against the best fixed point of the ball in hindsight. If the mean moves (adversary with P > 1, "
+        "drift, segments), a learner that follows it beats every fixed point, and its regret is negative.",
+        "Theorem 3.2 hides constants, logarithms, the rank r <= d and an additive term. The test takes 1 for the "
+        "hidden factor; at s = 0 only the additive term is left.",
         "Learners that need G receive the smallest valid value of each panel, m + s: 1, 0.4, 0.2 and 0.1 in the "
         "i.i.d. rows, 1 for the adversaries and random order, 0.4 in the other rows.",
-        "COCOB and Prodigy (optax) are parameter-free on R^d; projected onto the ball after each step, as here, no "
-        "theorem covers them.",
+        "COCOB and Prodigy (optax) are parameter-free on R^d; no theorem covers their projection onto the ball after "
+        "each step, which these runs use.",
     ),
     figures=(Against("D (sqrt(sigma^2) + sqrt(Sigma^2))"), Curves(logarithmic=True)),
 )

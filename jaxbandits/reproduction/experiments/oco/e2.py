@@ -58,8 +58,8 @@ E2 = STUDY.experiment(
                       says="a wrong diameter is fatal"),
     ),
     notes=(
-        "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; start-up "
-        "constants (128 G D_i and more) rule at this horizon.",
+        "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; at this horizon "
+        "the start-up constants (128 G D_i and more) dominate.",
         "CLA-OONS saves the start-up cost of the meta algorithm of CA-OONS. Adapting to G has no advantage here, "
         "since the G = 1 of CA-OONS is correct.",
     ),

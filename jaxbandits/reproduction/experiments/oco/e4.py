@@ -16,7 +16,7 @@ _OTHERS = {name: f"c = {scale:g}" for name, scale in _SCALE_PANELS.items() if sc
 
 
 def _scale_learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make learners that need no G; CLA-OONS starts from B_0 = 1 whatever the losses are."""
+    """Make learners that need no G; CLA-OONS starts from B_0 = 1 for all losses."""
     del preset, horizon
     dim = panel.environment.dim
     return {
@@ -64,11 +64,11 @@ E4 = STUDY.experiment(
                       says="CLA-OONS is scale-free"),
     ),
     notes=(
-        "Linear losses on R^2 against u = -2 e_1. The regret of a learner whose plays diverge along -e_1 is very "
-        "negative.",
-        "CLA-OONS runs without G, which Theorem 4.5 promises; it does not promise scale-freeness.",
+        "Losses are linear on R^2, the comparator is u = -2 e_1. The regret of a learner whose plays diverge along "
+        "-e_1 is very negative.",
+        "Theorem 4.5 states that CLA-OONS does not need G; it does not state that the learner is scale-free.",
         "optax AdaGrad is scale-free except for the initial value 0.1 of its accumulators.",
-        "DoG, COCOB, Prodigy, D-Adaptation and Mechanic are omitted, since against a drift their plays grow until "
+        "DoG, COCOB, Prodigy, D-Adaptation and Mechanic are omitted, because with these losses their plays grow until "
         "they overflow.",
     ),
     figures=(Against("c"), Curves()),

@@ -20,7 +20,7 @@ def _means(sigma: float, horizon: int) -> Sequence[float]:
 
 
 def _e5_panels(horizon: int) -> Mapping[str, Panel]:
-    """Make a panel for each of four means and every noise; G = 1 is at least m + s from T = 4096 on."""
+    """Make a panel for each of four means and each noise scale; G = 1 is at least m + s for T >= 4096."""
     return {
         f"s{sigma:g}-m{i}": Panel(
             f"s = {sigma:g}, m = {mean:.3g}",
@@ -77,8 +77,8 @@ E5 = STUDY.experiment(
         place="Theorem 3.2",
     ),
     notes=(
-        "Linear losses on the unit ball of R^2 against u = -e_1; G = 1 is given. Means m: s/sqrt(T) times 1, 4, 16, "
-        "and 0.15. OONS leaves its step size's cap only when V_t > 16384 G^2.",
+        "Losses are linear on the unit ball of R^2, the comparator is u = -e_1, and learners receive G = 1. The means "
+        "m are s/sqrt(T) times 1, 4 and 16, and 0.15. The step size of OONS stays at its cap until V_t > 16384 G^2.",
     ),
     figures=(Against("s"),),
 )

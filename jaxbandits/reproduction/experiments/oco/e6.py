@@ -44,6 +44,6 @@ E6 = THEOREMS.experiment(
                               says=f"the {name} variance {variance} to within {_ERROR:g}", place="Proposition A.1",
                               least=200)
     ),
-    notes=("An identity about noise, which does not depend on the plays of a learner.",),
+    notes=("This is an identity for the noise; it does not depend on the plays of a learner.",),
     figures=(Against("cells n"),),
 )

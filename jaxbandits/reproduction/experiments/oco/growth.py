@@ -1,4 +1,4 @@
-"""Theorems 3.2, 4.1 and 4.5: growth of regret where the step sizes have left their caps, beside the laws."""
+"""Theorems 3.2, 4.1 and 4.5: growth of regret after step sizes have left their caps, compared with the bounds."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ POINTS = np.geomspace(HORIZON / 10.0, HORIZON, 20)  # of the last decade
 
 
 def law(rounds: float) -> float:
-    """Return sqrt(T) log(1 + T eta_1): the leading term of Theorem 3.1 where sum_t ||e_t||^2 is proportional to T."""
+    """Return sqrt(T) log(1 + T eta_1), the leading term of Theorem 3.1 if sum_t ||e_t||^2 is proportional to T."""
     return float(np.sqrt(rounds) * np.log1p(rounds * _CAP))
 
 
@@ -69,14 +69,16 @@ GROWTH = STUDY.experiment(
         )
     ),
     notes=(
-        "The problems of oco/curved and oco/origin, 8 to 16 times as long. The laws have logarithms: log(1 + T eta_1) "
-        "of Theorem 3.1 with its eta_1 = 1/256, whose exponent over the last decade is that of the claims. A root "
-        "without logarithm has 1/2, a constant loss per round 1.",
-        "The law rules where step sizes follow V_t, from (64 z)^2 on: after 2^14 rounds of flips, after half of these "
-        "rounds with little noise (iid-0.5), and never with CLA-OONS, whose ball grows as sqrt(T), so that the cap 1 "
-        "/ (64 D_t z_t) stays below 1 / sqrt(V_t). Its root of T has a constant of 128 and more, and exceeds T up to "
-        "T of about 10^7: what is seen there is not yet the growth of its law.",
-        "The theorems bound regret from above: an exponent above that of the law would not contradict them.",
+        "The problems are those of oco/curved and oco/origin, 8 to 16 times as long. The bounds have a logarithm, "
+        "log(1 + T eta_1) in Theorem 3.1 with eta_1 = 1/256; the claims state the exponent of the bound over the last "
+        "decade, logarithm included. A square root without the logarithm has the exponent 1/2, a constant loss per "
+        "round the exponent 1.",
+        "Regret can follow the bound once V_t exceeds (64 z)^2 and step sizes follow V_t. This takes 2^14 rounds of "
+        "flips, and half of all rounds with little noise (iid-0.5). It never happens with CLA-OONS: its ball grows as "
+        "sqrt(T), so the cap 1 / (64 D_t z_t) stays below 1 / sqrt(V_t). The constant of its sqrt(T) term is 128 or "
+        "more, and the term exceeds T up to T of about 10^7, so its measured growth is not yet the growth of its "
+        "bound.",
+        "The theorems bound regret from above: an exponent above the exponent of the bound would not contradict them.",
     ),
     figures=(Curves(logarithmic=True),),
 )

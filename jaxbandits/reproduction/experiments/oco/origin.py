@@ -1,4 +1,4 @@
-"""Regret against u = 0: what a learner pays for moving at all."""
+"""Regret against u = 0: the cost of moving away from the origin."""
 
 from collections.abc import Mapping
 
@@ -70,12 +70,12 @@ ORIGIN = STUDY.experiment(
                       place="Orabona & Pal 2016", least=200),
     ),
     notes=(
-        "At u = 0 the bound (8) of Theorem 4.1 is O~(0), that is, 0 for every constant. Its proof has max(||u||, "
-        "D_1) with D_1 = 2 in place of ||u||, which gives the root of the variances. Both interpretations are "
+        "At u = 0 the bound (8) of Theorem 4.1 is O~(0), that is, 0 for every constant. The proof has max(||u||, D_1) "
+        "with D_1 = 2 in place of ||u||, which leaves the square root of the variances. Both interpretations are "
         "tested.",
-        "Rates are of bounds, for large T: until V_t reaches 16384 G^2 (CLA-OONS, whose cap falls as its ball grows: "
-        "later) step sizes stay at their cap. oco/growth has 2^18 rounds.",
-        "A learner whose hints are always wrong (flips) has a constant loss per round until then.",
+        "The bounds have these rates for large T. Step sizes stay at their cap until V_t reaches 16384 G^2, and longer "
+        "for CLA-OONS, whose cap falls as its ball grows. oco/growth has 2^18 rounds.",
+        "Until then, a learner whose hints are always wrong (flips) has a constant loss per round.",
     ),
     interpretations={"values": VALUES},
     figures=(Curves(logarithmic=True),),

@@ -15,7 +15,7 @@ from jaxbandits.simulation import Meter, Round
 
 
 def is_restart(played: Round) -> jax.Array:
-    """Return 1 where D_{t+1} is above D_t, else 0 `[]`; a meter that is summed."""
+    """Return `[]` 1 if D_{t+1} exceeds D_t, else 0; the meter sums it over rounds."""
     return jnp.where(played.next_state.bound > played.state.bound, 1.0, 0.0)
 
 
@@ -79,10 +79,11 @@ RESTARTS = THEOREMS.experiment(
                       says="what follows from the update: max D_t <= 2 sqrt(T)", place="Appendix E", **_ROWS),
     ),
     notes=(
-        "D doubles at least at every restart, and no restart leaves D_t^2 below the sum of gradients' norms (each over "
-        "the largest so far, or over 1): with gradients of one length that sum is T, and D_T is at least sqrt(T - 1).",
-        "Radii are those of the last round. Gradients below 1 are not normalised: with G = 0.01 the ball grows a "
-        "hundred times later.",
+        "D at least doubles at every restart, and after a restart D_t^2 is at least the sum of the norms of the "
+        "gradients (each divided by the largest of them, or by 1). If all gradients have the same length, this sum is "
+        "T, so D_T is at least sqrt(T - 1).",
+        "Radii are those of the last round. Gradients shorter than 1 are not normalised: with G = 0.01 the ball takes "
+        "a hundred times as long to grow.",
     ),
     figures=(
         Curves(x="log2_of_rounds"),

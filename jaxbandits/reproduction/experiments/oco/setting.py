@@ -1,7 +1,7 @@
 """Setting of the numerical study of the SEA model: its source, presets, learners on the ball, share of the bound.
 
 Wang, Barik, Zhao & Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model" (NeurIPS 2025).
-The paper has no experiments: instances, sizes and thresholds are ours, its theorems say what to look for.
+The paper has no experiments: instances, sizes and thresholds are ours, chosen to test its theorems.
 """
 
 import math
@@ -49,7 +49,7 @@ VALUES = Interpretation(
 
 
 def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
-    """Make OONS and the learners that know D and G too, on the unit ball of R^d, given G."""
+    """Make OONS and the other learners that need D and G, on the unit ball of R^d, for this G."""
     common: Fields = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": oco.OONS.theory(**common),
@@ -63,12 +63,12 @@ def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
 def panels_beside_bounds(
     environments: Mapping[str, tuple[str, Any]], horizon: int, moving: Collection[str]
 ) -> dict[str, Panel]:
-    """Make panels with the bound of Theorem 3.2, against which figures draw regret.
+    """Make panels with the bound of Theorem 3.2, with which figures compare regret.
 
     Args:
       environments: name to title and environment.
       horizon: rounds of a trial.
-      moving: names that figures of bounds leave out: regret against a fixed point is negative there.
+      moving: names of panels that figures of bounds leave out, because regret against a fixed point is negative there.
     """
     panels = {}
     for name, (title, environment) in environments.items():
@@ -90,12 +90,12 @@ _MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the constants of the pap
 
 
 def linear_losses() -> Panel:
-    """Make the problem on which OONS is tried with other constants: linear losses on the unit ball, in [-1, 1]."""
+    """Make the problem for the study of the constants of OONS: linear losses on the unit ball, in [-1, 1]."""
     return Panel("i.i.d. linear losses, m = 0.1, s = 0.9", oco.LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
 
 
 def smooth_losses() -> Panel:
-    """Make that of learners on R^d: the best point has norm 4."""
+    """Make the problem for learners on R^d, whose best point has norm 4."""
     return Panel("pseudo-Huber losses, ||u|| = 4", oco.PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
 
 

@@ -1,4 +1,4 @@
-"""Theorem 4.5: regret of CLA-OONS beside all terms of the bound, against ||u|| and against G."""
+"""Theorem 4.5: regret of CLA-OONS compared with all terms of the bound, against ||u|| and against G."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _SCALES = {f"scale-{scale:g}": scale for scale in (0.1, 1.0, 10.0, 100.0)}  # G,
 
 
 def visible_bound(norm: float, lipschitz: float, horizon: int) -> float:
-    """Return the sum of the terms, hidden constants and logarithms 1, for pseudo-Huber losses around u with noise s.
+    """Return the sum of the terms for pseudo-Huber losses around u with noise s; hidden constants and logarithms are 1.
 
     Gradients are G-Lipschitz in the target: sigma_t <= G s. Sigma^2_{1:T} is G^2, and frak-G_{1:T} is G T.
     """
@@ -75,10 +75,11 @@ TERMS = STUDY.experiment(
         ),
     ),
     notes=(
-        "The terms: ||u||^2 (sqrt(sigma^2) + sqrt(Sigma^2)), G^2 ||u||^2, ||u||^4, G ||u||^3 and G^2 sqrt(sigma + "
-        "frak-G). At G = 1 the second last rules for ||u|| up to 16 and ||u||^4 beyond; over G the last, G^2.5.",
-        "Regret is against u = ||u|| e_1, the minimiser of the mean loss; losses multiplied by G have gradients up to "
-        "G. The bound hides constants and logarithms: 1 for them is our reading.",
+        "The terms are ||u||^2 (sqrt(sigma^2) + sqrt(Sigma^2)), G^2 ||u||^2, ||u||^4, G ||u||^3 and G^2 sqrt(sigma + "
+        "frak-G). At G = 1 the largest term is G ||u||^3 for ||u|| up to 16 and ||u||^4 beyond. As G grows, the last "
+        "term dominates, which is of order G^2.5.",
+        "Regret is against u = ||u|| e_1, the minimiser of the mean loss; losses multiplied by G have gradients of "
+        "norm up to G. The bound hides constants and logarithms; setting them to 1 is our reading.",
     ),
     figures=(Against("||u||, or G"), Curves(logarithmic=True)),
 )

@@ -45,11 +45,13 @@ VARIATION = STUDY.experiment(
                       says="regret grows at most in proportion to Sigma"),
     ),
     notes=(
-        "Linear losses on the unit ball of R^2; the noise is small, s = 0.05, and learners are given G = 1 throughout.",
-        "The theorem bounds regret at every m, by something that grows at most in proportion to m; it says nothing "
-        "about the slope of the regret below that bound. While A_t is about 16 G^2 I the last gradient as a hint costs "
-        "OONS about m^2/16 a round, a slope of 2, until its curvature has grown.",
-        "OGD needs no hint here: flips cancel in its steps, and the hints of the others are always wrong.",
+        "Losses are linear on the unit ball of R^2. The noise is small (s = 0.05), and learners receive G = 1 in all "
+        "panels.",
+        "The theorem bounds regret at every m by a quantity that grows at most in proportion to m; it does not bound "
+        "the slope of the regret itself. As long as A_t is about 16 G^2 I, the wrong hints cost OONS about m^2/16 per "
+        "round, which is a slope of 2.",
+        "OGD, which has no hints, does well here: flips cancel in its steps, whereas the hints of the other learners "
+        "are always wrong.",
     ),
     interpretations={"radius-for-D": RADIUS_FOR_D},
     figures=(Against("m"),),
