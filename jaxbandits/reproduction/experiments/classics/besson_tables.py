@@ -1,4 +1,4 @@
-"""Tables 6.2 and 6.3: regret of learners that forget or detect changes, on arms whose means change at times."""
+"""Tables 6.2 and 6.3: regret of learners that forget or detect changes, on piecewise stationary arms."""
 
 import dataclasses
 import math
@@ -48,7 +48,7 @@ _CLICKS = (
 
 
 class _Problem(NamedTuple):
-    """Means of all phases, when they begin as shares of the horizon, and how CUSUM is tuned."""
+    """Problem of the tables: means and starts of all phases, as shares of the horizon, and constants of CUSUM."""
 
     title: str
     means: Any  # [P, K]
@@ -176,7 +176,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_printed(label: str) -> Any:
-    """Claim the regret of the tables, to 10 % or three of its standard errors, whichever is more."""
+    """Claim the regret of the tables to within 10 % or three of its standard errors, whichever is larger."""
     for name, (regret, spread) in _PRINTED[label].items():
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(_CITED_RUNS))
         yield from claims(
@@ -219,9 +219,9 @@ BESSON_TABLES = Study("classics", BESSON, horizon=5000, seeds=256, presets=PRESE
         "in 20,000 rounds of problem 3, and four of the eleven numbers are larger. Here problem 3 has 100,000 rounds "
         "and problem 5 has 20,000: KL-UCB, SW-kl-UCB and Thompson sampling then have the printed regret on both. Two "
         "numbers of problem 5, 723 and 2085, do not fit either: 20,000 rounds allow at most 490.",
-        "GLR is tested after every 10 rounds, or 1/500 of the horizon, of all arms; the thesis tests an arm after "
-        "every 10 of its plays. M-UCB has the exploration of its theorem.",
-        "'DTS as coded' discounts the arm that was played K times a round and the other arms never, as the class "
+        "The GLR test runs on all arms every 10 rounds, or every 1/500 of the horizon; the thesis tests an arm after "
+        "every 10 plays of it. M-UCB explores as in its theorem.",
+        "'DTS as coded' discounts the played arm K times per round and never discounts the other arms, as the class "
         "DiscountedBayesianIndexPolicy of SMPyBandits does.",
     ),
 )

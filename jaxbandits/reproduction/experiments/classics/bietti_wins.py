@@ -35,7 +35,7 @@ def _bandit(name: str, directory: Path | None) -> TableBandit:
 
 
 def _panels(directory: Path | None) -> Mapping[str, Panel]:
-    """Make a panel a set: of the file in the directory, else of a stand-in."""
+    """Make a panel for each data set, from its file in the directory or else from a stand-in."""
     panels = {}
     for name in SETS:
         source = directory if directory is not None and find(name, directory) is not None else None
@@ -69,7 +69,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 @dataclasses.dataclass(frozen=True)
 class WinsAndLosses:
-    """Share of mistakes on every data set, and a table of significant wins less losses: row against column, and in all.
+    """Share of mistakes on every data set, and a table of significant wins minus losses of the row against the column.
 
     A win is a paired mean difference of the final metric whose 95 % interval is below 0.
 
@@ -140,13 +140,13 @@ BIETTI_WINS = Study(
                       says="greedy play is a close second to optimism", **_SETS),
     ),
     notes=(
-        "Classification as a bandit: the reward is 1 if the played class is the label of the row. Regret counts "
+        "In classification as a bandit, the reward is 1 if the chosen class is the label of the row. Regret counts "
         "mistakes.",
-        f"All learners but LinUCB (alpha = 1) have AdaGrad of rate {_RATE:g} as regression oracle, with one linear "
-        "model per class; nothing is tuned. The paper has 525 data sets and tunes learners.",
+        f"All learners but LinUCB (alpha = 1) have AdaGrad with learning rate {_RATE:g} as regression oracle, with one linear "
+        "model per class; nothing is tuned. The paper has 525 data sets and tunes its learners.",
         "`--data DIR` uses those UCI files that exist: letter-recognition.data, pendigits.tra, sat.trn, "
-        "covtype.data or covtype.data.gz (every 20th row), in DIR or in a folder with the name of the set; stand-ins "
-        "for the others.",
+        "covtype.data or covtype.data.gz (every 20th row), in DIR or in a folder with the name of the set. It uses "
+        "stand-ins for the others.",
     ),
     figures=(WinsAndLosses(), Curves()),
 )

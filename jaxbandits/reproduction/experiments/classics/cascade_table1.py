@@ -68,7 +68,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_known(label: str, numbers: Mapping[str, tuple[float, float]]) -> Any:
-    """Claim the regret of an independent implementation, to 5 % or three of its standard errors, whichever is more."""
+    """Claim the regret of an independent implementation to within 5 % or three of its standard errors."""
     for name, (regret, error) in numbers.items():
         reach = max(0.05 * regret, 3.0 * error)
         yield from observations(
@@ -110,8 +110,8 @@ CASCADE_TABLE1 = Study("classics", KVETON, horizon=100_000, seeds=256, presets=P
         ),
     ),
     notes=(
-        "The paper's table was not at hand in print. The regions are those of a separate implementation with 20 runs, "
-        "and 17 of the 18 numbers remembered from the table lie within 5.5 % of it.",
-        "Items are in an order drawn per trial, which decides ties. Items that were not seen are displayed first.",
+        "The paper's table was not at hand in print. The claims compare with 20 runs of an independent implementation. "
+        "Of the 18 numbers of the table, as remembered, 17 lie within 5.5 % of these runs.",
+        "Each trial draws an order of the items, which breaks ties. Items without observations are displayed first.",
     ),
 )

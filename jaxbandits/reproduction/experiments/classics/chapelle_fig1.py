@@ -1,4 +1,4 @@
-"""Figure 1: Thompson sampling beside UCB and the lower bound, K and the gap varied."""
+"""Figure 1: Thompson sampling, UCB and the lower bound for several K and gaps."""
 
 
 from jaxbandits.armed import ChernoffUCB, ThompsonBeta
@@ -53,10 +53,10 @@ CHAPELLE_FIG1 = Study(
         ),
     ),
     notes=(
-        "100 runs as in the paper; T = 10^6 is ours.",
+        "There are 100 runs as in the paper; T = 10^6 is our choice.",
         "UCB is that of the paper, with delta = sqrt(1/t).",
-        "At K = 100 and eps = 0.02 C log T exceeds the regret of uniform play, so that nothing is said about "
-        "slopes there.",
+        "At K = 100 and eps = 0.02 C log T exceeds the regret of uniform play, so there are no claims about slopes in "
+        "this panel.",
     ),
     figures=(LogCurves(),),
 )

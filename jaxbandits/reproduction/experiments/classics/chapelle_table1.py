@@ -63,7 +63,8 @@ CHAPELLE_TABLE1 = Study(
                 place="Table 1"),
     ),
     notes=(
-        "UCB is that of the paper, Thompson sampling has the prior Beta(1, 1); both restart on a new item.",
+        "UCB is that of the paper, and Thompson sampling has the prior Beta(1, 1). Both forget an item when a new one "
+        "replaces it.",
         "The table prints 24,145 for UCB and 9,105 for Thompson sampling at delay 1.",
     ),
     guessed="retirement reconstructed: one item per round",

@@ -1,4 +1,4 @@
-"""Lower bounds of duels: does regret grow with the constants of the theory?"""
+"""Growth of regret in duels, compared with the constants of the lower bounds."""
 
 import math
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 def _growth(label: str, constants: Mapping[str, float]) -> Any:
-    """Claim that regret grows as C log t, to 15 %, where C is that of an instance."""
+    """Claim that regret grows as C log t to within 15 %, with the constant C of the instance."""
     for name, constant in constants.items():
         growth = log_growth(label, unit=constant, what=f"C = {constant:.2f}")
         yield from observations(
@@ -76,9 +76,9 @@ DUELS = Study(
                       says="{label} is ahead of {rival}", place="Wu & Liu, NIPS 2016"),
     ),
     notes=(
-        "Regret is (e_i + e_j) / 2, as in the paper; the code of Wu and Liu charges twice that.",
+        "Regret is (e_i + e_j) / 2, as in the paper; the code of Wu and Liu has twice this value.",
         "D-TS, D-TS+ (Wu and Liu) and sparring Tsallis-INF (Saha and Gaillard) are added; BTM, SAVAGE, IF and RMED2 "
-        "are not in the library. Arms are in an order drawn per trial, which decides ties.",
+        "are not in the library. Each trial draws an order of the arms, which breaks ties.",
         "The least C of a consistent policy is " + ", ".join(f"{c:.2f} ({n})" for n, c in _LEAST.items()) + "; on the "
         f"cyclic preferences, if every arm is ruled out by duels with the winner, it is {_WITH_WINNER['cyclic']:.2f}.",
     ),

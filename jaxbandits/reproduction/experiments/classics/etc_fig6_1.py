@@ -1,4 +1,4 @@
-"""Figure 6.1: explore-then-commit with the m of (6.5) against the gap, beside the bound (6.6)."""
+"""Figure 6.1: explore-then-commit with the m of (6.5) against the gap, compared with the bound (6.6)."""
 
 import math
 from collections.abc import Mapping
@@ -59,6 +59,6 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
                       says="the simulation has the expected regret D (m + (n - 2 m) Phi(-D sqrt(m / 2)))",
                       place="Figure 6.1"),
     ),
-    notes=("10^5 simulations per gap, as in the book.",),
+    notes=("There are 10^5 simulations per gap, as in the book.",),
     figures=(AgainstGap(bound="(6.6)"),),
 )

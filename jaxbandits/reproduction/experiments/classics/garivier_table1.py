@@ -1,4 +1,4 @@
-"""Table 1: plays that identify the best of Bernoulli arms, and the optimal proportions of plays."""
+"""Table 1: number of plays to identify the best Bernoulli arm, and the optimal proportions of plays."""
 
 import functools
 from collections.abc import Mapping
@@ -87,10 +87,11 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
                       place="Table 1", least=1000),
     ),
     notes=(
-        "3,000 runs and the threshold log((log t + 1) / delta) as in the paper. Chernoff and KL racing are not in the "
+        "There are 3,000 runs and the threshold is log((log t + 1) / delta), as in the paper. Chernoff and KL racing "
+        "are not in the "
         "library; top-two Thompson sampling is added.",
-        "The paper's numbers (4,052 and 1,406 plays, 8,437 and 2,716, and w*) are quoted from memory, so that "
-        "claims on them count as ours.",
+        "The paper's numbers (4,052 and 1,406 plays, 8,437 and 2,716, and w*) are quoted from memory, so claims on "
+        "them count as ours.",
     ),
     figures=(Shares(mark=None),),
 )

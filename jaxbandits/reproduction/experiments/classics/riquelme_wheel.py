@@ -92,13 +92,17 @@ RIQUELME_WHEEL = Study(
                       says="UCB with random features of a kernel is ahead of {rival}"),
     ),
     notes=(
-        "2,000 rounds as in the authors' example. A learner that always plays the safe arm has 124 % of the regret of "
+        "There are 2,000 rounds, as in the authors' example. A learner that always plays the safe arm has 124 % of the "
+        "regret of "
         "uniform play at delta = 0.5, 120 % at 0.95 and 104 % at 0.99.",
-        "Linear models have an intercept, and the priors of the authors' code (lambda = 0.25, a = b = 6); every arm is "
-        "not played in turn before. Networks have 50 hidden units and rate 0.01; those with a buffer are trained by "
-        "RMSProp every 20 rounds for 20 batches of 128, where the authors have 100 of 512 every 50 rounds.",
-        "Greedy play with a linear model is ahead of epsilon-greedy with the same one: an arm that is played only "
-        "where it is best is fitted there alone; random plays fit it to all contexts, in which it is not linear.",
+        "Linear models have an intercept, and the priors of the authors' code (lambda = 0.25, a = b = 6); unlike in "
+        "that code, learners do not begin by playing every arm in turn. Networks have 50 hidden units and rate 0.01; "
+        "those with a buffer are trained by "
+        "RMSProp every 20 rounds for 20 batches of 128, whereas the authors train for 100 batches of 512 every 50 "
+        "rounds.",
+        "Greedy play with a linear model is ahead of epsilon-greedy with the same one: greedy play fits the model of "
+        "an arm only to contexts in which the arm is best. Random plays fit it to all contexts, over which the mean "
+        "reward is not linear.",
         "The paper's table was not at hand in print, so all claims count as ours.",
     ),
     figures=(Against("delta"),),

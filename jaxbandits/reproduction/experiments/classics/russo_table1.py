@@ -46,7 +46,8 @@ RUSSO_TABLE1 = Study(
     "Table 1",
     title="ten Bernoulli arms, means uniform on [0, 1], T = 1000",
     shows="Table 1 lists mean and quantiles of the realised regret of IDS, V-IDS, Thompson sampling, Bayes-UCB, UCB1, "
-    "UCB-Tuned, MOSS, KL-UCB and the knowledge gradient, and of a tuned one. The paper states ten arms, independent "
+        "UCB-Tuned, MOSS, KL-UCB, the knowledge gradient, and a tuned knowledge gradient. The paper states ten arms, "
+        "independent "
     "uniform priors, 1,000 rounds and 2,000 trials.",
     algorithms=_learners,
     panels=lambda horizon: {_ON: Panel("ten arms, uniform prior", BernoulliArms(n_arms=_ARMS))},
@@ -82,11 +83,12 @@ RUSSO_TABLE1 = Study(
         ),
     ),
     notes=(
-        "Posteriors of V-IDS and IDS are masses on 128 points; MOSS has the constant of rewards in [0, 1]; UCB1 is run "
-        "with its constant 2, KL-UCB with c = 0, Bayes-UCB with 1 / t. Optimistic Gittins indices (one step of "
+        "V-IDS and IDS represent posteriors by probabilities on 128 grid points. MOSS has the constant for rewards in "
+        "[0, 1], UCB1 the constant 2, KL-UCB c = 0, and Bayes-UCB the level 1 / t. Optimistic Gittins indices (one "
+        "step of "
         "lookahead) are added; the tuned knowledge gradient KG* is not in the library.",
         "The paper's numbers were not at hand in print: 18.1 (V-IDS), 28.1 (Thompson sampling), 36.3 (UCB-Tuned) and "
-        "130.7 (UCB1) are as remembered, and claims on them count as ours.",
+        "130.7 (UCB1) are quoted from memory, so claims on them count as ours.",
     ),
     figures=(Shares(mark=None), Curves(not_drawn=("UCB1",))),
 )

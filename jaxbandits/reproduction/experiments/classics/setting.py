@@ -1,4 +1,4 @@
-"""Settings of the papers on classical bandits: studies, learners and figures that more than one experiment has."""
+"""Settings of the papers on classical bandits: studies, learners and figures that several experiments share."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from jaxbandits.theory.classics import lai_robbins
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PRESETS = {"experiments": "constants as the papers' experiments have them"}
+PRESETS = {"experiments": "constants of the experiments in the papers"}
 CHAPELLE = "Chapelle & Li, NIPS 2011"
 BOOK = "Lattimore & Szepesvari, Bandit Algorithms, 2020"
 ZIMMERT = "Zimmert & Seldin, JMLR 22(28), 2021"
@@ -122,12 +122,12 @@ KL = Study(
     slow={"Bayes-UCB": _FEW},
     record_points=("log", 40),
     notes=(
-        "By default there are 50,000 runs as in the paper. Bayes-UCB, which is not in the paper, has 2,000 runs, "
+        "By default there are 50,000 runs, as in the paper. Bayes-UCB, which is not in the paper, has 2,000 runs, "
         "on which comparisons with it are paired."
         f"{_FEW:,}, on which comparisons with it are paired.",
         "UCB-Tuned and DMED, which the paper compares, are not in the library; Bayes-UCB and Thompson sampling are "
         "added. UCB1 is run with its constant 2 and with 1/2, which Pinsker's inequality puts above KL-UCB's bound.",
-        "MOSS has the constant of rewards in [0, 1]: sqrt(log(n / (K T_i)) / T_i).",
+        "MOSS has the bonus for rewards in [0, 1], sqrt(log(n / (K T_i)) / T_i).",
     ),
 )
 
@@ -148,7 +148,7 @@ def kl_learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def kl_claims(figure: str, panel: str, means: list[float], horizon: int) -> tuple[Claim, ...]:
-    """Claim what both figures show of KL-UCB, and of two learners that the paper does not have."""
+    """Make the claims on KL-UCB in both figures, and those on two learners that are not in the paper."""
     least = lai_robbins(means)
     on = {"on": panel, "place": figure}
     return (
@@ -197,9 +197,9 @@ RUSSAC = Study(
     seeds=512,
     presets=PRESETS,
     notes=(
-        "Settings of the authors' notebooks: d = 2, 50 new arms per round, sigma = "
+        "The settings are those of the authors' notebooks: d = 2, 50 new arms per round, sigma = "
         "1, lambda = 0.1, delta = 0.01, S = 1; "
-        "gamma and the window from the variation of theta. LinUCB is D-LinUCB with gamma = 1.",
+        "gamma and the window length follow from the variation of theta. LinUCB is D-LinUCB with gamma = 1.",
         "dLinUCB, which detects changes, and LinUCB restarted at the true changes are not in the library.",
         "'as coded' has the recursion of the authors' code for W (see errata).",
     ),
@@ -224,7 +224,7 @@ def forgetting(variation: float) -> Callable[[str, int, Panel], Learners]:
 
 
 def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
-    """Claim what both figures show of learners that forget, and what the recursion of the authors' code costs."""
+    """Make the claims on learners that forget in both figures, and those on the recursion of the authors' code."""
     on = {"on": panel, "place": figure}
     return (
         *observations("forgetting-helps", mean("D-LinUCB", "SW-LinUCB") < mean("LinUCB"),

@@ -52,9 +52,10 @@ SRINIVAS_FIG5 = Study(
                       says="{label}, which the paper does not have, is not far behind GP-UCB", place="Figure 5 (a)"),
     ),
     notes=(
-        "100 points of [0, 1] instead of 1,000, neighbours of which are correlated to 0.999. Most probable improvement "
+        "The domain has 100 points of [0, 1] instead of 1,000; neighbouring points have a correlation of 0.999. Most "
+        "probable improvement "
         "is not in the library.",
-        "The figure was not at hand in print: its settings are as remembered.",
+        "The figure was not at hand in print; its settings are quoted from memory.",
     ),
     guessed="settings as remembered, 100 points for 1,000",
     figures=(Curves(not_drawn=("mean only", "variance only")),),

@@ -1,4 +1,4 @@
-"""Chapter 5: players who share nine arms, beside the table of the thesis."""
+"""Chapter 5: players who share nine arms, compared with the table of the thesis."""
 
 import math
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_printed(label: str) -> Any:
-    """Claim the regret of the table, to 10 % or three of its standard errors, whichever is more."""
+    """Claim the regret of the table to within 10 % or three of its standard errors, whichever is larger."""
     for (name, title), (regret, spread) in zip(_TITLES.items(), _PRINTED[label], strict=True):
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(_CITED_RUNS))
         yield from claims(
@@ -81,8 +81,8 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS,
                       "is far behind RandTopM", place=_PLACE),
     ),
     notes=(
-        "Players see every collision, as in the code of the thesis; its text says that they learn of one by a lost "
-        "reward, which the last panel has.",
+        "Players see every collision, as in the code of the thesis; according to its text they notice a collision by a "
+        "lost reward, as in the last panel.",
         "The centralised learner, which plays the P best indices, and learners without sensing are not in the library.",
     ),
 )

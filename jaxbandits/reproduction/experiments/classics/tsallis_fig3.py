@@ -56,8 +56,10 @@ TSALLIS_FIG3 = Study("classics", ZIMMERT, horizon=1_000_000, seeds=100, presets=
                       place="Figure 3"),
     ),
     notes=(
-        "Importance-weighted losses; the paper's experiments may have those of reduced variance.",
-        "The adversary: means 1 and 1 - D in phases of even number, D and 0 in the others, phase n of 1.6^n rounds.",
+        "Tsallis-INF uses importance-weighted loss estimates; the paper's experiments may use estimates of reduced "
+        "variance.",
+        "The adversary has means 1 and 1 - D in phases with even numbers, and D and 0 in the others; phase n has 1.6^n "
+        "rounds.",
         "'Almost linear' and 'logarithmic' are read as log-log slopes above 0.85 and below 0.3 over the last decade.",
     ),
     guessed="K, gap and rounds guessed",

@@ -1,4 +1,4 @@
-"""Theorems 3 and 4: bandit feedback, every horizon a run of its own."""
+"""Theorems 3 and 4: bandit feedback, with a separate run for every horizon."""
 
 from collections.abc import Iterable, Mapping
 
@@ -67,7 +67,7 @@ def bounds(label: str, rounds: float) -> theory.Bounds:
 
 
 def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide regret and violation, scaled as the learner scales it, by the bounds for the whole run."""
+    """Divide regret and violation, the latter in the learner's scale, by the bounds for the whole run."""
     del panel
     found = bounds("SCBFW-TVC" if isinstance(algorithm, SCBFWTVC) else "BFW-TVC", trials.horizon)
     scale = float(algorithm.constraint_scale)
@@ -78,7 +78,7 @@ def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 
 
 def _is_unfinished(r: Round) -> jax.Array:
-    """Return 1 where Frank-Wolfe ended a block above the gap eps, at its cap; 0 for SCBFW-TVC, whose steps are L."""
+    """Return 1 if Frank-Wolfe reached its cap in a block with a gap above eps; 0 for SCBFW-TVC, which makes L steps."""
     return 1.0 * r.next_state.unfinished if isinstance(r.algorithm, BFWTVC) else 0.0 * r.outcome.loss
 
 
@@ -135,13 +135,13 @@ BANDIT = STUDY.experiment(
         *_of_theorem("Theorem 4", "SCBFW-TVC", growth_label="SCBFW-TVC"),
     ),
     notes=(
-        "Theorem 3 with the constants of its proof (C_3 there is the C_2 of the statement), Theorem 4 with those of "
-        "its proof (beta = 1): the statement's contradict each other. Both bounds exceed G D T, the most that regret "
-        "and violation can be, up to T of 10^10 and more.",
-        "Regret is against the best point of K that satisfies the constraint, known exactly. The shares of 'balanced' "
-        "are of Theorem 3, which is not about it.",
-        "A negative mean regret has no exponent: with the theorem's constants BFW-TVC ignores the constraint, and its "
-        "growth is not tested.",
+        "Both theorems are tested with the constants of their proofs, for Theorem 4 with beta = 1, because the "
+        "constants in the statement contradict each other; C_3 in the proof of Theorem 3 is the C_2 of its statement. "
+        "Up to T of 10^10 and more, both bounds exceed G D T, the largest possible regret and violation.",
+        "Regret is against the best point of K that satisfies the constraint, known exactly. The regret and violation "
+        "of 'balanced' are divided by the bounds of Theorem 3, although the theorem does not cover it.",
+        "A negative mean regret has no exponent: with the theorem's constants BFW-TVC ignores the constraint, so the "
+        "growth of its regret is not tested.",
     ),
     figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
 )

@@ -35,7 +35,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def _comparator(played: Round) -> jax.Array:
-    """Return the point of K towards the mean target, as far as the tightest constraint allows: it satisfies all."""
+    """Return the point of K that lies towards the mean target as far as the tightest constraint allows."""
     environment, state = played.environment, played.env_state
     aim = environment.domain.project(state.target)
     reach = points.inner(state.normal, aim)
@@ -65,9 +65,9 @@ def _potential(played: Round) -> jax.Array:
 
 
 def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Measure the slack of inequality (7) at record points, relative to its terms, and shares of the theorems' bounds.
+    """Measure the slack of (7) at record points, relative to its terms, and regret and violation over their bounds.
 
-    Positive `inequality_7` means that it fails; its largest value so far.
+    `inequality_7` is a running maximum; the inequality fails where it is positive.
     """
     linear, regret, potential = (trials.get(name) for name in ("surrogate_regret", "loss_regret", "potential"))
     size = np.abs(linear) + np.abs(regret) + potential
@@ -151,12 +151,15 @@ CERTIFICATES = STUDY.experiment(
     derive=_derive,
     claims=_CLAIMS,
     notes=(
-        "Quadratic losses, one linear constraint that varies (environment coco/quadratic_constraints). The best "
+        "Losses are quadratic, with one linear constraint that varies (environment coco/quadratic_constraints). The "
+        "best "
         "feasible point is known exactly.",
-        "Lemma 4 compares with 2 D^2 times sigma_{s,t} = 2 / sqrt(t - s + 1), unclipped. 'balanced' has ten times the "
-        "lemma's eta; as printed has steps above 1 and G~_1 = 1. SCOFW-TVC has no such lemma and shows 0.",
-        "Inequality (7) with the linearised surrogates (convexity included) against a feasible point.",
-        "With an inexact oracle the gap is no certificate: <c, v> misses the minimum by oracle_shortfall of it.",
+        "The bound of Lemma 4 is 2 D^2 times sigma_{s,t} = 2 / sqrt(t - s + 1), unclipped. 'balanced' has ten times "
+        "the lemma's eta; 'as printed' has steps above 1 and G~_1 = 1. There is no corresponding lemma for SCOFW-TVC, "
+        "for which the metric is 0.",
+        "Inequality (7) is checked with the linearised surrogates (which uses convexity) against a feasible point.",
+        "With an inexact oracle the gap is no certificate: oracle_shortfall is the relative distance of <c, v> from "
+        "the minimum.",
     ),
     figures=(Curves(not_drawn=("SCOFW-TVC",), limit=1.0),),
 )

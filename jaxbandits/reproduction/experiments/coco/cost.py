@@ -1,4 +1,4 @@
-"""Time per round of projection-free and of projecting learners against the dimension: where they cross."""
+"""Time per round of projection-free and projecting learners against the dimension, and where the curves cross."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -106,10 +106,10 @@ COST = OWN_STUDY.experiment(
                       says="on large matrices by far"),
     ),
     notes=(
-        "Time of one trial alone on one core, drawing the losses included. OFW-TVC and SCOFW-TVC ask the oracle once a "
-        "round each.",
+        "Times are those of a single trial on one core, and include drawing the losses. OFW-TVC and SCOFW-TVC call the "
+        "oracle once per round.",
         "The oracle on the trace-norm ball is an eigendecomposition of the smaller Gram matrix below n = 64, and a "
-        "Krylov space of six vectors, warm-started, from there on; the projection takes all singular values.",
+        "warm-started Krylov space of six vectors from there on; the projection computes all singular values.",
         "On the l1 ball the oracle looks for the largest entry; the projection takes a few passes, without a sort.",
     ),
     figures=(Crossover(),),

@@ -1,4 +1,4 @@
-"""Errata of the paper, shown by runs with and without the remedy."""
+"""Errata of the paper, shown by runs with and without the correction."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class _Case(NamedTuple):
-    """A flaw: where it shows, and the learners with and without it."""
+    """Flaw of the paper: the metric that shows it, and the learners with and without it."""
 
     title: str
     environment: Problem
@@ -379,10 +379,12 @@ ERRATA = STUDY.experiment(
     derive=_derive,
     claims=_CLAIMS,
     notes=(
-        "A claim 'as printed' that fails is the erratum; the other one is the remedy.",
-        "Units: losses, constraints, G and M are multiplied by 100, and all else follows from the formulas.",
-        "Not here: the constraints of the figure cannot be learned (coco/fig1); the figure's losses are not strongly "
-        "convex; Theorems 3 and 4 give different constants in statement and proof, which no run can decide.",
+        "A claim 'as printed' that fails shows the erratum; the claim next to it tests the correction.",
+        "To test units, losses, constraints, G and M are multiplied by 100; all other constants follow from the "
+        "formulas.",
+        "Three errata are not tested here: the constraints of the figure cannot be learned (see coco/fig1); the losses "
+        "of the figure are not strongly convex; and Theorems 3 and 4 have different constants in statement and proof, "
+        "which no run can decide.",
         "Theorem 4's (27) is shown with two-point estimates and our own constants (K = L = sqrt(T)).",
     ),
     figures=(Pairs(),),

@@ -75,14 +75,15 @@ FIG1 = setting.FIGURES.experiment(
         ),
     ),
     notes=(
-        "The paper repeats ten times; here there are 32 orders of the data, since means of fewer decide nothing. "
+        "The paper has ten repetitions; these runs have 32 orders of the data, because means over fewer decide "
+        "nothing. "
         "On real data (`--data u.data`) the matrix is the part of MovieLens-100k with the 256 most active users "
         "and the 256 most rated films, 31,053 ratings, each played once, 32 per round, in 970 rounds. With all "
         "943 x 1,682 entries a round takes 18 to 33 ms of CPU time, and tuning and evaluation over the same "
         "number of rounds would take about six core-hours.",
         "LPM and OPDP are reconstructions. The multiplier of LPM is the queue of drift-plus-penalty, which adds "
         "up all violation; with the damping of the drift argument (preset theory) it has no effect. LPM calls the "
-        "oracle at the end of a block, at most a hundred times, and not in every round: see the figures against "
-        "oracle calls.",
+        "oracle at the end of a block, at most a hundred times, and not in every round: the figures against oracle "
+        "calls show this.",
     ),
 )

@@ -34,11 +34,12 @@ FIG2 = setting.FIGURES.experiment(
     ),
     notes=(
         "LBPM is a reconstruction, whose multiplier is the queue of drift-plus-penalty, with at most a hundred "
-        "oracle calls per block. Learners observe only values; all perturb by 0.3 of the inner radius.",
-        "FilmTrust itself is omitted, since nothing can be learned from values there. With d = 3,123,068 and "
+        "oracle calls per block. Learners observe only values; all of them perturb their plays by 0.3 of the inner "
+        "radius.",
+        "FilmTrust itself is omitted, because a learner cannot learn from values alone there. With d = 3,123,068 and "
         "delta = 77 the estimates of a pass, 4,436 rounds of eight ratings, sum to noise of 59,000 in every "
-        "direction, while the gradients that they estimate sum to a vector of length 592. The curves of the paper "
-        "must result from a different batch, step size or number of rounds, which it does not state.",
+        "direction, while the gradients that they estimate sum to a vector of length 592. The curves of the paper must "
+        "result from a batch, a step size or a number of rounds that it does not state.",
     ),
     interpretations={
         "weights-before": Interpretation(

@@ -1,4 +1,4 @@
-"""Growth of regret and violation with the horizon, every horizon a run of its own."""
+"""Growth of regret and violation with the horizon, with a separate run for every horizon."""
 
 import dataclasses
 import math
@@ -73,7 +73,7 @@ class Rates:
     name: str = "growth"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw one column per metric; what is not positive cannot be drawn and is left out."""
+        """Draw one column per metric; values that are not positive are left out."""
         size = (4.6 * len(self.metrics) + 2.6, 4.4)
         figure, axes = plt.subplots(1, len(self.metrics), figsize=size, layout="constrained", squeeze=False)
         order, panels = report.order(), report.panels
@@ -166,14 +166,16 @@ RATES = STUDY.experiment(
         ),
     ),
     notes=(
-        "Regret is against the best point of K that satisfies the constraint, known exactly. Exponents: least squares "
-        "of log(final mean) on log(T) over seven horizons, each with its own constants and runs; paired over seeds. "
-        "The bounds' own exponents are those of their formulas at the same horizons, logarithms and constants "
-        "included. An exponent above a bound's does not contradict a bound that lies orders above what is measured.",
-        "A negative mean regret has no exponent: the learner has violation instead. "
-        "That of Sinha-Vaze and of OFW-TVC with "
-        "the theorem's constants is negative at T = 10^6: their claims on regret stay undecided.",
-        "Sinha-Vaze projects; the shares of bounds of it and of 'balanced' are of Theorem 1, which is not about them.",
+        "Regret is against the best point of K that satisfies the constraint, known exactly. Exponents are "
+        "least-squares slopes of log(final mean) on log(T) over seven horizons, each with its own constants and runs, "
+        "paired over seeds. They are compared with the slopes of the bounds at the same horizons, logarithms and "
+        "constants included. The bounds lie orders of magnitude above the measured values, so a larger exponent does "
+        "not contradict them.",
+        "A negative mean regret has no exponent; the learner has violation instead. The mean regret of Sinha-Vaze and "
+        "of OFW-TVC with the theorem's constants is negative at T = 10^6, so the claims on their regret stay "
+        "undecided.",
+        "Sinha-Vaze projects. Its regret and that of 'balanced' are divided by the bound of Theorem 1, although the "
+        "theorem does not cover them.",
     ),
     figures=(Rates({"feasible_regret": (0.75, 2.0 / 3.0), "violation": (0.75, 5.0 / 6.0)}),),
 )

@@ -269,24 +269,24 @@ def random_vertex(environment: MatrixCompletion) -> np.ndarray:
 NOTES = (
     "The paper does not state the order, the horizon, x_1 (here 0, and a random vertex that is the same for all "
     "trials), G (here a bound that holds) or the curvature (here the share of the observed entries in a round, "
-    "since f_t itself is not strongly convex). Its text has one entry (i, j) per round, and a loss summed over "
+    "since f_t itself is not strongly convex). In its text a round has one entry (i, j), but the loss is summed over "
     "all of O; here the loss of a round is the sum over a batch of entries.",
     "tau is 2.27 times the norm of a full matrix of ratings, which is the ratio of the paper's 10^4 for all of "
     "MovieLens-100k.",
-    "For the TVC learners g is scaled to the Lipschitz constant of f; violation is in the units of g.",
+    "For the TVC learners g is scaled to the Lipschitz constant of f; violation is measured in the units of g.",
     "Each learner has two multipliers, with the paper's values, 1e-5 to 1e5 by factors of 10, tuned in each panel "
     "over all rounds, and for real data on these data (jaxbandits tune coco): first every other value on one "
     "seed, then the neighbours of the best three, then the best three on 4 seeds, which are not used for any "
     "verdict. The choice has the smallest score: the loss relative to that of the decision 0, plus a weight times "
     "the violation relative to that of a matrix filled with ratings. The weight is 0.1 for the figure's "
-    "constraints (with 1 the best decision of some learners would be 0) and 1 for the budget. The table, "
-    "algorithms/coco/multipliers.py, has the evidence for each choice and marks choices at an edge of the range.",
+    "constraints (with 1 the best decision of some learners would be 0) and 1 for the budget. The table in "
+    "algorithms/coco/multipliers.py records the evidence for each choice and marks choices at an edge of the range.",
     "Regret, on the small problem, is against the best point of the ball; under the budget, against the best "
     "point within the budget. With this tau some point of the ball fits every observed entry, and a point within "
-    "the budget fits them up to 0.2 % of the loss of the decision 0, so that regret equals the loss up to that. "
-    "The same holds on the real data, where regret is not drawn: on a pass over MovieLens a point of the ball has "
-    "less than 0.1 % of the loss of 0. On the small problem practically only 0 satisfies all constraints of the "
-    "figure (T > 2 m n); the regret against it is loss minus zero_loss.",
+    "the budget fits them up to 0.2 % of the loss of the decision 0, so regret equals the loss up to this difference. "
+    "The same holds on the real data, where regret is not drawn: in one pass over MovieLens, some point of the ball "
+    "has less than 0.1 % of the loss of the decision 0. On the small problem, practically only the decision 0 "
+    "satisfies all constraints of the figure (T > 2 m n); the regret against it is the loss minus zero_loss.",
     "zero_loss is the loss of the decision X = 0, whose violation is 0.",
     "The constraints of the figure are symmetric and independent of X_t: violation is 0.23 ||X_t|| per round for "
     "every learner, and only smaller decisions reduce it.",

@@ -1,4 +1,4 @@
-"""Loss against violation: one sweep of each learner over the weight of the constraint."""
+"""Loss against violation, in a sweep of each learner over the weight of the constraint."""
 
 import dataclasses
 from types import ModuleType
@@ -56,7 +56,7 @@ def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
 
 @as_statistic
 def heavier(measured: Measurements, label: str, metric: str) -> Estimate:
-    """Estimate the final mean at the heaviest weight less that at the lightest, per round, over paired seeds."""
+    """Estimate the final mean at the largest weight minus that at the smallest, per round, over paired seeds."""
     trials = measured.results[_PANEL][label]
     good = trials.usable(metric)[[0, -1]].all(axis=0)
     light, heavy = trials.final(metric)[[0, -1]][:, good] / trials.horizon
@@ -65,7 +65,7 @@ def heavier(measured: Measurements, label: str, metric: str) -> Estimate:
 
 @as_statistic
 def frontier_difference(measured: Measurements, first: str, second: str, allowed: float) -> Estimate:
-    """Estimate the least regret a round at points that violate at most `allowed` a round: first less second.
+    """Estimate the smallest regret per round among points with violation at most `allowed`: first minus second.
 
     Points are chosen by their means; the interval is over paired seeds at the chosen points.
     """
@@ -128,7 +128,7 @@ TRADEOFF = OWN_STUDY.experiment(
     title="loss against violation over the weight of the constraint, l1 ball of R^10",
     horizon=10_000,
     seeds=64,
-    presets={"practical": "weights from 1e-3 to 1e3 times the one in the middle, the rest as in the presets"},
+    presets={"practical": "weights from 1e-3 to 1e3 times the one in the middle, all else as in the presets"},
     algorithms=_learners,
     panels=lambda horizon: {
         _PANEL: Panel(
@@ -159,8 +159,8 @@ TRADEOFF = OWN_STUDY.experiment(
         ),
     ),
     notes=(
-        "The swept constant is gamma, the weight of the loss (OFW-TVC in its balanced preset, SCOFW-TVC, "
-        "Sinha-Vaze). For OPDP (eta times 10, a reconstruction) the step of the multiplier increases and its "
+        "For OFW-TVC in its balanced preset, SCOFW-TVC and Sinha-Vaze, the swept constant is gamma, the weight of the "
+        "loss. For OPDP (eta times 10, a reconstruction) the step of the multiplier increases and its "
         "damping decreases; for LPM (also with eta times 10, a reconstruction) the step of its queue increases. "
         "Each sweep has 13 weights.",
         "A learner can have negative regret at the cost of violation. The comparator satisfies every constraint "

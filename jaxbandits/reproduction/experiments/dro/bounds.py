@@ -1,4 +1,4 @@
-"""The explicit bounds of the theorems on duality gaps, where losses do lie in [0, 1]: Example 1."""
+"""Duality gaps compared with the explicit bounds of the theorems on Example 1, whose losses lie in [0, 1]."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ class _Theorem(NamedTuple):
     bounds: Callable[..., tuple[float, float]]
 
     def at(self, rounds: float, n_groups: int = dro.ExampleGroups().n_groups) -> tuple[float, float]:
-        """Return both bounds after these rounds of Example 1."""
+        """Return the bound in expectation and the one with high probability after these rounds of Example 1."""
         k = _K if self.panel == "top-5" else 1
         return self.bounds(n_groups, rounds, k, product=PRODUCT, delta=DELTA)
 
@@ -85,7 +85,7 @@ def learners(horizon: int, panel: Panel) -> Learners:
 
 
 def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the bounds: of fixed steps at their horizon only, of anytime forms at every round."""
+    """Compute the bounds, for fixed steps at their horizon only, for anytime variants at every round."""
     environment, gap = panel.environment, trials.get("duality_gap")
     at = np.full_like(trials.record_points, trials.horizon) if hasattr(algorithm, "horizon") else trials.record_points
     (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
@@ -95,14 +95,14 @@ def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[st
 
 
 def _vacuous(name: str) -> str:
-    """Return a warning where the bound of likely gaps is above 1, as no gap is: then every learner is below it."""
+    """Return a warning if the high-probability bound is above 1: every learner is below it, since no gap exceeds 1."""
     bound = THEOREMS[name].at(HORIZON)[1]
     return "" if bound < 1.0 else f" (vacuous: the bound is {bound:.2g}, and no gap exceeds 1)"
 
 
 @dataclasses.dataclass(frozen=True)
 class GapsBesideBounds:
-    """Duality gaps along a run, mean and largest, beside both bounds: one axes a learner."""
+    """Mean and largest duality gaps along a run with both bounds, one axes per learner."""
 
     needs: ClassVar = ("mean_bound", "likely_bound")
     name: str = "bounds"
@@ -173,10 +173,10 @@ BOUNDS = setting.THEOREMS.experiment(
     derive=_with_bounds,
     claims=tuple(_claims()),
     notes=(
-        "Losses (w - z)^2 on [0, 1] lie in [0, 1], as the theorems ask; logistic losses, as in the paper's "
-        "experiments, do not. 16 groups; w_1 = 0, so that D^2 = 1/2 and G = 2. Gaps are exact.",
-        "Bounds with fixed steps hold after T rounds; there alone they are drawn. A gap is never above 1 here: where a "
-        "bound is, it says nothing: the likely bounds of dro.SMD(m)_a and ATkRO(m)_a fall below 1 only from about T = "
+        "The losses (w - z)^2 on [0, 1] lie in [0, 1], as the theorems require; the logistic losses of the paper's "
+        "experiments do not. There are 16 groups, and w_1 = 0, so that D^2 = 1/2 and G = 2. Gaps are computed exactly.",
+        "Bounds with fixed steps hold after T rounds and are drawn only there. A gap never exceeds 1 here, so a bound "
+        "above 1 says nothing: the high-probability bounds of SMD(m)_a and ATkRO(m)_a fall below 1 only from about T = "
         "310,000 and 190,000 on, eight and five times these rounds.",
     ),
     figures=(GapsBesideBounds(),),

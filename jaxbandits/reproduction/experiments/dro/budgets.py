@@ -1,4 +1,4 @@
-"""Theorems 9 and 10: risks of single groups on unequal budgets, beside their bounds and against the budgets."""
+"""Theorems 9 and 10: risks of single groups on unequal budgets, with their bounds, and their decay with the budget."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -102,7 +102,7 @@ def _horizons(horizon: int, panel: Panel, labels: Learners) -> Mapping[str, int]
 
 
 def _with_excess(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the largest b_i R_i - p*, and that of R_i - p* / b_i over its bound."""
+    """Compute the largest b_i R_i - p*, and the largest R_i - p* / b_i divided by its bound."""
     (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
     factors, risk = theorem.factors(algorithm.budgets), trials.get("risk")
     optimum = weighted_optimum(np.asarray(panel.environment.means), factors)
@@ -138,12 +138,13 @@ BUDGETS = setting.THEOREMS.experiment(
     derive=_with_excess,
     claims=tuple(_claims()),
     notes=(
-        "Losses (w - z)^2 on [0, 1], 16 groups: n_1 rows of the eight groups of the largest means, half of them of "
-        "the others. SMD_r plays n_1 rounds, SMPA_m n_m / 2 of two batches. The optimum p* of the weighted problem is "
-        "exact.",
-        "excess: the largest b_i R_i less p*, of which the theorems say that it falls as sqrt(1 / n_1), and as 1 / n_m "
-        "plus sqrt(1 / n_i). No risk exceeds 1: at n_1 every bound on R_i - p* / b_i is below 1 - p* / b_i.",
-        "Theorem 10 does not specify an absolute constant c; steps and bounds have c = 1.",
+        "Losses are (w - z)^2 on [0, 1]. Of the 16 groups, the eight with the largest means have n_1 rows each, the "
+        "others half as many. SMD_r plays n_1 rounds; SMPA_m plays n_m / 2 rounds of two batches. The optimum p* of "
+        "the weighted problem is exact.",
+        "The excess is the largest b_i R_i minus p*. By the theorems it falls as sqrt(1 / n_1) for SMD_r, and as 1 / "
+        "n_m plus sqrt(1 / n_i) for SMPA_m. No risk exceeds 1: at n_1 every bound on R_i - p* / b_i is below 1 - p* / "
+        "b_i.",
+        "Theorem 10 has an absolute constant c that it does not specify; steps and bounds use c = 1.",
     ),
     figures=(Against("n_1"),),
 )

@@ -1,4 +1,4 @@
-"""Figure 1: Example 1, where one outlier group decides what the maximal risk asks for."""
+"""Figure 1: Example 1, in which one outlier group determines the minimiser of the maximal risk."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -40,12 +40,12 @@ def _algorithms(preset: str, horizon: int, panel: Panel) -> Learners:
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """The risks of the example as functions of w, their maximum and the mean of the 5 largest, with both optima."""
+    """Risks of the example as functions of w, their maximum and the mean of the 5 largest, with both minimisers."""
 
     name: str = "example"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title: nothing in it is sampled."""
+        """Draw the figure, without its title; nothing in it is random."""
         environment = report.panels["max"].environment
         w = np.linspace(0.0, 1.0, 401)
         risks = np.asarray(environment.risks(w))
@@ -78,7 +78,7 @@ def _change(of: slice) -> float:
 
 
 def _optimum(k: int, of: int) -> float:
-    """Return the w that minimises the mean of the k largest risks; with `of` = 1 its least value."""
+    """Return the w that minimises the mean of the k largest risks; with `of` = 1 the minimum."""
     return float(ExampleGroups().optimum(k)[of])
 
 
@@ -117,6 +117,6 @@ FIG1 = THEOREMS.experiment(
     panels=_panels,
     metric="distance",
     claims=tuple(_claims()),
-    notes=("The paper shows only the risks; that learners find the optima is our claim.",),
+    notes=("The paper shows only the risks; the claims that learners find the optima are ours.",),
     figures=(Example(), PanelCurves(name="learners")),
 )

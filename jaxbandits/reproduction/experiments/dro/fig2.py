@@ -26,7 +26,7 @@ def panels(path: Path | None) -> dict[str, Panel]:
 
 
 def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Learners:
-    """Make SMD(m), Online(1) and SMD(1), each with the rounds that its steps are made for."""
+    """Make SMD(m), Online(1) and SMD(1), with step sizes for the number of rounds that each plays."""
     common = groups(panel) | scales(preset, 3.0 if isinstance(panel.environment, SyntheticGroups) else 1.0)
     classes = {"SMD(m)": SMD, "Online(1)": Online, "SMD(1)": SagawaSMD}
     return {label: cls(horizon=horizons[label], **common) for label, cls in classes.items()}
@@ -65,14 +65,15 @@ FIG2 = STUDY.experiment(
     tuning=tuning("max_risk", w=GRID, q=lambda learner: (1.0, 10.0)),
     notes=(
         STAND_IN,
-        "SMD(1) has the steps of Theorem 1 divided by m [reconstructed]; the order of the two "
-        "methods with one sample per round is one of these step sizes: with equal tuning the gap nearly closes.",
+        "SMD(1) has the step sizes of Theorem 1 divided by m [reconstructed]. The order of the two methods with one "
+        "sample per round depends on these step sizes: with equal tuning the gap nearly closes.",
         "Synthetic samples are drawn on demand, and their risks are exact. On Adult the risk of a group is its "
         "mean over all its rows.",
     ),
     interpretations={
         "clipped": Interpretation(
-            "Assumption 3 has losses in [0, 1], which logistic losses exceed: 1 - loss is at least 0 where it moves q",
+            "Assumption 3 has losses in [0, 1], which logistic losses exceed; here the gain 1 - loss of q is cut off "
+            "at 0",
             {"Online(1)": {"clip": True}},
         )
     },

@@ -12,7 +12,7 @@ _CLOSE = 0.01  # "very close"
 
 
 def _rounds(horizon: int, panel: Panel) -> dict[str, int]:
-    """Return the rounds in which all draw as many samples: SMD(m) takes m a round."""
+    """Return the numbers of rounds in which all learners draw equally many samples: SMD(m) draws m per round."""
     return {"SMD(m)": max(1, horizon // panel.environment.n_groups), "Online(1)": horizon, "SMD(1)": horizon}
 
 
@@ -47,9 +47,10 @@ FIG3 = STUDY.experiment(
     tuning=tuning("max_risk", w=GRID, q=lambda learner: (1.0, 10.0)),
     notes=(
         STAND_IN,
-        "T counts samples: every learner has the rounds, and the steps for these rounds, that use as many (SMD(m): "
-        "T / m).",
-        f"'Very close' is read as within {_CLOSE} [ours]; 'needs more samples' as any difference in that direction.",
+        "T counts samples. Every learner plays as many rounds as T samples last (SMD(m) plays T / m), with step sizes "
+        "for this number of rounds.",
+        f"'Very close' is read as a difference of at most {_CLOSE} [ours], and 'needs more samples' as any difference "
+        f"in that direction.",
     ),
     figures=(PanelCurves(x="samples", logarithmic=True),),
 )

@@ -19,7 +19,7 @@ _STEPS = f"{_MARGIN}; with the theorems' own steps (preset theory) both are with
 def learners(
     preset: str, horizon: int, panel: Panel, factors: Mapping[str, float], **smooth: float
 ) -> Mapping[str, Any]:
-    """Make SMD(m) for the least budget, SMD_r and SMPA_m for all of them."""
+    """Make SMD(m) for the smallest budget, and SMD_r and SMPA_m for the budgets of all groups."""
     common, budgets = setting.space(panel), setting.budgets_of(horizon, panel)
 
     def make(label: str, cls: Any, **fields: FieldValue) -> Learner:
@@ -44,7 +44,7 @@ def _rounds(horizon: int, panel: Panel, algorithms: Learners) -> Mapping[str, in
 def claims_on_groups(
     figure: str, panel: str, n_groups: int, usually: Mapping[str, Any], depends: str = _MARGIN
 ) -> tuple[Claim, ...]:
-    """Make the paper's claims about single groups, of which the first has most samples and the last one fewest.
+    """Make the paper's claims about single groups; the first group has the most samples, the last one the fewest.
 
     Args:
       figure: number of the figure.
@@ -96,7 +96,7 @@ FIG4 = setting.STUDY.experiment(
     "fig4",
     "Figure 4",
     title="risks of single groups, imbalanced synthetic groups",
-    shows="Figure 4 shows the risk on groups 1, 4, 8, 12, 16 and 20 of the synthetic data, a panel each, against the "
+    shows="Figure 4 shows the risk on groups 1, 4, 8, 12, 16 and 20 of the synthetic data, one panel each, against the "
     "number of iterations, for SMD_r, SMPA_m and SMD(m). The paper states 1000 (21 - i) samples of group i, and n_1, "
     "n_m / 2 and n_m iterations of the three methods.",
     horizon=20_000,
@@ -108,10 +108,10 @@ FIG4 = setting.STUDY.experiment(
     width=1,  # a vector of 1000 fills the machine
     claims=claims_on_groups("Figure 4", "synthetic", N_GROUPS, usually={"place": "Figures 4 and 5"}, depends=_STEPS),
     notes=(
-        "T is n_1; every learner runs as long as its budgets last: SMD_r n_1 = 20,000 iterations, SMD(m) n_m = 1,000, "
-        "SMPA_m n_m / 2 = 500, of two rounds each.",
-        "The theorem's steps of SMPA_m have an unspecified constant, 1 here; with them it hardly moves in n_m / 2 "
-        "steps. Claims on 'usually lowest' were seen with factors picked by hand.",
+        "T is n_1, and every learner runs as long as its budgets last: SMD_r for n_1 = 20,000 iterations, SMD(m) for "
+        "n_m = 1,000, and SMPA_m for n_m / 2 = 500 iterations of two rounds each.",
+        "The theorem's step sizes for SMPA_m have an unspecified constant, which is 1 here; with them SMPA_m hardly "
+        "moves in n_m / 2 steps. The claims on 'usually lowest' were observed with factors picked by hand.",
     ),
     figures=figures("synthetic", (0, 3, 7, 11, 15, 19)),
     **FIELDS,

@@ -10,7 +10,7 @@ FIG5 = STUDY.experiment(
     "fig5",
     "Figure 5",
     title="risks of single groups, one pass over Adult",
-    shows="Figure 5 shows the risk on each of the 6 groups of Adult, a panel each, against the number of iterations, "
+    shows="Figure 5 shows the risk on each of the 6 groups of Adult, one panel each, against the number of iterations, "
     "for SMD_r, SMPA_m and SMD(m). The paper states 364 samples of each group that measure its risk, and 26,656, "
     "11,519, 1,780, 1,720, 999 and 364 others, each visited once.",
     stand_ins={"adult": "Adult"},
@@ -22,12 +22,12 @@ FIG5 = STUDY.experiment(
     claims=claims_on_groups("Figure 5", "adult", 6, usually=_ALONE),
     notes=(
         STAND_IN,
-        "Every learner runs as long as its budgets last: SMD_r n_1 = 26,656 iterations, SMD(m) n_m = 364, SMPA_m "
-        "n_m / 2 = 182, of two rounds each.",
-        "In every trial 364 new random rows of each group measure the risks; the others are visited once, in a "
-        "random order.",
-        "The number of rows that SMD_r draws from group i is random; in most trials it exceeds the number of rows "
-        "of some group. These rounds are counted as inadmissible.",
+        "Every learner runs as long as its budgets last: SMD_r for n_1 = 26,656 iterations, SMD(m) for n_m = 364, and "
+        "SMPA_m for n_m / 2 = 182 iterations of two rounds each.",
+        "In every trial, 364 random rows of each group are held out to measure the risks; the other rows are visited "
+        "once, in random order.",
+        "The number of rows that SMD_r draws from group i is random; in most trials it exceeds the number of rows of "
+        "some group. Rounds beyond that number count as inadmissible.",
     ),
     figures=figures("adult", (0, 1, 2, 3, 4, 5)),
     **FIELDS,

@@ -22,13 +22,13 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _rounds(horizon: int, panel: Panel) -> dict[str, int]:
-    """Return T iterations each; or as many samples as those of ATkRO(m), of which ATkRO(k) takes k a round."""
+    """Return T iterations for each learner, or rounds with as many samples as ATkRO(m) has."""
     more = horizon * panel.environment.n_groups // _K if panel.x == 1.0 else horizon
     return {"ATkRO(m)": horizon, "ATkRO(k)": more}
 
 
 def learners(preset: str, panel: Panel, horizons: Mapping[str, int]) -> Learners:
-    """Make both methods, k = 3."""
+    """Make the two methods with k = 3."""
     common = groups(panel) | {"k": _K}
     return {
         "ATkRO(m)": ATkROm(horizon=horizons["ATkRO(m)"], **common, **scales(preset, 3.0, 30.0)),
@@ -60,7 +60,7 @@ FIG6 = STUDY.experiment(
         *claims("fewer-samples", _AHEAD, on="samples", says="ATkRO(m) needs slightly fewer samples", **_at("b")),
     ),
     tuning=tuning("top_k_risk", w=GRID, q=lambda learner: Q_GRID),
-    notes=("The excess is over the exact optimum of each instance, certified by its duality gap.",),
+    notes=("The excess is measured from the exact optimum of each instance, which a duality gap certifies.",),
     figures=(
         PanelCurves(panels=("iterations",), logarithmic=True, name="iterations"),
         PanelCurves(panels=("samples",), x="samples", logarithmic=True, name="samples"),

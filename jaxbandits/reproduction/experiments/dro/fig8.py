@@ -1,4 +1,4 @@
-"""Figure 8: fixed steps for a preset horizon, continued beyond it, beside the anytime forms."""
+"""Figure 8: step sizes for a preset horizon, continued beyond it, compared with the anytime variants."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -65,7 +65,7 @@ def _tuning_metric(learner: Learner, panel: Panel) -> str:
 
 
 def _q_grid(learner: Learner) -> tuple[float, ...]:
-    """Return two factors each, larger ones where all groups are sampled: the theorems' steps of q are small there."""
+    """Return two factors for each learner; they are larger if all groups are sampled: the steps of q are small then."""
     few_samples = (dro.Online, dro.AnytimeOnline, dro.ATkROk, dro.AnytimeATkRO1)
     return (0.3, 1.0) if isinstance(learner, few_samples) else (1.0, 10.0)
 
@@ -120,12 +120,13 @@ FIG8 = setting.STUDY.experiment(
     tuning=setting.tuning(_tuning_metric, w=(0.1, 0.3, 1.0, 3.0, 6.0, 10.0), q=_q_grid, part=_BEYOND),
     notes=(
         setting.STAND_IN,
-        f"Fixed steps are made for 2,000 rounds on Adult and for 50,000 on the heterogeneous set, as in the paper, and "
-        f"go on unchanged to {_BEYOND} times as many [ours: the paper says 'eventually'].",
-        "Tuned, all are chosen where the fixed steps are made for, and go on from there to T; anytime forms that are "
-        "chosen by their end were not run. Curves are of the averages that the methods return; the paper does not say "
-        "which iterate it draws, and last iterates were not run.",
-        f"'Levels off' is read as a fall of less than {_LEVEL}, 'falls below' as below the other's end [ours].",
+        f"Fixed steps are those for 2,000 rounds on Adult and for 50,000 on the heterogeneous set, as in the paper, "
+        f"and are used unchanged up to {_BEYOND} times as many rounds [ours: the paper says 'eventually'].",
+        "In the preset tuned, all learners are tuned for the horizon of the fixed steps and then run to T; anytime "
+        "variants tuned for T were not run. Curves show the averaged iterates that the methods return. The paper does "
+        "not say which iterate it draws; last iterates were not run.",
+        f"'Levels off' is read as a decrease of less than {_LEVEL}, and 'falls below' as a final value below the other "
+        f"learner's [ours].",
         "ATkRO(k) has no anytime variant with a guarantee; ATkRO(1)_a, with one sample per round, is shown instead.",
     ),
     figures=(PanelCurves(mark=1.0 / _BEYOND, pairs=_PAIRS, logarithmic=True),),

@@ -1,4 +1,4 @@
-"""Theorems 3, 4, 6, 7 and 14: regrets of the two players, each beside its bound, on Example 1."""
+"""Theorems 3, 4, 6, 7 and 14: regrets of the two players on Example 1, compared with their bounds."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ _METRICS = ("model", "weights")
 
 
 def _weight(r: Round) -> jax.Array:
-    """Return the weight of a round in the regrets, up to a factor: eta_t of (30) in anytime forms, else 1."""
+    """Return the weight of a round in the regrets, up to a factor: eta_t of (30) for anytime variants, else 1."""
     return 1.0 / jnp.sqrt(r.t + 1.0) if isinstance(r.algorithm, AnytimeOnline) else jnp.ones(())
 
 
@@ -112,11 +112,11 @@ PLAYERS_OF_EXAMPLE_1 = setting.THEOREMS.experiment(
     derive=_with_regrets,
     claims=tuple(_claims()),
     notes=(
-        "Losses (w - z)^2 on [0, 1], 16 groups, D^2 = 1/2 and G = 2 as in dro/bounds, whose gaps are at most the sum "
-        "of both regrets. Regrets are means over the rounds, weighted by the steps in anytime forms (31); they are "
-        "exact.",
-        "No regret per round exceeds 1 here, and every bound at T is below 0.4. Bounds with fixed steps hold after T "
-        "rounds.",
+        "The losses (w - z)^2 on [0, 1], 16 groups, D^2 = 1/2 and G = 2 are those of dro/bounds; a gap there is at "
+        "most the sum of the two regrets. Regrets are means over the rounds, weighted by the step sizes for anytime "
+        "variants (31), and are computed exactly.",
+        "No regret per round exceeds 1 here, and every bound at T is below 0.4, so a run could violate it. Bounds with "
+        "fixed steps hold after T rounds.",
         "According to Section 5.3, Theorem 3 also holds for the model of ATkRO(k).",
     ),
     figures=(Curves(metric="model_regret"), Curves(metric="weights_regret", name="weights")),

@@ -1,8 +1,8 @@
 """Setting of the figures of the paper on group DRO: its source, presets, sizes, data and the claims' statistics.
 
 L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group Distributionally Robust
-Optimization and Beyond", JMLR (arXiv:2302.09267). The paper states no step sizes, no radius, no number of trials and
-hardly a horizon: those here are ours. Its text says what was claimed.
+Optimization and Beyond", JMLR (arXiv:2302.09267). The paper states no step sizes, radius or number of trials, and few
+horizons: those here are ours. The claims are those of its text.
 """
 
 import dataclasses
@@ -44,8 +44,8 @@ PRESETS = {
 }
 OURS = (
     "The paper states no step sizes, radius or number of trials: a ball of radius 3 and G = sqrt(d) (Adult: radius 10, "
-    "G = 4) are ours; curves are of the averaged models. The factors of the preset demonstration were picked so that "
-    "the paper's claims show: they are no evidence for a ranking."
+    "G = 4) are ours; curves show the averaged models. The factors of the preset demonstration were picked so that the "
+    "runs show the paper's claims, so this preset is no evidence for a ranking."
 )
 GUESSED = "horizon, steps, radius and G guessed"
 STUDY = Study(
@@ -60,15 +60,15 @@ STUDY = Study(
 )
 THEOREMS = Study("dro", PAPER, record_points=("log", 40))  # step sizes of the theorems, problems with known optima
 STAND_IN = (
-    "Adult is the real data where --data names the directory of its files, or JAXBANDITS_DATA one with adult/, else a "
-    "labelled stand-in."
+    "Runs use the real Adult data if --data names the directory of its files, or if JAXBANDITS_DATA names one that "
+    "contains adult/; otherwise they use a stand-in, which is labelled as such."
 )
 
 DIM, N_GROUPS = 1000, 20
 
 
 def space(panel: Panel) -> Fields:
-    """Return the constants of a panel's problem that learners are given."""
+    """Return the constants of a panel's problem that learners receive."""
     environment = panel.environment
     if isinstance(environment, dro.GroupData):
         return {"dim": environment.dim, "domain": L2Ball(radius=10.0), "lipschitz": 4.0}
@@ -81,7 +81,7 @@ def groups(panel: Panel) -> Fields:
 
 
 def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
-    """Return n_i = n_1 (21 - i) / 20 for n_1 rounds; of a data set the numbers of its rows."""
+    """Return n_i = n_1 (21 - i) / 20 for n_1 rounds, or the numbers of rows of a data set."""
     known = getattr(panel.environment, "budgets", None)
     return known or tuple(max(2, horizon * (N_GROUPS - i) // N_GROUPS) for i in range(N_GROUPS))
 
@@ -195,7 +195,7 @@ def wins(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
 
 @as_statistic
 def count_groups_ahead(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
-    """Estimate the mean number of groups in which a label ends below another label's risk after as many iterations.
+    """Estimate the mean number of groups in which a label ends below the risk of another label at the same iteration.
 
     The other label's risk is that of its first record point that is no earlier.
     """
@@ -222,13 +222,13 @@ _FACTORS = {"w_scale": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), "
 
 
 def _tuning_metric(learner: Learner, panel: Panel) -> str:
-    """Return the metric that a learner is tuned by; with other numbers of samples by group it is the mean risk."""
+    """Return the metric that a learner is tuned by; it is the mean risk if groups have different numbers of samples."""
     del panel
     return "top_k_risk" if hasattr(learner, "k") else "mean_risk" if hasattr(learner, "budgets") else "max_risk"
 
 
 def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
-    """Return a learner of the table; its constants are those among the following that its class has."""
+    """Return a learner of the table; of the following constants it receives those that its class has."""
 
     def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
         n_1 = (

@@ -45,7 +45,7 @@ NOISELESS = THEOREMS.experiment(
     "Theorem 1",
     title="regret without noise, against T",
     horizon=_LONGEST,
-    presets={"all": "the practical multipliers; beta times 1e-3 and nothing else; every constant as the theorem states it"},
+    presets={"all": "the practical multipliers; beta times 1e-3 alone; every constant as the theorem states it"},
     algorithms=_multipliers,
     panels=_panels,
     record_points=4,

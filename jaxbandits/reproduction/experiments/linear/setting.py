@@ -186,7 +186,7 @@ def comparable(place: str, on: Any, **fields: FieldValue) -> tuple[Claim, ...]:
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
-    """Make the claims of Section 5 on times: HEAVY-OFUL is slower by orders, learners without projections are faster."""
+    """Make the claims of Section 5 on times: HEAVY-OFUL is slower by orders, others are faster."""
     at = {"on": "max", "place": f"{figure}, right; Section 5"}
     table = {"on": "max", "place": f"{figure}, right; Table 1"}
     advantage = measure(
