@@ -120,9 +120,9 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
 
     Student's interval is too short for skewed quantities (0.90 instead of 0.95 for lognormal values at n = 64), the
     bootstrap-t interval (each resample is studentised by its own standard deviation) less so; with half of the tails it
-    covers at least `level` less 0.01 from 64 values on, up to the skewness of lognormal values of sigma 1.5 or of
-    Pareto values of index 2.5, and more than `level` where there is no skewness. Resamples are drawn by a fixed key, so
-    that equal data have equal intervals. At levels that they cannot resolve (above 0.9999) intervals are unbounded.
+    covers at least `level` - 0.01 from 64 values on, up to the skewness of lognormal values of sigma 1.5 or of Pareto
+    values of index 2.5, and more than `level` where there is no skewness. Resamples are drawn by a fixed key, so that
+    equal data have equal intervals. At levels that they cannot resolve (above 0.9999) intervals are unbounded.
 
     Args:
       values: `[n]` finite numbers.

@@ -1,7 +1,7 @@
 """Equality of type and bits, for keys.
 
-Python's `==` takes 1, True and 1.0 for one value, and 0.0 and -0.0 for another one; a program compiled for one of them
-computes other numbers than one compiled for the other. Static fields and caches of programs compare these keys instead.
+Python's `==` does not distinguish 1, True and 1.0, nor 0.0 and -0.0, but programs compiled for them compute different
+numbers. Static fields and caches of programs compare these keys instead.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Refusal of what does not fit into memory, by arithmetic, before the operating system ends the process."""
+"""Checks that arrays fit into memory, before the operating system ends the process."""
 
 import contextlib
 import os
@@ -11,9 +11,9 @@ def require(n_bytes: int, what: str, remedy: str, available: int | None = None) 
     """Raise an error if something takes more memory than there is.
 
     Args:
-      n_bytes: that it takes at least.
-      what: takes them; the subject of a sentence.
-      remedy: an imperative.
+      n_bytes: lower bound of the memory, in bytes.
+      what: what takes the memory: the subject of the error message.
+      remedy: what to do: an imperative clause.
       available: bytes; None: what this process can have on this machine.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Text for terminals: folded lines, counted things."""
+"""Text for terminals: line breaking and counts."""
 
 import re
 import textwrap

@@ -1,6 +1,6 @@
-"""Bridges to other packages: their learners play our environments, their clusters run our sweeps, their tools show us.
+"""Bridges to other packages: learners, environments, logs, executors of clusters, and experiment trackers.
 
-Nothing here is imported by `import jaxbandits`, and no package is needed but the one whose objects are passed.
+`import jaxbandits` imports none of these modules. A bridge needs only the package whose objects it receives.
 """
 
 from jaxbandits.bridges.environments import to_gymnasium

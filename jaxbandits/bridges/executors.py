@@ -1,4 +1,4 @@
-"""Executors for `run_sweep(..., executor=)` where a package has none with `submit(function, *args)` of its own.
+"""Executors for `run_sweep(..., executor=)`, for packages that have no executor with `submit(function, *args)`.
 
 Those of `concurrent.futures`, `mpi4py.futures`, Dask (`Client.get_executor()`), loky and submitit need no class here.
 """
@@ -39,7 +39,7 @@ class JoblibExecutor:
         self._results: list[Any] | None = None
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Note a task."""
+        """Add a task; it starts when the first result is read."""
         self._tasks.append((function, args, {}))  # the form of `joblib.delayed`
         return _LazyResult(self._result_of, len(self._tasks) - 1)
 
@@ -50,7 +50,7 @@ class JoblibExecutor:
 
 
 class _LazyResult:
-    """A result that is there later."""
+    """Result that becomes available later."""
 
     def __init__(self, get: Callable[[Any], Any], argument: Any):
         self._get, self._argument = get, argument

@@ -119,7 +119,7 @@ def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Lo
       n_actions: K; None: the largest number of an action (or the number of lines of an event).
 
     Raises:
-      InputError: naming the line: a label that is none, several costs in an event, events with different numbers of
+      InputError: naming the line: an invalid label, several costs in an event, events with different numbers of
         actions, weights of namespaces, or more than 10,000 features.
     """
     text = files.path_of(path).read_text(encoding="utf-8") if os.path.exists(path) else None

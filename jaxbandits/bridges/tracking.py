@@ -1,6 +1,6 @@
-"""Results in Weights & Biases, MLflow or TensorBoard: curves of means with intervals, and what was run.
+"""Results in Weights & Biases, MLflow or TensorBoard: curves of means with intervals, and the specification of the run.
 
-One run of a tracker holds a whole comparison: its seeds are averaged, since a run per seed makes thousands of runs.
+One run of a tracker contains a whole comparison, averaged over seeds: a run per seed would make thousands of runs.
 """
 
 import json
@@ -91,7 +91,7 @@ def _name(name: str, fields: dict[str, Any]) -> str:
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """Return what was run, as numbers and text by name."""
+    """Return the specification of the run, as numbers and text by name."""
     facts: dict[str, Any] = {"base_seed": result.info.get("base_seed", 0)}
     facts |= {f"version {name}": version for name, version in result.info.get("versions", {}).items()}
     for label, trials in result.items():

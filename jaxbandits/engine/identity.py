@@ -84,7 +84,7 @@ def result_host_code(job: Job) -> list[str]:
 
 
 def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
-    """Return the entry of a specification for host code: none without, `identity` where it is given."""
+    """Return the entry of a specification for host code: nothing without host code, else `identity` if it is given."""
     if identity is not None:
         return {"identity": identity}
     return {"host code": sorted(set(host_code))} if host_code else {}

@@ -143,7 +143,7 @@ def _with_fixed_arms(past: Interaction, present: Interaction) -> Interaction:
 
 
 def _without_fixed_arms(interaction: Interaction) -> Interaction:
-    """Drop arms that never change within a trial: those of the present round serve for every earlier one."""
+    """Remove arms that never change within a trial; `_with_fixed_arms` restores them from the present round."""
     if not _has_fixed_arms(interaction.obs):
         return interaction
     return interaction._replace(obs=interaction.obs._replace(arms=()))

@@ -5,8 +5,8 @@
     env_state, feedback, outcome  = environment.step(step_key, t, env_state, obs, decision)
     alg_state                     = algorithm.update(update_key, t, alg_state, obs, decision, feedback)
 
-`init_trial` and `play_round` are that, for one trial. `trace_trial` traces both once; `play_rounds` maps the traced
-round over a batch of trials and loops over t. All functions are pure; `engine.program` compiles them.
+`init_trial` and `play_round` implement this for one trial. `trace_trial` traces both once; `play_rounds` maps the
+traced round over a batch of trials and loops over t. All functions are pure; `engine.program` compiles them.
 
 Keys of a trial depend on its global seed index only, and those of its environment do not depend on the algorithm: all
 algorithms meet the same instances and the same noise.
@@ -103,8 +103,7 @@ def _observe(algorithm: Algorithm, environment: Environment, key: jax.Array, t: 
     """Return the observation of a round.
 
     Raises:
-      InputError: where arms have no features and the learner, which has a dimension, looks at them; the same of a
-        context, and of advice.
+      InputError: if the learner reads features of arms, a context or advice that the environment does not show.
     """
     with own_code(environment):
         obs = environment.observe(key, t, state)
@@ -216,7 +215,7 @@ def _keep_learner(
 def _keep_both(
     algorithm: Algorithm, environment: Environment, t: jax.Array, interaction: Interaction, old: _States, new: _States
 ) -> _States:
-    """Keep both states once the learner has stopped."""
+    """Keep both states after the learner has stopped."""
     return trees.where(algorithm.stopped(old[1]), old, new) if isinstance(algorithm, Stops) else new
 
 

@@ -1,4 +1,4 @@
-"""Memory that a run takes at least, from the shapes of its traced trials."""
+"""Lower bounds of the memory of a run, from the shapes of its traced trials."""
 
 from jaxbandits.base.memory import require
 from jaxbandits.engine.loop import TracedTrial

@@ -19,7 +19,7 @@ class ScaledSquares(NamedTuple):
 
     @classmethod
     def init(cls, dtype: jnp.dtype) -> "ScaledSquares":
-        """Return the sum of nothing."""
+        """Return the empty sum."""
         return cls(scale=jnp.zeros((), dtype), total=jnp.zeros((), dtype))
 
     @property

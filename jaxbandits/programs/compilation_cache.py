@@ -8,8 +8,8 @@ accelerators JAX's own.
     JAXBANDITS_CACHE=/some/where  another directory
     JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's own settings win
 
-The cache is an aid: if its directory cannot be written, nothing is cached and nothing fails. Programs are code: from a
-directory that others can write none is read, with one warning.
+Caching is best effort: if its directory cannot be written, nothing is cached and nothing fails. Programs are code: from
+a directory that others can write, no program is read, and there is one warning.
 """
 
 import functools

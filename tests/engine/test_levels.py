@@ -146,7 +146,7 @@ def test_students_interval(interval, rng):
 def test_the_interval_of_claims(law):
     """`level` less 0.01 from 64 values on."""
     said = " ".join((intervals.mean_interval.__doc__ or "").split())
-    assert "covers at least `level` less 0.01 from 64 values on" in said
+    assert "covers at least `level` - 0.01 from 64 values on" in said
     draw, mean = LAWS[law]
     for n in (64, 128):
         rng = np.random.default_rng(n)

@@ -30,7 +30,7 @@ def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
 
 
 def uniform_of_words(high: jax.Array, low: jax.Array) -> jax.Array:
-    """Return the number on (0, 1) of two random words; that of their complements is 1 less it."""
+    """Return the number on (0, 1) of two random words; their complements give 1 minus this number."""
     return _below_one((_to_signed(high) + (_to_signed(low) + 0.5) * 2.0**-31) * 2.0**-31)
 
 

@@ -1,6 +1,6 @@
-"""The engine of experiments: their declaration, run and verdicts; it knows no particular experiment.
+"""The engine of experiments: how to declare, run and judge them. It does not depend on any particular experiment.
 
-Experiments import from here, and what is said about them from `jaxbandits.reproduction.sentences`.
+Experiments import the engine from here, and the functions that declare claims from `jaxbandits.reproduction.sentences`.
 """
 
 from jaxbandits.reproduction.engine.claim import Claim, Measurements

@@ -24,16 +24,16 @@ class BudgetRun(NamedTuple):
 
 
 def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[BudgetRun]:
-    """Return the runs of an experiment that a budget pays for.
+    """Return the runs of an experiment within a budget.
 
     Args:
       experiment: which.
       budget: one of `BUDGETS`.
-      float64: whether all of them are asked for in double precision: their directories then say so, unless the
+      float64: True to run all of them in double precision. The names of their directories then say so, unless the
         experiment needs double precision anyway.
 
     Raises:
-      InputError: for another word.
+      InputError: for an unknown budget.
     """
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
@@ -64,7 +64,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
 
 
 def _longest(experiment: Experiment, horizon: int) -> int:
-    """Return the rounds of the longest trial in a run of `horizon` rounds, where learners have rounds of their own."""
+    """Return the rounds of the longest trial in a run of `horizon` rounds; horizons may differ between learners."""
     if experiment.horizons is None:
         return horizon
     preset = experiment.preset(None)

@@ -1,4 +1,4 @@
-"""Claims: a row of a sentence of a paper as data: a statistic, the region where it is said to lie, and the words."""
+"""Claims: rows of a paper's sentence as data, with a statistic, the region in which it should lie, and the words."""
 
 import dataclasses
 import math
@@ -32,35 +32,36 @@ class Measurements(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A row of a sentence of a paper as a statistical test: one rival, one panel.
+    """Statistical test of one row (one rival in one panel) of a paper's sentence.
 
-    A claim with both ends finite is one of equivalence ("comparable", "close"): two one-sided tests with the margins
+    A claim whose two ends are finite is a claim of equivalence ("comparable", "close"): two one-sided tests with the "
+        "margins
     `low` and `high`, both at 2.5 %, which is what an interval of 95 % inside the margins is.
 
-    Files and tables join by `id` alone: words may change at any time.
+    Files and tables identify a claim by its `id` alone, so its words may change at any time.
 
     Attributes:
       id: unique within its experiment and stable, "sentence/rival/panel": lower-case letters, digits, "-", "." and "/".
       says: the sentence, paraphrased.
-      statistic: from what was measured to a scalar estimate with its confidence interval.
-      place: of the sentence in the paper, or what an observation of ours is about.
+      statistic: function from measurements to a scalar estimate with its confidence interval.
+      place: place of the sentence in the paper, or the subject of an observation of ours.
       low: the claim says that the statistic lies in `(low, high)`.
       high: see `low`.
       test: the statistic and its region in words; "": `says` has them.
       where: the panel in words; "": none.
-      kind: which words its verdict has, and among which sentences it is counted.
-      panels: that the statistic looks at; (): all that it turns out to read.
-      labels: of the learners that it is about.
-      rival: the one of them that the row is against; "": none.
-      unit: of what is counted: seeds, or repeats of timings.
-      least: seeds or repeats below which nothing is decided.
-      presets: those that the sentence speaks about; (): whichever is run.
+      kind: kind of sentence, which determines the words of the verdict and the count that includes it.
+      panels: names of the panels that the statistic uses; (): all panels that it reads.
+      labels: labels of the learners that the claim is about.
+      rival: label of the rival in this row; "": none.
+      unit: what is counted: seeds, or repeats of timings.
+      least: number of seeds or repeats that a decision needs.
+      presets: presets that the sentence is about; (): any preset.
       cannot_fail: why no run could violate it at the constants used; "": a run could.
       cannot_be_judged: why the paper does not say enough to test it; "": it does.
-      remark: for readers of a statement that does not hold: what its verdict depends on.
+      remark: what the verdict depends on, shown if the statement does not hold.
 
     Raises:
-      InputError: for an id of another form, or ends that enclose nothing.
+      InputError: for an invalid id, or an empty region.
     """
 
     id: str

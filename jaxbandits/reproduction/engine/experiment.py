@@ -18,7 +18,7 @@ from jaxbandits.simulation import Meter
 
 
 class Panel(NamedTuple):
-    """One set of axes of a figure, or one abscissa where panels are drawn against something."""
+    """One set of axes of a figure, or one point on the x-axis of a figure that draws panels against a quantity."""
 
     title: str
     environment: Problem
@@ -38,7 +38,7 @@ class TimePerRound:
     Attributes:
       panels: names of the panels.
       at: trials side by side; None: as many as in the run.
-      unit: label whose time the others' are multiples of in the table; "": that of the fastest.
+      unit: label whose time is the unit of the table's relative times; "": the fastest label.
     """
 
     panels: tuple[str, ...]
@@ -48,10 +48,10 @@ class TimePerRound:
 
 @dataclasses.dataclass(frozen=True)
 class Interpretation:
-    """Another reading of a place in the paper that is open, reconstructed or cannot stand as printed.
+    """Alternative reading of a passage in the paper that is ambiguous, reconstructed or wrong as printed.
 
     Attributes:
-      text: where it stands, and what is read otherwise.
+      text: the passage, and how this reading differs.
       learners: label to the fields of that learner that differ from the usual ones.
     """
 
@@ -69,11 +69,11 @@ class Experiment:
       source: paper and figure.
       horizon: the paper's number of rounds.
       seeds: default number of trials.
-      presets: preset name to what it means; the first is the default.
+      presets: preset name to its description; the first one is the default.
       algorithms: from (preset, horizon, panel) to label -> algorithm, or `Grid` of one that is swept.
       panels: from horizon to panel name -> title and environment.
-      metric: the metric of the table and, where they name no other, of the figures.
-      tabulated: further metrics that get a table of their own.
+      metric: the metric of the table, and of figures that name no other.
+      tabulated: further metrics with a separate table each.
       claims: what the paper says about it.
       notes: what a reader of the figure must know (tuning, readings of ambiguous text).
       figures: what is drawn.
@@ -82,18 +82,19 @@ class Experiment:
       record_points: as for `jaxbandits.compare`.
       slow: label to seeds, for learners too slow to run all of them.
       width: trials side by side; None: the default.
-      timed: what is timed.
-      horizons: from (horizon, panel, label -> algorithm) to label -> rounds, where learners need rounds of their own.
+      timed: the timings that follow the trials; None: no timings.
+      horizons: function from (horizon, panel, label -> algorithm) to label -> rounds, for learners with different
+        horizons.
       tuning: how learners are tuned.
-      float64: needs double precision.
+      float64: True if the experiment needs double precision.
       from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
-      stand_ins: panel to the data set that synthetic data stand for there, where no file is given.
+      stand_ins: panel to the name of the data set that synthetic data replace if the user gives no file.
       real_data: names of the data sets that the user's file holds.
       interpretations: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
-      interpretation: name of the one that is taken; None: the usual one.
-      headline: preset that the paper's sentences are about, whose verdicts head the ledger; "": the default one.
-      reconstructed: learner to the mark of claims that rest on a reconstruction of it.
-      guessed: mark of the paper's statements where its text leaves settings open; "": none.
+      interpretation: name of the interpretation in use; None: the usual one.
+      headline: preset that the paper's sentences are about, whose verdicts the ledger shows first; "": the default one.
+      reconstructed: label of a reconstructed learner to the mark that its claims carry.
+      guessed: mark of the paper's statements if its text leaves settings open; "": none.
       shows: what the paper's figure shows, in two sentences: axes, learners, settings that it states; "": no figure.
 
     Raises:
@@ -138,7 +139,7 @@ class Experiment:
             raise InputError(f"{self.name} has two claims with the id {twice!r}: an id names one row")
 
     def marks(self, claim: Claim) -> tuple[str, ...]:
-        """Return what a reader of the claim's row must know: reconstructed learners, and settings that are guessed."""
+        """Return the marks of the claim's row: reconstructed learners and guessed settings."""
         named = (mark for label, mark in self.reconstructed.items() if label in claim.labels)
         return (*named, *([self.guessed] if self.guessed and claim.kind == "statement" else []))
 
@@ -190,7 +191,7 @@ class Experiment:
         return tuple(dict.fromkeys((*self.real_data, *found)))
 
     def preset(self, name: str | None) -> str:
-        """Return a preset's name if it is one; the default one for None.
+        """Return the name of a preset, checked; the default preset for None.
 
         Raises:
           InputError: for an unknown name.
@@ -203,7 +204,7 @@ class Experiment:
 
 
 class Erratum(NamedTuple):
-    """One place of a paper."""
+    """Erratum of a paper: the printed text, what is wrong with it, and what the library does instead."""
 
     place: str
     printed: str  # what stands there
@@ -215,16 +216,16 @@ class Erratum(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Paper:
-    """A paper and what reproducing it was like.
+    """A paper, with notes on its reproduction and its errata.
 
     Attributes:
-      family: of the library, whose experiments are this paper's.
-      title: of the paper.
+      family: family of the library that contains the experiments of this paper.
+      title: title of the paper.
       reference: authors and venue.
-      easy: what followed from the text alone.
-      difficult: what took work.
-      guessed: what the text leaves open, and what was chosen.
-      errata: places, in the order of the paper.
+      easy: settings that follow from the text alone.
+      difficult: parts that were hard to reproduce.
+      guessed: settings that the text leaves open, and our choices.
+      errata: errata in the order of the paper.
     """
 
     family: str
@@ -237,11 +238,11 @@ class Paper:
 
 
 def import_experiments(package: str, names: str) -> tuple[Experiment, ...]:
-    """Return the experiments that the modules of a family declare, each of which has the name of its module.
+    """Return the experiments of a family; each has the name of the module that declares it.
 
     Args:
-      package: of the family, such as `jaxbandits.reproduction.experiments.linear`.
-      names: of its modules, in the order of the experiments.
+      package: package of the family, such as `jaxbandits.reproduction.experiments.linear`.
+      names: names of its modules, separated by spaces, in the order of the experiments.
     """
     family = package.rpartition(".")[2]
     found = []

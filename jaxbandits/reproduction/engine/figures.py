@@ -1,7 +1,7 @@
-"""Figures of an experiment: one object for each, with its own settings only.
+"""Figures of an experiment; each figure is an object that holds its settings.
 
-`report` draws those of this file. A figure that only one experiment has is an object of that experiment's own file with
-a method `draw(plt, report)`.
+The module `report` draws the figures of this file. A figure of one experiment only is an object in the file of that
+experiment, with a method `draw(plt, report)`.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ class Curves:
     Attributes:
       metric: which; None: the experiment's.
       x: the abscissa: `round`, or any scalar metric that is recorded, such as a number of samples.
-      not_drawn: labels that are run and tabulated, but whose curves would flatten all others.
+      not_drawn: labels in the tables whose curves are left out, because they would flatten all others.
       logarithmic: on an axis that is logarithmic above 1, where learners differ by orders.
       times: the measured time per round beside them, of the first timed panels.
       limit: what a claim allows of single trials, as a dashed line on a logarithmic axis (what is far below it is

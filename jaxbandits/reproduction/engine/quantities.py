@@ -1,7 +1,7 @@
 """Quantities that claims compare: `mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM")` is a test for each of the rivals.
 
-A quantity knows its statistic in any panel, and its words; a comparison adds the region where the statistic is said to
-lie. `engine.sentence.claims` makes the rows of a sentence from comparisons and panels.
+A quantity has a statistic in any panel and a description in words; a comparison adds the region in which the statistic
+should lie. `engine.sentence.claims` makes the rows of a sentence from comparisons and panels.
 """
 
 import dataclasses
@@ -59,11 +59,11 @@ class Tests(tuple[Test, ...]):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Quantity:
-    """A number that runs estimate; one for each of several learners.
+    """Number that runs estimate, for one or several learners.
 
     Attributes:
       each: the words, the statistic of a panel, and the labels, for each learner.
-      unit: of what is counted.
+      unit: what is counted, such as seeds.
       template: the words of a test, of `{of}` (the quantity) and `{region}`.
       kind: a word for the quantity.
     """
@@ -113,7 +113,7 @@ class Average:
 
     Attributes:
       labels: of the learners.
-      of: name of the metric; "": regret, or that of the mean that it is compared with.
+      of: name of the metric; "": regret, or the metric of the mean that it is compared with.
       factor: that it is multiplied by, > 0.
       average: "mean" or "median".
     """
@@ -383,7 +383,7 @@ def time_slope(*labels: str) -> Quantity:
 def at_point(
     changes: Mapping[str, float], nominal: Mapping[str, float], factor: float = 1.0, of: str = "regret"
 ) -> Quantity:
-    """Return a mean at a point of the only sweep of a panel, less `factor` times that at another point.
+    """Return a mean at a point of the only sweep of a panel minus `factor` times the mean at another point.
 
     Args:
       changes: fields and values in which the point differs from the other one.
@@ -407,14 +407,14 @@ def measure(
     unit: Unit = "seeds",
     template: str = "{of} {region}",
 ) -> Quantity:
-    """Return a quantity of an experiment's own.
+    """Return a quantity that only one experiment uses.
 
     Args:
-      words: for the statistic; "" where the sentence says all.
+      words: description of the statistic; "" if the sentence describes it.
       statistic: with `in_panel` a function of the panel that returns one.
       labels: of the learners that it is about.
       in_panel: whether it depends on the panel.
-      unit: of what is counted.
+      unit: what is counted, such as seeds.
       template: words of the test, of `{of}` and `{region}`.
     """
     of_panel: Any = statistic if in_panel else _anywhere(statistic)
@@ -422,7 +422,7 @@ def measure(
 
 
 def least_of(unit: Unit) -> dict[str, int]:
-    """Return the field `least` of claims that count in this unit, where it is not the usual one."""
+    """Return the field `least` of claims that count in this unit, if it is not the usual one."""
     return {"least": REPEATS} if unit == "repeats" else {}
 
 
@@ -448,7 +448,7 @@ def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[...,
 
 
 def _anywhere(statistic: Any) -> Callable[[str], Statistic]:
-    """Return a statistic that names its panels itself, as a function of the panel."""
+    """Return a statistic that names its own panels as a function of the panel."""
     return lambda panel: statistic
 
 
@@ -464,7 +464,7 @@ def _words_for(metric: str) -> str:
 
 
 def _times(factor: float) -> str:
-    """Return the words for a factor in front of what is multiplied."""
+    """Return the words for a factor in front of the quantity."""
     whole = factor < 1.0 and (1.0 / factor).is_integer()
     return "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if whole else f"{factor:g} times "
 

@@ -1,4 +1,4 @@
-"""Running an experiment: every panel on paired seeds, then its timings, then its claims judged on both."""
+"""Run an experiment: play every panel on paired seeds, measure times, and judge the claims on both."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed batches; beside single trials one
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """An experiment with what it measured."""
+    """An experiment with its measurements."""
 
     experiment: Experiment
     preset: str
@@ -47,7 +47,7 @@ class Report:
         return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
 
     def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return every label that the experiment declares, run or not: its place is that of its colour.
+        """Return all declared labels, run or not; the position of a label determines its colour.
 
         Args:
           last: labels that come after all others, since a figure leaves them out.
@@ -134,7 +134,7 @@ def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -
 def left_out(
     experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
-    """Return the labels to leave out so that `only` these run (all, if there are none), and none of `without`.
+    """Return the labels to leave out so that only `only` (all labels if empty) without `without` run.
 
     Raises:
       InputError: for a label that no panel has.
@@ -152,7 +152,7 @@ def _of(name: str, i: int, n: int) -> str:
 
 
 def _keep(algorithms: Mapping[str, Learners], without: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return for each panel the algorithms that are not left out."""
+    """Return the algorithms of each panel, without those that are left out."""
     labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
     for label in without:
         if label not in labels:
@@ -171,9 +171,9 @@ def _tune(
     rounds: Any,
     options: dict[str, Any],
 ) -> tuple[dict[str, Any], dict[str, dict[str, float]], tuple[str, ...]]:
-    """Return the learners with multipliers that were chosen in the panel; these; labels chosen at an edge of a grid.
+    """Return the tuned learners, their multipliers, and the labels whose choice lies on an edge of the grid.
 
-    The seeds that choose are the same however many judge.
+    The seeds for the choice do not depend on the number of seeds of the run.
     """
     assert experiment.tuning is not None
     learners, multipliers, edges = dict(algorithms), {}, []

@@ -1,4 +1,4 @@
-"""Statistics for claims: each maps what an experiment measured to an estimate with a confidence interval.
+"""Statistics for claims: each maps the measurements of an experiment to an estimate with a confidence interval.
 
 A statistic that needs settings, such as the names of a panel and of a learner, is a function of these (`as_statistic`):
 `final_mean("max", "OFUL")` is a statistic.
@@ -54,7 +54,7 @@ def mean_difference(
 ) -> Estimate:
     """Estimate the mean over paired seeds of `first - factor * second`, final values of a metric.
 
-    With a factor other than 1, for which the difference is hard to read, the ratio of both means is a companion.
+    With a factor other than 1 the difference is hard to read, so the ratio of the two means is a companion.
     """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     found = paired_mean(a - factor * b)
@@ -99,7 +99,7 @@ def metric_difference(
 def median_difference(
     measured: Measurements, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the median of `first` less `factor` times the median of `second`, over paired seeds."""
+    """Estimate the median of `first` minus `factor` times the median of `second`, over paired seeds."""
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     if len(a) < _FEWEST:
         return infinite_estimate(len(a))._replace(failed=failed)
@@ -256,7 +256,7 @@ def _largest_ratio(rows: np.ndarray, n_above: int) -> Estimate:
 
 
 def _exponential(of: Estimate) -> Estimate:
-    """Return the estimate of exp(x) from that of x; nothing stays nothing."""
+    """Map an estimate of x to an estimate of exp(x); NaN stays NaN."""
     if np.isnan(of.mean):
         return of
     return of._replace(
@@ -296,7 +296,7 @@ def point_difference(
 
 @as_statistic
 def exact_value(measured: Measurements, value: Callable[[], float]) -> Estimate:
-    """Return a number that no trial decides, known to rounding."""
+    """Return a number that does not depend on trials, exact up to rounding."""
     del measured
     number = np.asarray(value())
     return Estimate(number, number, number, n=0, deterministic=True)

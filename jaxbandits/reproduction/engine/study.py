@@ -1,4 +1,4 @@
-"""The setting that experiments of one paper share: a figure states only in what it differs.
+"""The settings that the experiments of a paper share; an experiment declares only what differs.
 
 FIGURES = Study("linear", "Wang, Zhang, Zhao & Zhou, ICML 2025", horizon=18_000, seeds=512, presets=PRESETS)
 FIG2 = FIGURES.experiment("fig2", "Figure 2", title="Gaussian noise", algorithms=..., panels=..., claims=...)
@@ -9,7 +9,7 @@ from jaxbandits.reproduction.engine.experiment import Experiment
 
 
 class Study:
-    """Fields of `Experiment` that the experiments of a paper have in common.
+    """Fields of `Experiment` that the experiments of a paper share.
 
     Args:
       family: first part of their names.

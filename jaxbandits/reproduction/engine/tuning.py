@@ -1,7 +1,7 @@
 """Tuning by races: of the learners of a panel within a run, and of tables of multipliers that presets read.
 
-One declaration (`Tuning`) says what is tried, by what metric, on how many seeds; one function (`tune`) races the points
-of one learner on the mean of one panel or several. Seeds that choose judge nothing: figures are judged on seeds from 0.
+A `Tuning` declares the grid, the metric and the number of seeds. The function `tune` races the points of one learner on
+the mean over one or several panels. Seeds for tuning are never used for verdicts: figures use the seeds from 0 on.
 """
 
 import dataclasses
@@ -40,11 +40,11 @@ class Tuning:
 
     Attributes:
       presets: where a run tunes learners in each panel; elsewhere they stay as `algorithms` gives them.
-      grid: from a learner to field -> values; nothing for a learner that is played as it is.
+      grid: function from a learner to field -> values; empty for a learner without tuning.
       metric: what is least in the mean, at the end of the run; or from (learner, panel) to its name, where learners
         have objectives of their own.
-      seeds: how many choose, of a point that stays in the race to its end.
-      part: the choice is made after one part of so many of the rounds of the run.
+      seeds: number of seeds of a point that stays in the race to its end.
+      part: tuning plays the rounds of the run divided by `part`.
       slow: label to seeds and part of its own, for learners too slow for those of the others.
       tolerance: relative; of points whose means are that close, the multipliers nearest to 1 are taken.
       standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.

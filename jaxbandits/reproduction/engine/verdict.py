@@ -1,4 +1,4 @@
-"""Verdicts of claims, one by one: from what was measured to holds, does not hold, or open."""
+"""Verdicts of single claims: holds, does not hold, or open, from the measurements."""
 
 import dataclasses
 import math
@@ -40,7 +40,7 @@ def word(kind: Kind, decision: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """A claim with its verdict: always computed from results, never written in.
+    """A claim with its verdict, which is always computed from results.
 
     Attributes:
       claim: which.
@@ -174,7 +174,7 @@ def decide(claim: Claim, low: float, high: float) -> Decision:
 
 
 def p_value(claim: Claim, estimate: Estimate) -> float:
-    """Return the least alpha whose interval decides; 0 without spread.
+    """Return the smallest level alpha at which the interval decides the claim; 0 without spread.
 
     Exact intervals are asked at every level. Of any other estimate the 95 % interval alone counts, since 64 skewed
     values do not show how far their mean may be off once in a thousand samples: the distance to the nearest end of the
@@ -191,7 +191,7 @@ def p_value(claim: Claim, estimate: Estimate) -> float:
 
 
 def _exact_p(claim: Claim, interval_at: Intervals) -> float:
-    """Return the least alpha whose interval decides, by bisection."""
+    """Return the smallest alpha at which the interval decides, by bisection."""
     low, high = 1e-12, 1.0 - 1e-9
 
     def decides(alpha: float) -> bool:
@@ -226,7 +226,7 @@ def _tail(reaches: float) -> float:
 
 
 class _WatchedMapping(Mapping[_KEY, _VALUE]):
-    """A mapping that notes whose entries were looked up."""
+    """Mapping that records the keys that are read."""
 
     def __init__(self, of: Mapping[_KEY, _VALUE], seen: dict[str, None], name: Callable[[Any], str]) -> None:
         self._of, self._seen, self._name = of, seen, name
@@ -244,7 +244,7 @@ class _WatchedMapping(Mapping[_KEY, _VALUE]):
 
 
 def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
-    """Return which tests decide if all of them together are wrong with probability at most `alpha`.
+    """Return the tests that decide with a family-wise error of at most `alpha`.
 
     Holm's step-down: the least p against alpha / m, the next against alpha / (m - 1), and so on until one is larger.
     NaN is no test, and does not count.

@@ -1,1 +1,1 @@
-"""The ledger: what runs leave on disk, and the pages that are made of it."""
+"""The ledger: files that runs write, and the pages made from them."""

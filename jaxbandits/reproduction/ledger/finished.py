@@ -1,4 +1,4 @@
-"""A finished `reproduce` found again by what was asked for: nothing is computed twice, and nothing is lost unasked."""
+"""Find a finished run of `reproduce` by its request, so that nothing is computed twice or overwritten by accident."""
 
 import hashlib
 import json
@@ -138,7 +138,7 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
 def judged_before(asked: JsonObject, directory: Path) -> str:
     """Return the seeds of a finished run in a directory that shares some with this request, not all; "" for none.
 
-    What replaces a run on more seeds, or fewer, after its verdicts were seen has to say so.
+    A run that replaces one with more or fewer seeds, after its verdicts were seen, has to report this.
     """
     try:
         before = manifests.load(directory / MANIFEST)["request"] or {}

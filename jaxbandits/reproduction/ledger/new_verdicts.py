@@ -1,4 +1,4 @@
-"""Stored results judged anew, by the statistics of this version: a better interval need not cost a run."""
+"""Re-evaluate the claims of stored results with the statistics of this version, without a new run."""
 
 import dataclasses
 

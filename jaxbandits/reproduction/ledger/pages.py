@@ -1,4 +1,4 @@
-"""Pages of the ledger in Markdown: one that counts, and one a paper. `ledger.html` makes one HTML file of them."""
+"""Pages of the ledger in Markdown: an overview with counts, and a page per paper (in one HTML file: `ledger.html`)."""
 
 import math
 from collections import Counter
@@ -149,7 +149,7 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
 
 
 def _in_words(sentences: Sequence[Sentence]) -> str:
-    """Return the verdict: what holds, what does not, what is open, sentences of the paper first."""
+    """Return the verdicts in words: sentences that hold, fail or are open, those of the paper first."""
     words = {
         "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
         "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),

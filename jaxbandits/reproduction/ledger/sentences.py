@@ -1,4 +1,4 @@
-"""Sentences: what is counted. Rivals and panels of one sentence are its rows; verdicts are adjusted over a paper."""
+"""Sentences, the unit of counting. Rivals and panels of a sentence are its rows; verdicts are adjusted over a paper."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -142,7 +142,7 @@ BIETTI_WINS = Study(
     notes=(
         "In classification as a bandit, the reward is 1 if the chosen class is the label of the row. Regret counts "
         "mistakes.",
-        f"All learners but LinUCB (alpha = 1) have AdaGrad with learning rate {_RATE:g} as regression oracle, with one linear "
+        f"All learners but LinUCB (alpha = 1) have AdaGrad with rate {_RATE:g} as regression oracle, with one linear "
         "model per class; nothing is tuned. The paper has 525 data sets and tunes its learners.",
         "`--data DIR` uses those UCI files that exist: letter-recognition.data, pendigits.tra, sat.trn, "
         "covtype.data or covtype.data.gz (every 20th row), in DIR or in a folder with the name of the set. It uses "
