@@ -1,12 +1,12 @@
 """All pairs of contestants on the seeds they share: differences and shares of wins, with simultaneous intervals.
 
-Bonferroni: of an error `1 - level` each of n pairs may spend an n-th, so that all intervals hold at once with
-probability `level` at least, however they depend on each other, as far as each of them keeps its level. Verdicts are
-read off these intervals, "lower" from those that leave zero out and "comparable" from those within a margin, so that
-all verdicts hold at once too. After a run whose seeds were added until every pair was decided, a pair spends its part
-over the looks, little at first (`spending`). The intervals of means are corrected for skewness (`skewed`): regret is
-skewed, and far out in the tails Student's interval errs several times as often as it says. Differences that are equal
-on all seeds decide nothing: the interval is infinite, and the share of wins says what is known.
+By Bonferroni's inequality each of n pairs may spend an n-th of the error `1 - level`. If each interval keeps its level,
+all of them hold at once with probability at least `level`, for any dependence between them. Verdicts are read off these
+intervals, "lower" from those that leave zero out and "comparable" from those within a margin, so that all verdicts hold
+at once too. After a run whose seeds were added until every pair was decided, a pair spends its part over the looks,
+little at first (`spending`). The intervals of means are corrected for skewness (`skewed`): regret is skewed, and far
+out in the tails Student's interval errs several times as often as it says. Differences that are equal on all seeds
+decide nothing: the interval is infinite, and the share of wins says what is known.
 
 Error of all intervals of four contestants together, in %, at most, at level 0.95, where their losses have one law and
 sizes 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
@@ -208,7 +208,7 @@ def _pair(
 
 
 def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return `[n]` final values of both on the seeds that both ran and neither failed, and the number that failed.
+    """Return `[n]` final values of both on their common seeds without failed trials, and the number of failures.
 
     Raises:
       InputError: for a vector metric, or no seed in common.

@@ -1,4 +1,4 @@
-"""The best hyperparameters, chosen on some seeds and judged on others."""
+"""The best hyperparameters, chosen on some seeds and evaluated on others."""
 
 import numbers
 import warnings
@@ -30,7 +30,7 @@ class Best(NamedTuple):
 
 
 def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select: float, level: float) -> Best:
-    """Choose the point of a label with the best criterion on the selection seeds; the first of several equal ones."""
+    """Choose the point of a label with the best criterion on the selection seeds; ties go to the first point."""
     values, usable = trials.final(metric), trials.usable(metric)
     if values.ndim > 2 and not callable(by):
         axes = ", ".join(trials.axis_names(metric))
@@ -79,7 +79,7 @@ def _cells(row: Best) -> list[str]:
 
 
 def warn_of_environments(of: Mapping[str, Trials], stacklevel: int) -> None:
-    """Warn where the points of a label differ in a field of the environment, since no learner chooses that."""
+    """Warn if the points of a label differ in a field of the environment, which a learner cannot choose."""
     for label, trials in of.items():
         values: dict[str, set[str]] = {}
         for point in trials.points:
@@ -118,7 +118,7 @@ def _score(criterion: Callable[[np.ndarray], Any], values: np.ndarray) -> float:
 
 
 def _n_choosing(label: str, select: object, n_seeds: int) -> int:
-    """Return the number of seeds, the first ones, that choose."""
+    """Return the number of seeds for the choice; these are the first seeds."""
     if isinstance(select, numbers.Integral) and not isinstance(select, bool):
         n = int(select)
     elif isinstance(select, numbers.Real) and not isinstance(select, bool) and 0.0 < float(select) < 1.0:

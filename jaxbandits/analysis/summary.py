@@ -62,7 +62,7 @@ def _rows_of(label: str, trials: Trials, metric: str, level: float, at: Mapping[
 
 
 def _since(metric: str, of: Mapping[str, Trials]) -> str:
-    """Return the first record point at which a metric is not finite, as text; "" where only a final state is not."""
+    """Return the first record point at which a metric is not finite, as text; "" if only the state is not finite."""
     lost = [
         int(trials.record_points[~np.isfinite(values).all(axis=tuple(i for i in range(values.ndim) if i != 2))].min())
         for trials in of.values()

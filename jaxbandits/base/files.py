@@ -137,7 +137,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
     Args:
       path: path of the file.
       data: its content.
-      mode: its permissions, less the umask of the process.
+      mode: its permissions, before the umask of the process is applied.
 
     Raises:
       InputError: if the path cannot be written (full disk, read-only directory); the message names it.
@@ -194,7 +194,7 @@ def write_npz(path: Path, arrays: dict[str, np.ndarray], compress: bool = False)
 
 
 class NpzFile:
-    """The arrays of an npz file that `write_npz` wrote. What they would take is known before any of them is read."""
+    """The arrays of an npz file that `write_npz` wrote. Their size in memory is known before any of them is read."""
 
     def __init__(self, archive: zipfile.ZipFile):
         self._archive = archive

@@ -41,7 +41,7 @@ def has_foreign_code(*objects: Any) -> bool:
 
 
 def is_own_class(cls: type) -> bool:
-    """Return whether a class and its methods, inherited ones too, are written in this package."""
+    """Return whether a class and all its methods, including inherited ones, are defined in this package."""
     members = (item for base in cls.__mro__ if _is_own(base) for item in vars(base).items())
     functions = (_function_of(member) for name, member in members if not name.startswith("__"))
     return _is_own(cls) and all(is_own_function(function) for function in functions if function is not None)

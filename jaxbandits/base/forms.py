@@ -1,4 +1,4 @@
-"""Forms of JSON values: what a file must hold before anything reads it.
+"""Forms of JSON values: the structure that a file is checked for when it is read.
 
 A form is a type (a bool is not a number), `[form]` for a list, `{"name": form}` for an object with at least these names
 (`"name?"`: that may be missing), `{str: form}` for an object with any names, `(form, None)` for one that may be null.
@@ -10,7 +10,7 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 def misfit(value: Any, form: Any, where: str = "") -> str | None:
-    """Return which part of a JSON value has another form than it should have, and what it should be; None if none.
+    """Return the part of a JSON value that does not have the expected form, and that form; None if all parts have it.
 
     Args:
       value: the value that was read.

@@ -21,7 +21,7 @@ BOOL = "True or False"  # the range of a flag
 
 
 def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
-    """Return a whole number of an interval as an int; floats are refused, 2.0 too: they are the sign of a mistake."""
+    """Return a whole number of an interval as an int; floats are refused, even 2.0: they usually are a mistake."""
     check_concrete(name, value)
     if not is_whole(value) or not _inside(_as_float(int(value)), allowed):
         is_float = isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < _EXACT
@@ -31,7 +31,7 @@ def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
 
 
 def _as_float(value: int) -> np.ndarray:
-    """Return a whole number as a float: beyond the range of floats as infinity."""
+    """Return a whole number as a float, or infinity beyond the range of floats."""
     try:
         return np.asarray(float(value))
     except OverflowError:
@@ -107,19 +107,19 @@ _FILL = ": fill in or leave out rows with missing values"
 
 
 def holds_dates(array: np.ndarray) -> bool:
-    """Return whether all entries of an array are dates: not text, but parsed ones."""
+    """Return whether all entries of an array are parsed dates (not dates written as text)."""
     return array.dtype.kind == "M" or all(isinstance(entry, datetime.date) for entry in array.flat)
 
 
 def _advice(entry: np.ndarray) -> str:
-    """Return what to do with an array `[1]` or `[0]` that holds an entry that is no number; "" for most."""
+    """Return advice for an array `[1]` or `[0]` whose entry is not a number; "" if there is none."""
     if entry.size and (holds_dates(entry) or (isinstance(entry[0], str) and _DATE.match(entry[0]))):
         return _DATES
     return _ENCODE if entry.size and isinstance(entry[0], (str, bytes)) else ""
 
 
 def axes_of(shape: str) -> list[str]:
-    """Return the axes of a shape that is written as text: of "(n, K)" n and K."""
+    """Return the names of the axes in a shape such as "(n, K)": here n and K."""
     return [axis for axis in shape.strip("()").split(",") if axis]
 
 
@@ -145,7 +145,7 @@ def _numbers_of_objects(name: str, needs: str, array: np.ndarray) -> np.ndarray:
 
 
 def is_missing(entry: object) -> bool:
-    """Return whether an entry of a column stands for nothing: None, NaN, pandas' NA and NaT, a masked constant."""
+    """Return whether an entry of a column is a missing value: None, NaN, pandas' NA and NaT, a masked constant."""
     if entry is None or entry is np.ma.masked or type(entry).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(entry, numbers_abc.Real) and bool(entry != entry)

@@ -1,4 +1,4 @@
-"""Rounds of an environment for learners that run in Python: one call of a compiled program a round, for all trials.
+"""Rounds of an environment for learners that run in Python: one call of a compiled program per round, for all trials.
 
     view            = rounds.start()                          observation of round 0, [W, ...]
     played, view    = rounds.step(t, index, probability)      rewards [W] of round t, observation of round t + 1
@@ -231,7 +231,7 @@ def _observe_first(start: TracedStart, width: int, env: Any, streams: Any, state
 def _play(
     start: TracedStart, traced: TracedRound, width: int, env: Any, streams: Any, carry: HostCarry, t: Any, *chosen: Any
 ) -> tuple[HostCarry, Receipt, View]:
-    """Step in round t, and observe round t + 1: one call a round."""
+    """Step in round t and observe round t + 1, in one call per round."""
     before = (env, streams, carry.env_state, carry.obs)
     state, metrics, played = loop.vmap_trials(traced.step, width, (t,), *before, *chosen)
     obs, view = loop.vmap_trials(start.observe, width, (t + 1,), env, streams, state)

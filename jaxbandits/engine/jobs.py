@@ -50,7 +50,7 @@ def make_jobs(
     A label has one job, or one for every combination of values of static fields in its grid.
 
     Args:
-      algorithms: as for `compare`, and so are the next four.
+      algorithms: as for `compare`.
       environment: one value or label to value.
       horizon: one value or label to value.
       seeds: one value or label to value.

@@ -34,13 +34,13 @@ def run_comparison(
     """Run every label; the arguments are those of `compare`.
 
     Args:
-      algorithms: as for `compare`, and so are the next four.
+      algorithms: as for `compare`.
       environment: one value or label to value.
       horizon: one value or label to value.
       seeds: one value or label to value.
       record_points: one value or label to value.
       options: settings of the run.
-      warns: whether to warn of noise scales; False in all but the first of several calls that make one run.
+      warns: whether to warn of noise scales; if several calls make one run, only the first call warns.
 
     Raises:
       InputError: if an argument is invalid.

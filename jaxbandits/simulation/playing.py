@@ -108,7 +108,7 @@ def play(  # noqa: PLR0913
       A `Result` like that of `simulate`; `merge` puts it beside results of `simulate` and `compare`.
 
     Raises:
-      InputError: bad input, in one line; round and trial of a choice that is no arm.
+      InputError: for bad input, in one line; for an invalid arm, the error names the round and the trial.
 
     Example:
       >>> import numpy as np
@@ -156,7 +156,7 @@ def play(  # noqa: PLR0913
 
 
 def each(factory: Callable[[int], Any]) -> "Each":
-    """Make one learner for many trials of learners for a single trial.
+    """Combine learners for single trials to one learner for many trials.
 
     Args:
       factory: from the global seed index of a trial to a learner with `select(t, obs) -> int` and
@@ -337,7 +337,7 @@ def _named_errors(learner: HostLearner, method: str, t: int) -> Iterator[None]:
 
 
 def _check_choice(chosen: Choice, t: int, job: Job, n_arms: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the arms `[W]` and their probabilities, if the learner gave any.
+    """Return the arms `[W]` and their probabilities, if the learner returns them.
 
     Raises:
       InputError: naming round and trial.

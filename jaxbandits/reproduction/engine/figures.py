@@ -28,7 +28,7 @@ class Curves:
       metric: which; None: the experiment's.
       x: the abscissa: `round`, or any scalar metric that is recorded, such as a number of samples.
       not_drawn: labels in the tables whose curves are left out, because they would flatten all others.
-      logarithmic: on an axis that is logarithmic above 1, where learners differ by orders.
+      logarithmic: True for an axis that is logarithmic above 1, for learners that differ by orders of magnitude.
       times: the measured time per round beside them, of the first timed panels.
       limit: what a claim allows of single trials, as a dashed line on a logarithmic axis (what is far below it is
         rounding); then medians with quantiles only.
@@ -48,7 +48,7 @@ class Curves:
 
 @dataclasses.dataclass(frozen=True)
 class Against:
-    """Final mean of a metric of each label against `Panel.x`, with t-intervals; `Panel.bound` dashed.
+    """Final mean of a metric for each label against `Panel.x`, with t-intervals, and `Panel.bound` as a dashed line.
 
     Attributes:
       axis: what `Panel.x` is.
@@ -143,7 +143,7 @@ class Exponents:
 
 @dataclasses.dataclass(frozen=True)
 class PanelCurves:
-    """A metric along a run, one axes a panel with a legend of its own: means with t-intervals.
+    """A metric along a run: means with t-intervals, one axes with a legend per panel.
 
     Attributes:
       panels: names; empty: all.
@@ -166,7 +166,7 @@ class PanelCurves:
 
 @dataclasses.dataclass(frozen=True)
 class GroupCurves:
-    """The risk of single groups along a run, one axes a group: means with t-intervals.
+    """The risk of single groups along a run: means with t-intervals, one axes per group.
 
     Attributes:
       groups: indices, from 0.

@@ -23,12 +23,12 @@ _LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
 def overview(
     chapters: Sequence[Chapter], page: Callable[[str], str] = "#{}".format, not_run: Sequence[str] = ()
 ) -> str:
-    """Return the page that counts: a row for each paper, what did not come out, what is open, how to read it.
+    """Return the overview: counts for each paper, failed and open sentences, and how to read the pages.
 
     Args:
       chapters: the papers.
-      page: from a family to the address of its page.
-      not_run: experiments that there is no run of.
+      page: function from a family to the address of its page.
+      not_run: names of experiments without a run.
     """
     every = [sentence for chapter in chapters for sentence in chapter.sentences]
     statements = [sentence for sentence in every if sentence.kind == "statement"]
@@ -59,11 +59,11 @@ def overview(
 
 
 def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
-    """Return the page of a paper: a section for each experiment, what is wrong as printed, what is left open.
+    """Return the page of a paper: a section for each experiment, the errata, and the open settings.
 
     Args:
       chapter: the paper.
-      picture: the figure of a run.
+      picture: function from a run to its figure.
     """
     about = chapter.paper
     blocks = [
@@ -83,7 +83,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
 
 
 def _counts(chapter: Chapter, page: Callable[[str], str] | None) -> tuple[str, ...]:
-    """Return the row of a paper: its statements by standing, and its theorems in words."""
+    """Return the row of a paper in the overview: counts of its statements by verdict, and of its theorems in words."""
     statements, theorems = chapter.of_kind("statement"), chapter.of_kind("theorem")
     counts = Counter(sentence.standing for sentence in statements)
     numbers = (str(len(statements)), *(str(counts[standing]) for standing in _COUNTED))
@@ -115,7 +115,7 @@ def _link(chapter: Chapter, page: Callable[[str], str] | None) -> str:
 
 
 def _rests(statements: Sequence[Sentence]) -> str:
-    """Tell how many sentences rest on guesses, and how many stand so under every choice that was run."""
+    """Describe how many sentences rest on guesses, and how many have one verdict under all choices."""
     guessed = sum(bool(sentence.rests_on) for sentence in statements)
     held = [sentence for sentence in statements if sentence.standing == "yes"]
     always = sum(sentence.every_choice == "yes" for sentence in held)
@@ -137,7 +137,7 @@ def _statements(chapter: Chapter, run: Run) -> list[Sentence]:
 
 
 def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
-    """Return the section of an experiment: what the paper shows, our figure, the verdict, and the rest folded."""
+    """Return the section of an experiment: what the paper shows, our figure, the verdicts, and collapsed details."""
     sentences = [sentence for sentence in chapter.sentences if sentence.run is run]
     about = run.about
     shows = plain(about.shows or f"{about.source}.")
@@ -210,7 +210,7 @@ def _row(head: Run, row: Row) -> tuple[str, ...]:
 
 
 def numbers_of(verdict: Verdict) -> str:
-    """Return the numbers behind a verdict, and how many seeds or repeats they are from."""
+    """Return the numbers behind a verdict, and the number of seeds or repeats."""
     if math.isnan(verdict.p) or verdict.deterministic:
         return verdict.reason
     p = f"p = {verdict.p:.2g}" if verdict.p > _LEAST_P else f"p <= {_LEAST_P:g}"
@@ -238,7 +238,7 @@ def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:
 
 
 def _details(summary: str, body: str) -> list[str]:
-    """Return a part that opens on a click: HTML around Markdown, which both readers of these pages take."""
+    """Return a collapsible part: HTML around Markdown, which both renderers of these pages accept."""
     return [f"<details><summary>{summary}</summary>", body, "</details>"]
 
 

@@ -48,8 +48,8 @@ def claims_on_groups(
 
     Args:
       figure: number of the figure.
-      panel: of the experiment.
-      n_groups: of the panel.
+      panel: name of the panel.
+      n_groups: number of groups in the panel.
       usually: fields of the claim that SMPA_m usually ends lowest.
       depends: what the claim that two risks are close depends on.
     """
