@@ -28,7 +28,7 @@ from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.figures.style import SETTINGS
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "gallery"
-_TIMED = ("linear/table1", "coco/cost", "oco/cost")  # about times, which the budget `quick` does not take
+_TIMED = ("linear/table1", "glm/fig3", "coco/cost", "oco/cost")  # about times, which the budget `quick` does not take
 _SMALL = ("--seeds", "16", "--horizon", "2000")
 SIZE = (4.8, 3.0)  # inches of the picture of an algorithm
 

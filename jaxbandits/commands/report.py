@@ -113,16 +113,16 @@ def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) 
     from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger.markdown import plain
 
-    name, title = f"{slug(run.experiment.replace('/', '-'))}.png", plain(run.about.title)
-    figure, preview = folder / "figures" / name, folder.parent / "gallery" / name
+    name, title = slug(run.experiment.replace("/", "-")), plain(run.about.title)
+    figure, preview = folder / "figures" / f"{name}.png", folder.parent / "gallery" / f"{name}.svg"
     made = next((file for file in run.files if file.endswith(".png")), None)
     if made is not None and run.directory is not None and (run.directory / made).is_file():
         figure.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(run.directory / made, figure)
     if figure.exists():
-        return f"![{title}](figures/{name})"
+        return f"![{title}](figures/{figure.name})"
     if preview.exists() and run.experiment in experiments:
-        return f"![{title}](../gallery/{name})\n\n*{_preview(experiments[run.experiment])}*"
+        return f"![{title}](../gallery/{preview.name})\n\n*{_preview(experiments[run.experiment])}*"
     return ""
 
 
