@@ -8,7 +8,7 @@ import pytest
 from jaxbandits.algorithms import ALGORITHMS
 
 FAMILIES = ("armed", "explore", "contextual", "combinatorial", "duels", "teams", "linear", "glm", "oco")
-MARKED = re.compile(r"\[(printed|reconstructed|ours)\] |None\b|Those of `")
+MARKED = re.compile(r"\[(printed|reconstructed|ours)\] |None\b|The deviations of `")
 
 
 def deviations(cls):
