@@ -15,8 +15,8 @@ FIG3 = setting.FIGURES.experiment(
     title="asymmetric noise of random scale",
     shows="Figure 3 shows the cumulative regret under three asymmetric noise distributions (Pareto, Lomax and Fisk), "
     "one panel each; of the learners, the text names Hvt-UCB, HEAVY-OFUL and CRMM. The paper states b = 1.5 for Pareto "
-    "and c = 1.5 for the others (as in scipy.stats), eps = 1.49, a scale of the noise that varies over time as in Figure "
-    "4, and 5 trials.",
+    "and c = 1.5 for the others (as in scipy.stats), eps = 1.49, a scale of the noise that varies over time as in "
+    "Figure 4, and 5 trials.",
     algorithms=setting.learners_given_scale,
     panels=lambda horizon: {
         name: Panel(f"{type(law).__name__} (1.5)", setting.environment(noise=law, eps=0.49, noise_decades=1.5))
