@@ -42,8 +42,7 @@ class LBPM(BanditLearner):
     """LBPM: LPM on the shrunk set, with one-point estimates of the Lagrangian's gradient.
 
     Like LPM, this is a reconstruction: its results say nothing about the original method. The domain needs `zero`,
-      `lmo`,
-    `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
+    `lmo`, `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
 
     Guarantee:
       The rates quoted for LBPM are expected regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8} log T)$.

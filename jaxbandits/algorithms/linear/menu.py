@@ -70,7 +70,7 @@ class MENU:
 
     Numerics:
       Float32 suffices: a reward of 1e9 rounds away small rewards only in the regression that receives it, which is not
-        the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
+      the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
       The estimate stays within 1e-4 of its largest value over 18000 rounds, except in epochs (at most one in twenty) in
       which two estimates are equally central up to rounding
       (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of one arm the width is within

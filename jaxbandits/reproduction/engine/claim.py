@@ -34,9 +34,8 @@ class Measurements(NamedTuple):
 class Claim:
     """Statistical test of one row (one rival in one panel) of a paper's sentence.
 
-    A claim whose two ends are finite is a claim of equivalence ("comparable", "close"): two one-sided tests with the "
-        "margins
-    `low` and `high`, both at 2.5 %, which is what an interval of 95 % inside the margins is.
+    A claim whose two ends are finite is a claim of equivalence ("comparable", "close"): two one-sided tests with the
+    margins `low` and `high`, both at 2.5 %, which is equivalent to a 95 % interval inside the margins.
 
     Files and tables identify a claim by its `id` alone, so its words may change at any time.
 
