@@ -43,7 +43,7 @@ class KTBetting(GradientLearner):
       * [printed] Gradients beyond G are not clipped: they can turn the wealth negative.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). Gradients far
       beyond G make the wealth or the square of a bet overflow: the state is then NaN, and the trial counts as failed
-        (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
+      (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Coin Betting and Parameter-Free Online Learning", NeurIPS 2016, arXiv:1602.04128,
       Algorithm 1, Corollary 5.
     """
