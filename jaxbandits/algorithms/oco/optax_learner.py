@@ -46,8 +46,7 @@ class OptaxLearner:
 
     Guarantee: the guarantee of the transformation, which is rarely a regret bound; the constants matter more than the
       name of the method: `dog`, `dowg`, `cocob`, ... have optax's constants, which differ from the papers' in
-      safeguards (an
-        eps in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` are the forms of the papers.
+      safeguards (an eps in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` are the forms of the papers.
     Deviations:
       * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters
         (`mechanize`, `schedule_free`) do not receive the projected point.

@@ -43,8 +43,8 @@ class QuadraticLosses:
     """Squared distance to noisy targets that follow `sequence`.
 
     Recorded: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and `pseudo_regret`, as by
-      `LinearLosses`. The comparator is u if given, otherwise the best fixed point of the ball in hindsight
-    (of the losses drawn, or of their means): the mean of the targets, projected.
+    `LinearLosses`. The comparator is u if given, otherwise the best fixed point of the ball in hindsight (of the losses
+    drawn, or of their means): the mean of the targets, projected.
 
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv 2510.04685, Section 2 (the quantities). The instances are ours.
