@@ -324,8 +324,9 @@ def _spec_names() -> str:
 
 def _gallery() -> dict[str, str]:
     blocks = [
-        "Every algorithm on its registered example, and every experiment with the budget `quick`: small runs that show "
-        "what comes out, and decide nothing. A picture opens in its full size. `python tools/gallery.py` draws them."
+        "Every algorithm on its registered example, and every experiment with the budget `quick`: short runs "
+        "for illustration. Verdicts are on the pages of the papers. A picture opens in its full size. "
+        "`python tools/gallery.py` draws them."
     ]
     for family in (*FAMILIES, "classics"):
         algorithms = [

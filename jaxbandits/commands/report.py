@@ -108,19 +108,28 @@ def _write_pages(parts: "Sequence[Chapter]", directory: Path, experiments: Mappi
     return [*texts]
 
 
+_LARGEST_SVG = 200_000  # bytes; figures of many points are smaller as PNG
+
+
 def _picture(run: "Run", folder: Path, experiments: Mapping[str, "Experiment"]) -> str:
     """Return the figure of a run, else an earlier figure at that path, else a preview from the gallery."""
     from jaxbandits.reproduction.engine.claim import slug
     from jaxbandits.reproduction.ledger.markdown import plain
 
     name, title = slug(run.experiment.replace("/", "-")), plain(run.about.title)
-    figure, preview = folder / "figures" / f"{name}.png", folder.parent / "gallery" / f"{name}.svg"
-    made = next((file for file in run.files if file.endswith(".png")), None)
+    figures, preview = folder / "figures", folder.parent / "gallery" / f"{name}.svg"
+    made = next((file for file in run.files if file.endswith(".svg")), None)
     if made is not None and run.directory is not None and (run.directory / made).is_file():
-        figure.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(run.directory / made, figure)
-    if figure.exists():
-        return f"![{title}](figures/{figure.name})"
+        source = run.directory / made
+        if source.stat().st_size > _LARGEST_SVG:
+            source = source.with_suffix(".png")
+        figures.mkdir(parents=True, exist_ok=True)
+        for earlier in figures.glob(f"{name}.*"):
+            earlier.unlink()
+        shutil.copyfile(source, figures / f"{name}{source.suffix}")
+    for figure in (figures / f"{name}.svg", figures / f"{name}.png"):
+        if figure.exists():
+            return f"![{title}](figures/{figure.name})"
     if preview.exists() and run.experiment in experiments:
         return f"![{title}](../gallery/{preview.name})\n\n*{_preview(experiments[run.experiment])}*"
     return ""

@@ -382,7 +382,7 @@ def test_the_page_stands_alone(directory, tmp_path, capsys):
     assert "a <b>wins</b> & more" in parsed.text  # escaped
     for part in ("a stand-in for FilmTrust", "Figure 1", "does not hold", "seeds 0 to 5", "Do the figures reproduce?"):
         assert part in parsed.text, part
-    assert (tmp_path / "papers" / "figures" / "myoco-e6.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (tmp_path / "papers" / "figures" / "myoco-e6.svg").read_text(encoding="utf-8")
     assert "![" in (tmp_path / "papers" / "myoco.md").read_text()
 
 
