@@ -113,8 +113,8 @@ class Children:
         command = [sys.executable, "-m", self.module, task.measure, json.dumps(task.settings), json.dumps(remaining)]
         log = self._logs / f"{task.section.replace(' ', '-')}.txt"
         item, heard = None, time.monotonic()
+        before = log.stat().st_size if log.exists() else 0  # not later: the child shares the position in the file
         with log.open("ab") as errors, _process(command, task.environment, errors) as (process, lines):
-            before = errors.tell()
             while remaining:
                 try:
                     line = lines.get(timeout=0.2)

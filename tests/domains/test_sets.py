@@ -349,6 +349,7 @@ def test_refuses(domain, message):
         validate(domain)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("dim", [3, 10, 60])
 def test_capped_simplex_of_large_coordinates(dim, dtype, rng):

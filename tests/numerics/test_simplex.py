@@ -72,6 +72,7 @@ def test_projection_equals_bisection_over_all_scales(m, k, rng):
     assert np.all(q <= 1.0 / k * (1 + 1e-15))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("kind", [CPU, BLOCKS], ids=["cpu", "cuda"])
 @pytest.mark.parametrize(("m", "k"), [(5, 4), (20, 3), (30, 29)])
 def test_projection_of_entries_that_rounding_alone_tells_apart(m, k, kind, rng):

@@ -95,6 +95,7 @@ for name in ("mine/one", "mine/two"):
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_ends_the_command(tmp_path):
     """One line, and no wait for an answer that never comes."""
     plugin = tmp_path / "dies.py"

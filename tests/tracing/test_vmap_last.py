@@ -163,6 +163,7 @@ def test_a_side_of_length_one_is_stretched(rng):
     np.testing.assert_allclose(got, jnp.full((7, 5), many[0]), rtol=1e-15)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 11, 16])
 def test_written_out_sorts_order_ties_infinities_and_nan_as_jax_does(n, rng):
     x = rng.choice([-np.inf, -2.0, -0.5, 0.25, 0.25, 3.0, np.inf, np.nan], (n, 400))

@@ -180,6 +180,7 @@ def test_posteriors_are_discounted(learner, their_class, rng, key):
     compare_with_reference(learner, theirs, *recorded_rewards(rng, "fractions"), key, posterior)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", SAMPLED)
 def test_arms_are_drawn_with_the_probability_that_decisions_carry(name, key):
     learner, _ = SAMPLED[name]
