@@ -1,4 +1,4 @@
-"""Time pairs of a reward model and an exploration rule on one core, beside the learners that they correspond to.
+"""Time pairs of a reward model and an exploration rule on one core, compared with the learners that they correspond to.
 
 python -m benchmarks.speed.models                 a table: rounds per CPU second, and the ratio to another row
 python -m benchmarks.speed.models --only GP-UCB   rows whose names contain a word
@@ -23,12 +23,12 @@ class Row(NamedTuple):
     Attributes:
       make: returns both.
       rounds: of the shorter run.
-      beside: name of the row that it is compared with; "": none.
+      compared_with: name of the row that it is compared with; "": none.
     """
 
     make: Callable[[], tuple[Any, Any]]
     rounds: int
-    beside: str = ""
+    compared_with: str = ""
 
 
 def rows() -> dict[str, Row]:
@@ -106,7 +106,11 @@ def main() -> None:
     for name, row in rows().items():
         if arguments.only in name:
             speed[name] = rounds_per_second(row)
-            ratio = f"{speed[name] / speed[row.beside]:.2f} of {row.beside}" if row.beside in speed else ""
+            ratio = (
+                f"{speed[name] / speed[row.compared_with]:.2f} of {row.compared_with}"
+                if row.compared_with in speed
+                else ""
+            )
             print(f"| {name} | {speed[name] / 1e6:.3g} | {ratio} |", flush=True)
 
 

@@ -105,7 +105,7 @@ def play(  # noqa: PLR0913
       progress: show a progress bar on standard error.
 
     Returns:
-      A `Result` like that of `simulate`; `merge` puts it beside results of `simulate` and `compare`.
+      A `Result` like that of `simulate`; `merge` joins it with results of `simulate` and `compare`.
 
     Raises:
       InputError: for bad input, in one line; for an invalid arm, the error names the round and the trial.

@@ -10,7 +10,7 @@ from tests.reference.armed import KLUCB
 
 
 def share(coins, arms):
-    """What P players on some arms sense, receive, and whether they met: for coins `[K]` of all arms."""
+    """Return what P players on some arms sense and receive, and whether they met; `coins` `[K]` are of all arms."""
     sensed = np.array([coins[a] for a in arms])
     met = np.array([sum(b == a for b in arms) > 1 for a in arms], float)
     return sensed, sensed * (1 - met), met

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.algorithms.armed.kl_ucb import KLUCB
-from jaxbandits.algorithms.teams.team_policy import Draws, PlayerState, TeamPolicy, draw_arm_of, order_arms
+from jaxbandits.algorithms.teams.team_policy import Draws, PlayerState, TeamPolicy, draw_from_best
 from jaxbandits.base.pytree import pytree
 
 
@@ -49,10 +49,5 @@ class RandTopM(TeamPolicy):
     def move(
         self, draws: Draws, state: PlayerState, index: jax.Array, collided: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        best = order_arms(draws.ties, index) < self.n_players
-        mine = jnp.arange(self.n_arms) == state.arm
-        is_in = jnp.any(best & mine)
-        narrow = best & (state.index <= jnp.sum(jnp.where(mine, state.index, 0.0)))
-        narrow = jnp.where(jnp.any(narrow), narrow, best)
-        arm = draw_arm_of(draws.choice, jnp.where(is_in, best, narrow))
+        is_in, arm = draw_from_best(draws, state, index, self.n_players)
         return jnp.where(is_in & (collided == 0.0), state.arm, arm), state.note

@@ -154,3 +154,23 @@ def draw_arm_of(choice: jax.Array, arms: jax.Array) -> jax.Array:
     count = jnp.sum(member, dtype=jnp.int32)
     place = jnp.minimum((choice * count).astype(jnp.int32), count - 1)  # from 0, among the arms of the mask
     return jnp.sum(jnp.cumsum(member, dtype=jnp.int32) <= place, dtype=jnp.int32)
+
+
+def draw_from_best(draws: Draws, state: PlayerState, index: jax.Array, n_players: int) -> tuple[jax.Array, jax.Array]:
+    """Return whether a player's arm is one of the M best, and a new arm from these (Besson & Kaufmann, 2018).
+
+    The new arm is uniform among the M best if the player's arm is one of them; else among those of the M best whose
+    index was at most that of the player's arm one round before, or among all of them if there is no such arm.
+
+    Args:
+      draws: random numbers of this player.
+      state: the player's state in the round just played.
+      index: `[K]` indices for the next round.
+      n_players: M.
+    """
+    best = order_arms(draws.ties, index) < n_players
+    mine = jnp.arange(index.shape[-1]) == state.arm
+    is_in = jnp.any(best & mine)
+    narrow = best & (state.index <= jnp.sum(jnp.where(mine, state.index, 0.0)))
+    narrow = jnp.where(jnp.any(narrow), narrow, best)
+    return is_in, draw_arm_of(draws.choice, jnp.where(is_in, best, narrow))

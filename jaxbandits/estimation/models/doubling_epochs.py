@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxbandits.base.pytree import param, pytree
-from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.base.pytree import pytree
+from jaxbandits.estimation.models.wrapper import Wrapper
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, Obs, State
 
@@ -26,34 +26,13 @@ class DoublingEpochsState(NamedTuple):
 
 
 @pytree
-class DoublingEpochs:
+class DoublingEpochs(Wrapper):
     """Model whose predictions are frozen within an epoch and come from the data of the previous epoch.
 
     References:
       David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual
       Bandits under Realizability. Mathematics of Operations Research 47(3), 2022, Algorithm 1.
     """
-
-    model: Any = param(doc="model that is fitted in every epoch")
-
-    def check(self) -> None:
-        """Raise InputError for a value that is not a model."""
-        check_model("DoublingEpochs.model", self.model)
-
-    @property
-    def reads_context(self) -> bool:
-        """True if the inner model reads a context."""
-        return self.model.reads_context
-
-    @property
-    def n_arms(self) -> int:
-        """K, number of arms, if the model has one."""
-        return self.model.n_arms
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the model."""
-        return self.model.dim
 
     def init(self, key: jax.Array) -> DoublingEpochsState:
         state = self.model.init(key)

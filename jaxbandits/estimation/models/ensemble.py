@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxbandits.base import trees
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
-from jaxbandits.estimation.models.protocol import check_model
+from jaxbandits.estimation.models.wrapper import Wrapper
 from jaxbandits.numerics import rng
 from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, Obs
@@ -30,7 +30,7 @@ class EnsembleState(NamedTuple):
 
 
 @pytree
-class Ensemble:
+class Ensemble(Wrapper):
     """Ensemble sampling and the bootstrap, of any model.
 
     Deviations:
@@ -43,7 +43,6 @@ class Ensemble:
       2016.
     """
 
-    model: Any = param(doc="model of a member")
     n_members: int = static(10, "[1, inf)", "M, number of members")
     perturbation: ArrayLike = param(0.0, "[0, inf)", "sigma, standard deviation of what is added to a member's rewards")
     share: ArrayLike = param(1.0, "(0, 1]", "p, probability with which a member learns from a round")
@@ -52,25 +51,6 @@ class Ensemble:
     def bootstrap(cls, *, model: Any, n_members: int = 3, share: ArrayLike = 0.95) -> "Ensemble":
         """Use the bootstrap of Riquelme et al. (ICLR 2018): three members, each trained on 95 % of the rounds."""
         return cls(model=model, n_members=n_members, share=share)
-
-    def check(self) -> None:
-        """Raise InputError for a value that is not a model."""
-        check_model("Ensemble.model", self.model)
-
-    @property
-    def reads_context(self) -> bool:
-        """True if the inner model reads a context."""
-        return self.model.reads_context
-
-    @property
-    def n_arms(self) -> int:
-        """K, number of arms, if the model has one."""
-        return self.model.n_arms
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the model."""
-        return self.model.dim
 
     @property
     def capacity(self) -> int:

@@ -64,7 +64,7 @@ class RecordingModel:
 
 
 def make_recording(rng, spread=1.0):
-    """What the models of many cases say, masks, rounds."""
+    """Return predictions of the models in many cases, masks and rounds."""
     width, mean = rng.exponential(size=(CASES, K)), spread * rng.normal(size=(CASES, K))
     mask = rng.uniform(size=(CASES, K)) < 0.7
     mask[np.arange(CASES), rng.integers(K, size=CASES)] = True

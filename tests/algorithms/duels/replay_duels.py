@@ -12,7 +12,7 @@ PREFERENCES = np.array([[0.5, 0.6, 0.7, 0.4], [0.4, 0.5, 0.9, 0.1], [0.3, 0.1, 0
 
 
 def recorded_duels(rng, kind, rounds):
-    """Whether the row's arm would win `[T, K, K]`, p_ij + p_ji = 1, and which arms are available."""
+    """Return whether the row's arm would win `[T, K, K]`, with p_ij + p_ji = 1, and which arms are available."""
     u = np.triu(rng.uniform(size=(rounds, 4, 4)))
     won = (u + np.swapaxes(1.0 - u, 1, 2) * np.tri(4, k=-1) < PREFERENCES).astype(float)
     mask = np.ones((rounds, 4), bool)

@@ -26,7 +26,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 
 @functools.partial(jax.jit, static_argnames=("kind", "methods"))
 def replay(model, rows, key, kind, methods):
-    """What each method says before every round, and the states, with a leading axis `[T]`; the last state."""
+    """Return the value of each method before every round and the states, with a leading axis `[T]`; the last state."""
 
     def observation(x, z):
         if kind == "fixed":

@@ -102,7 +102,7 @@ WORST_KAPPA = (
 )
 ECOLOG = (
     "ECOLog is that of public code (the repository of RS-GLinCB's authors), which adds a width in the space of "
-    "parameters to the mean reward. 'ECOLog, link score' scores by x'theta, with the radius of the lemmas of its own "
+    "parameters to the mean reward. 'ECOLog, link score' scores by x'theta, with the radius of the lemmas in its "
     "paper; 'ECOLog, data radius' has a smaller one, ours, from Ville's inequality. In the presets practical and "
     "tuned a multiplier multiplies the latter."
 )
