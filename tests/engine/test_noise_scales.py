@@ -118,6 +118,7 @@ def test_environments_with_rewards_in_0_1(environment):
     assert not warnings_of({"AO-UCB": AOUCB.bounded(n_arms=3)}, environment)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "environment",
     [

@@ -740,6 +740,8 @@ def losses(learner, **settings):
     return np.diff(result.get("loss").ravel(), prepend=0.0)
 
 
+# Of each kind of value in a global, one in three is quick; of the other changes all are.
+@pytest.mark.slow_cases(*[change for i, change in enumerate(c for c in CHANGES if c.startswith("global")) if i % 3])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_run_plays_what_the_code_says_now_and_refuses_the_checkpoint_of_other_code(change, tmp_path):
     at, width, directory = CHANGES[change](), width_of(change), tmp_path / "checkpoint"
@@ -875,7 +877,7 @@ def test_a_piece_of_another_run_or_another_batch_is_refused(tmp_path):
 _PROCESS = """
 import pathlib, sys, warnings
 from jaxbandits.base.errors import InputError
-from tests.simulation import test_stale as stale
+from tests.programs import test_stale as stale
 
 value, directory = float(sys.argv[1]), pathlib.Path(sys.argv[2])
 for number, (name, change) in enumerate(stale.CHANGES.items()):

@@ -157,6 +157,7 @@ def test_a_plugin_that_ends_the_process(tmp_path, capsys):
     assert "ends_it.py, line 2: SystemExit: 3" in capsys.readouterr().err
 
 
+@pytest.mark.quick_cases("list experiments*")
 @pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
 @pytest.mark.parametrize("command", ["list experiments", "--help", "--version", "list --help"])
 def test_output_that_cannot_be_written(command, where):

@@ -26,7 +26,7 @@ QUICK = (
     *(f"{family}/*-{check}" for family in ("linear", "glm", "oco", "coco", "dro")
       for check in ("protocol_names_and_fields", "select_is_read_only", "recommendation_is_finite")),
     "armed/thompson_beta-*", "armed/ucb1-*", "explore/lucb1-*", "contextual/disjoint_lin_ucb-*", "linear/hvt_ucb-*",
-    "linear/lin_ts-*", "linear/phased_elimination-*", "glm/glb_omd-*", "oco/oons-*", "coco/ofw_tvc-*",
+    "glm/glb_omd-*", "oco/oons-*", "coco/ofw_tvc-*",
     "duels/rucb-*", "combinatorial/cascade_ucb1-*", "teams/mc_top_m-*",
 )  # fmt: skip
 

@@ -172,8 +172,8 @@ def test_digests_that_are_not_exact_tell_programs_apart_too():
 
 
 @pytest.mark.quick_cases(
-    "armed/*", "contextual/*", "explore/*", "linear/d_lin_ucb", "linear/hvt_ucb", "linear/lin_ts",
-    "linear/phased_elimination", "linear/sw_lin_ucb", "glm/glb_omd", "glm/glm_ts", "oco/ca_oons", "oco/optax_learner",
+    "armed/ucb1", "armed/thompson_beta", "armed/restarting", "contextual/*", "linear/hvt_ucb", "linear/lin_ts",
+    "linear/phased_elimination", "glm/glb_omd", "glm/glm_ts", "oco/ca_oons", "oco/optax_learner",
     "coco/ofw_tvc", "dro/online",
 )  # fmt: skip
 @pytest.mark.parametrize("name", ALGORITHMS)

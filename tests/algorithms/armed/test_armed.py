@@ -104,7 +104,7 @@ def recorded_rewards(rng, kind):
     return rewards, mask
 
 
-@pytest.mark.slow_cases("bayes_ucb theory-coins", "bayes_ucb theory-fractions", "bayes_ucb theory-masked")
+@pytest.mark.slow_cases("bayes_ucb theory-coins", "bayes_ucb theory-masked", "*-fractions")
 @pytest.mark.parametrize("kind", ["coins", "fractions", "masked"])
 @pytest.mark.parametrize("name", INDEX_POLICIES)
 def test_index_policies_against_their_references(name, kind, rng, key):

@@ -1,6 +1,6 @@
 """RS-GLinCB's warm-up, elimination and refits, round by round and at the horizon of the figures.
 
-That every round agrees with the reference: tests/algorithms/test_glm_mle.py.
+That every round agrees with the reference: tests/algorithms/glm/test_glm_mle.py.
 """
 
 import jax
