@@ -7,13 +7,15 @@ trials anew, since code may have changed (`trace_anew`); `simulation.compilation
 
 import abc
 import collections
+import contextlib
 import dataclasses
 import functools
 import itertools
 import random
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -162,7 +164,7 @@ class BlockProgram(Program):
 class TraceCache:
     """Traces of trials, made once for each structure of algorithm and environment, and the programs made of them.
 
-    A cache serves one run: code may change until the next one (a notebook cell runs again, a global is set).
+    A cache serves one call of a user: code may change until the next one (a notebook cell runs again, a global is set).
     """
 
     def __init__(self) -> None:
@@ -213,6 +215,24 @@ class TraceCache:
         args = (trial, algorithm, environment, width, record_capacity, device, compile)
         key = (trial, exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
         return self._programs.get(key, lambda: prepare_program(*args))
+
+
+_shared: ContextVar[TraceCache | None] = ContextVar("jaxbandits_shared_traces", default=None)
+
+
+@contextlib.contextmanager
+def share_traces() -> Iterator[None]:
+    """Share the traces of all runs that one call of a user consists of, such as the panels of an experiment."""
+    reset = _shared.set(_shared.get() or TraceCache())
+    try:
+        yield
+    finally:
+        _shared.reset(reset)
+
+
+def traces_of_call() -> TraceCache:
+    """Return the cache that `share_traces` shares, or a new one."""
+    return _shared.get() or TraceCache()
 
 
 def _types(tree: PyTree) -> tuple[tuple[Any, str], ...]:

@@ -15,7 +15,7 @@ from jaxbandits.engine.jobs import Algorithms, PerLabel, make_jobs
 from jaxbandits.engine.noise_scales import warn_of_noise_scales
 from jaxbandits.engine.options import Options
 from jaxbandits.engine.plan import Plan, RecordPoints
-from jaxbandits.engine.program import TraceCache
+from jaxbandits.engine.program import traces_of_call
 from jaxbandits.engine.progress import Display
 from jaxbandits.results.result import Result
 from jaxbandits.types import Environment
@@ -46,7 +46,7 @@ def run_comparison(
       InputError: if an argument is invalid.
     """
     devices = list(options.devices) if options.devices is not None else jax.local_devices()
-    traces = TraceCache()
+    traces = traces_of_call()
     label_jobs = make_jobs(algorithms, environment, horizon, seeds, record_points, options, devices[0], traces)
     if warns:
         warn_of_noise_scales(label_jobs)

@@ -59,6 +59,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.grid import ArrayValue, Grid, Point, list_points
 from jaxbandits.engine.jobs import PerLabel
 from jaxbandits.engine.options import COUNT, Settings, make_options
+from jaxbandits.engine.program import share_traces
 from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Environment
@@ -138,6 +139,7 @@ class Race:
         return at_edge([entry.point for entry in self.candidates], self.winner)
 
 
+@share_traces()
 def race(
     grid: Grid | Mapping[str, Grid],
     environment: PerLabel[Environment],

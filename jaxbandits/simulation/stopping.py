@@ -34,6 +34,7 @@ from jaxbandits.engine.grid import Grid, list_points
 from jaxbandits.engine.jobs import Algorithms, PerLabel, label_algorithms, per_label
 from jaxbandits.engine.options import Options
 from jaxbandits.engine.plan import RecordPoints
+from jaxbandits.engine.program import share_traces
 from jaxbandits.results.merge import join
 from jaxbandits.results.result import Result
 from jaxbandits.simulation.comparison import run_comparison
@@ -83,6 +84,7 @@ def check_rule(until: object) -> StoppingRule:
     return StoppingRule()
 
 
+@share_traces()
 def run_until_decided(
     rule: StoppingRule,
     algorithms: Algorithms,

@@ -100,6 +100,22 @@ def test_a_learner_of_the_package_is_traced_once(monkeypatch):
     assert len(traced) == 1
 
 
+def test_runs_that_share_traces_trace_a_learner_once(monkeypatch):
+    traced, trace = [], loop.trace_trial
+    monkeypatch.setattr(loop, "trace_trial", lambda *args: (traced.append(1), trace(*args))[1])
+    learner, settings = SMD(dim=3, n_groups=2, horizon=9), {"progress": False, "record_points": 1}
+
+    def run(rho):
+        return simulate(learner, SyntheticGroups(dim=3, n_groups=2, rho=rho), 4, 2, **settings)
+
+    with program_lib.share_traces():
+        apart, same = run(0.5), run(1.0)
+    assert len(traced) == 1
+    assert (run(0.5).final("max_risk") == apart.final("max_risk")).all()
+    assert (run(1.0).final("max_risk") == same.final("max_risk")).all()
+    assert len(traced) == 3
+
+
 SHIFT = 1.0
 
 

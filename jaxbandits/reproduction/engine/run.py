@@ -12,6 +12,7 @@ from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.base.pytree import FieldValue
 from jaxbandits.engine.grid import Grid
 from jaxbandits.engine.options import COUNT
+from jaxbandits.engine.program import share_traces
 from jaxbandits.reproduction.engine.claim import Measurements
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
 from jaxbandits.reproduction.engine.tuning import Learners, tune, with_multipliers
@@ -56,6 +57,7 @@ class Report:
         return (*(label for label in every if label not in last), *(label for label in every if label in last))
 
 
+@share_traces()
 def run(
     experiment: Experiment,
     *,
