@@ -88,6 +88,26 @@ def test_rows_of_a_sentence_are_one_entry(decisions, standing):
     assert found["wins"].standing == standing and len(found["wins"].rows) == 2 and found["other"].standing == "no"
 
 
+@pytest.mark.parametrize(
+    ("says", "joined"),
+    [
+        (("a wins",), "a wins"),
+        (("a wins", "a wins"), "a wins"),
+        (("a beats b", "a beats c", "a beats d"), "a beats b, c and d"),
+        (("a is best", "b is best", "c is best"), "a is best; likewise b and c"),
+        (("at T = 9 a beats b, as tuned", "at T = 9 a beats c, as tuned"), "at T = 9 a beats b and c, as tuned"),
+        (("a beats b, which waits", "c beats d, which waits"), "a beats b, which waits; likewise c beats d"),
+        (("rank counts: a of 1 is b", "rank counts: a of 4 is c"), "rank counts: a of 1 is b and a of 4 is c"),
+        (("a beats b", "a beats c", "d beats b", "d beats c"), "a beats b and c; d beats b and c"),
+        (("a wins", "b loses"), "a wins; b loses"),
+        (("a wins", "a wins twice"), "a wins; a wins twice"),
+    ],
+)
+def test_rows_that_say_nearly_the_same_are_joined(says, joined):
+    rows = [judge(f"a/{i}", says=text) for i, text in enumerate(says)]
+    assert sentences_of(run_of(*rows))["a"].says == joined
+
+
 def test_a_row_fails_after_correction_within_its_sentence_and_holm_over_the_paper():
     """One row of four at .01 is .04 for the sentence: alone it decides; beside another at .04 neither does."""
     rows = [judge("a/0", NO, 0.01), *(judge(f"a/{i}", OPEN) for i in (1,)), *(judge(f"a/{i}", YES) for i in (2, 3))]

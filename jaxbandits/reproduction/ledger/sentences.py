@@ -1,5 +1,6 @@
 """Sentences, the unit of counting. Rivals and panels of a sentence are its rows; verdicts are adjusted over a paper."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -59,7 +60,7 @@ class Sentence(NamedTuple):
         patterns = {"{}".join(claim.says.rsplit(name, 1)) if name else claim.says for claim, name in pairs}
         if len(patterns) == 1:
             return patterns.pop().replace("{}", _enumerate(list(dict.fromkeys(names))))
-        return " / ".join(dict.fromkeys(claim.says for claim in claims))
+        return _join(list(dict.fromkeys(claim.says for claim in claims)))
 
     @property
     def places(self) -> str:
@@ -103,6 +104,37 @@ class Sentence(NamedTuple):
         parts += [f"{len(self.rows) - n} cannot be judged"] if len(self.rows) > n else []
         parts += ["open after correction over the paper"] if self.standing == "open" and self.raw != "open" else []
         return ", ".join(parts)
+
+
+def _join(texts: Sequence[str]) -> str:
+    """Return several sentences as one, in which what they have in common stands once.
+
+    "a beats b" and "a beats c" become "a beats b and c"; "a is best" and "b is best" become "a is best; likewise b".
+    """
+    if len(texts) < 2:
+        return "".join(texts)
+    rows = [text.split() for text in texts]
+    n_first = _count_common(rows)
+    colons = [i for i, word in enumerate(rows[0][:n_first], start=1) if word.endswith(":")]
+    n_first = colons[-1] if colons else n_first  # what a colon introduces stays whole
+    n_last = _count_common([row[n_first:][::-1] for row in rows])
+    own = [" ".join(row[n_first : len(row) - n_last]) for row in rows]
+    before, after = " ".join(rows[0][:n_first]), " ".join(rows[0][len(rows[0]) - n_last :])
+    if not (before or after):
+        alike = [list(group) for _, group in itertools.groupby(texts, lambda text: text.split()[0])]
+        return "; ".join(texts if len(alike) in (1, len(texts)) else map(_join, alike))
+    if not all(own):
+        return "; ".join(texts)
+    if before and not after:
+        return f"{before} {_enumerate(own)}"
+    if before and all(part.endswith(",") for part in own):
+        return f"{before} {_enumerate([part[:-1] for part in own])}, {after}"
+    return f"{texts[0]}; likewise {_enumerate([part.rstrip(',') for part in own[1:]])}"
+
+
+def _count_common(rows: Sequence[Sequence[str]]) -> int:
+    """Return with how many equal words the rows begin."""
+    return sum(1 for _ in itertools.takewhile(lambda words: len(set(words)) == 1, zip(*rows, strict=False)))
 
 
 def _enumerate(names: Sequence[str]) -> str:
