@@ -7,6 +7,9 @@ On a pair (i, j) with probability q of i the ratio is convex in q, and stationar
     q = D_j / (D_i - D_j) - 2 g_j / (g_i - g_j)
 
 which is clipped to [0, 1] and compared with both ends. $O(K^2)$, without a search.
+
+Arms with the same posterior make pairs of equal ratio. Ratios that are equal to 256 units in the last place therefore
+count as equal, and the first pair is taken: otherwise rounding, and so the device, would choose the arms.
 """
 
 import jax
@@ -14,6 +17,7 @@ import jax.numpy as jnp
 
 from jaxbandits.numerics import first_axis
 
+_TIED = 256.0  # units in the last place
 _LEAST = 1e-30  # of shortfalls and gains: the ratio of arms without either
 
 
@@ -34,7 +38,9 @@ def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.
     # The ends are the pairs (i, i), whose ratio no q changes.
     values = _log_ratio(d + inner * d_change, g + inner * g_change)
     available = mask[:, None] & mask
-    pair = first_axis.argmin(jnp.where(available, values, jnp.inf).reshape(-1))
+    values = jnp.where(available, values, jnp.inf).reshape(-1)
+    is_least = values <= jnp.min(values, axis=0) + _TIED * jnp.finfo(values.dtype).eps
+    pair = first_axis.argmax(is_least.astype(values.dtype))
     i, j = pair // n_arms, pair % n_arms
     q = inner.reshape(-1)[pair]
     arms = jnp.arange(n_arms)

@@ -23,6 +23,7 @@ from jaxbandits.programs import compilation
 from jaxbandits.programs.compilation import LRUCache
 from jaxbandits.simulation import Meter, simulate
 from jaxbandits.types import PointDecision
+from tests.polling import wait_until
 from tests.toy_problems import Noisy, Shrink, Slow, Vectors
 
 
@@ -202,7 +203,7 @@ def test_programs_are_kept_within_a_bound_least_recently_used_first_out(monkeypa
         run(work)
         run(2)  # used again and again, and so never forgotten
     assert len(cache) <= 6
-    assert alive() <= before + 4
+    wait_until(lambda: alive() <= before + 4, looks=40)  # a thread may hold the last ones for a moment
     compiled = []
     monkeypatch.setattr(compilation, "_compile", lambda *_: compiled.append(1))
     program = compile_job(_job(Slow(work=2), Noisy(), 1, 2), device)

@@ -24,6 +24,7 @@ def _cases():
                 yield pytest.param(algorithm, environment, check, id=name)
 
 
+@pytest.mark.filterwarnings("ignore:.*assumes a noise scale of")  # examples play other families' rewards
 @pytest.mark.quick_cases(
     "armed/ucb1-*",
     "armed/thompson_beta-*-every_traced_field_can_be_swept",

@@ -53,3 +53,13 @@ def test_masked_arms_have_probability_0(rng):
 def test_cases_with_a_single_arm(delta, gain, arm):
     p = minimize_information_ratio(jnp.array(delta), jnp.array(gain), jnp.ones(3, bool))
     np.testing.assert_array_equal(p, np.eye(3)[arm])
+
+
+def test_rounding_does_not_choose_between_arms_that_are_alike(rng):
+    """Of arms with equal posteriors the first ones are played, whatever the last bits of delta and gain."""
+    delta, gain = np.array([0.3, 0.3, 0.1, 0.1, 0.1]), np.array([0.5, 0.5, 0.02, 0.02, 0.02])
+    rounded = 1.0 + 4e-16 * rng.integers(-4, 5, size=(2, 200, 5))
+    found = np.asarray(minimize(delta * rounded[0], gain * rounded[1], np.ones((200, 5), bool)))
+    (exact,) = np.asarray(minimize(delta[None], gain[None], np.ones((1, 5), bool)))
+    assert exact[0] > 0.0 and exact[2] > 0.0 and exact[0] + exact[2] == pytest.approx(1.0)
+    np.testing.assert_allclose(found, np.broadcast_to(exact, (200, 5)), rtol=1e-12)

@@ -90,6 +90,10 @@ class CLAOONS(GradientLearner):
         """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
         return cls.theory(dim=dim, **scaled_constants(cls, MULTIPLIERS["cla_oons"]) | changes)
 
+    @classmethod
+    def example(cls) -> "CLAOONS":
+        return cls.theory(dim=2, radius=1.0)  # the domain of the environments' examples
+
     def init(self, key: jax.Array) -> CLAOONSState:
         del key  # deterministic
         zero, vector = jnp.zeros(()), jnp.zeros(self.dim)
