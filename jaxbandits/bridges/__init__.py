@@ -3,7 +3,7 @@
 `import jaxbandits` imports none of these modules. A bridge needs only the package whose objects it receives.
 """
 
-from jaxbandits.bridges.environments import to_gymnasium
+from jaxbandits.bridges.environments import to_func_env, to_gymnasium
 from jaxbandits.bridges.executors import JoblibExecutor, RayExecutor
 from jaxbandits.bridges.learners import (
     BayesianBanditsLearner,
@@ -33,6 +33,7 @@ __all__ = [
     "log_to",
     "log_to_obp",
     "read_vw",
+    "to_func_env",
     "to_gymnasium",
     "write_vw",
 ]

@@ -72,7 +72,12 @@ class TrialKeys(NamedTuple):
 
 def trial_keys(base_key: jax.Array, seed_index: jax.Array) -> TrialKeys:
     """Derive the keys of a trial: they depend on the key of the run and its global seed index `[]` only."""
-    env_key, alg_key = rng.split(jax.random.fold_in(base_key, seed_index))
+    return split_trial_key(jax.random.fold_in(base_key, seed_index))
+
+
+def split_trial_key(trial_key: jax.Array) -> TrialKeys:
+    """Derive the keys of a trial from its own key, `jax.random.fold_in(base_key, seed_index)`."""
+    env_key, alg_key = rng.split(trial_key)
     return TrialKeys(*rng.split(env_key, 3), *rng.split(alg_key, 3))
 
 
