@@ -2,7 +2,7 @@
 
     view            = rounds.start()                          observation of round 0, [W, ...]
     played, view    = rounds.step(t, index, probability)      rewards [W] of round t, observation of round t + 1
-    values          = rounds.record()                         metrics [W, ...] since the last record point
+    values          = rounds.record(recommended)              metrics [W, ...] since the last record point
 
 The environment's part of `loop.play_round`, with the keys of `loop.trial_keys`: a learner in Python meets the instances
 and the noise of the compiled learners. Metrics are added up as in `loop.play_rounds`, in the same order.
@@ -96,7 +96,7 @@ class TracedRound:
     """The functions of an environment in one trial after a decision, each traced once."""
 
     step: TracedFunction  # (t, environment, streams, state, obs, index[, probability]) -> (state, metrics, Receipt)
-    snapshot: TracedFunction  # (environment, state) -> metrics at a record point
+    snapshot: TracedFunction  # (environment, state[, recommended]) -> metrics at a record point
     totals: Totals  # shapes
     block_values: dict[Metric, Any]  # shapes of what is reported at a record point
 
@@ -104,6 +104,14 @@ class TracedRound:
     def functions(self) -> tuple[TracedFunction, ...]:
         """All traced functions."""
         return self.step, self.snapshot
+
+
+class _RecommendedArm:
+    """Stand-in for a learner in Python at a record point, whose state is the arm that it recommends."""
+
+    def recommend(self, state: State) -> State:
+        """Return the arm."""
+        return state
 
 
 def trace_start(environment: Environment) -> TracedStart:
@@ -131,7 +139,11 @@ def trace_start(environment: Environment) -> TracedStart:
 
 
 def trace_round(
-    meters: tuple[Meter, ...], environment: Environment, start: TracedStart, has_probability: bool
+    meters: tuple[Meter, ...],
+    environment: Environment,
+    start: TracedStart,
+    has_probability: bool,
+    recommends: bool = False,
 ) -> TracedRound:
     """Trace a round after the decision, and the snapshot of a record point.
 
@@ -140,6 +152,7 @@ def trace_round(
       environment: shapes of its fields.
       start: the trial up to its first decision.
       has_probability: whether the learner says with which probability it drew an arm.
+      recommends: whether the learner recommends an arm at record points.
 
     Raises:
       InputError: for an environment without rewards, and for metrics with wrong names or values.
@@ -176,15 +189,18 @@ def trace_round(
         )
         return next_state, measure(meters, played), Receipt(narrow(feedback, Reward).reward, is_counted)
 
-    def snapshot(environment: Environment, state: State) -> dict[Metric, Any]:
-        return take_snapshot(environment, None, state, ())
+    def snapshot(environment: Environment, state: State, recommended: Any = None) -> dict[Metric, Any]:
+        if recommended is None:
+            return take_snapshot(environment, None, state, ())
+        learner: Any = _RecommendedArm()
+        return take_snapshot(environment, learner, state, recommended)
 
     key, t = _key_and_round()
     state, (obs, _) = start.init.out, start.observe.out
     traced_step = TracedFunction.trace(
         step, t, environment, _streams(key), state, obs, *_choice_shapes(has_probability)
     )
-    traced_snapshot = TracedFunction.trace(snapshot, environment, state)
+    traced_snapshot = TracedFunction.trace(snapshot, environment, state, *_choice_shapes(False) * recommends)
     metrics = traced_step.out[1]
     check_metric_names([*metrics, *traced_snapshot.out])
     return TracedRound(
@@ -242,8 +258,11 @@ def _fold(totals: Totals) -> Totals:
     return totals.fold()
 
 
-def _record(traced: TracedRound, width: int, env: Any, carry: HostCarry) -> tuple[Totals, dict[Metric, jax.Array]]:
-    values = carry.totals.fold().values() | loop.vmap_trials(traced.snapshot, width, (), env, carry.env_state)
+def _record(
+    traced: TracedRound, width: int, env: Any, carry: HostCarry, *recommended: Any
+) -> tuple[Totals, dict[Metric, jax.Array]]:
+    snapshot = loop.vmap_trials(traced.snapshot, width, (), env, carry.env_state, *recommended)
+    values = carry.totals.fold().values() | snapshot
     return Totals.init(carry.totals.recent), values
 
 
@@ -283,6 +302,7 @@ class HostRounds:
       dim: d, length of the context, or of the features of an arm; 0 where there are none.
       compile_s: seconds of tracing and compilation.
       digests: of the programs, by name.
+      recommends: True if `record` receives the arms that the learner recommends; set before the first round.
     """
 
     def __init__(self, job: Job, base_seed: int, device: Device):
@@ -298,7 +318,7 @@ class HostRounds:
           InputError: for an environment without arms, and for more trials than there is memory for.
         """
         begin = time.perf_counter()
-        self._job, self._device = job, device
+        self._job, self._device, self.recommends = job, device, False
         self._target = target_of(device)
         self._shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), job.at_point()[1])
         self._key = (job.meters, self._target, exact_structure(self._shapes), "host rounds")
@@ -382,9 +402,14 @@ class HostRounds:
             view = view._replace(obs=view.obs._replace(arms=self._fixed_arms))
         return self._to_host(played), view
 
-    def record(self) -> dict[Metric, np.ndarray]:
-        """Return the values `[W, ...]` of the block of rounds that ends here."""
-        totals, values = self._record(self._environment, self._carry)
+    def record(self, recommended: np.ndarray | None = None) -> dict[Metric, np.ndarray]:
+        """Return the values `[W, ...]` of the block of rounds that ends here.
+
+        Args:
+          recommended: `[W]` arms, of a learner that recommends; else None.
+        """
+        arms = () if recommended is None else (self._pad(recommended, np.int32),)
+        totals, values = self._record(self._environment, self._carry, *arms)
         self._carry = self._carry._replace(totals=totals)
         return {metric: np.moveaxis(x, -1, 0)[: self._job.n_trials] for metric, x in to_host(values).items()}
 
@@ -426,9 +451,10 @@ class HostRounds:
         start, (obs, view) = self._start, self._start.observe.out
 
         def trace() -> TracedRound:
-            return trace_round(self._job.meters, self._shapes, start, has_probability)
+            return trace_round(self._job.meters, self._shapes, start, has_probability, self.recommends)
 
-        traced, is_foreign = self._trace(f"round {has_probability}", trace)
+        name = f"round {has_probability}" + " recommends" * self.recommends
+        traced, is_foreign = self._trace(name, trace)
         self._is_foreign |= is_foreign
         carry = HostCarry(start.init.out, obs, traced.totals)
         of_batch, played = self._batch(carry), traced.step.out[2]
@@ -450,7 +476,7 @@ class HostRounds:
             "record_host_rounds",
             _record,
             (traced,),
-            (environment, of_batch),
+            (environment, of_batch, *self._batch(_choice_shapes(False) * self.recommends)),
             (traced.snapshot,),
             (traced.totals, traced.block_values),
             metrics=metrics,

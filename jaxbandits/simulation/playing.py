@@ -9,7 +9,7 @@ import collections
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import numpy as np
@@ -23,7 +23,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.versions import versions
 from jaxbandits.engine.collect import Hindsight, collect_trials
 from jaxbandits.engine.driver import Device, Timing
-from jaxbandits.engine.host_rounds import HostRounds, Receipt, host_job
+from jaxbandits.engine.host_rounds import HostRounds, Receipt, View, host_job
 from jaxbandits.engine.identity import describe, guard, host_identity, result_host_code
 from jaxbandits.engine.jobs import check_environment
 from jaxbandits.engine.meters import Meter, Metric
@@ -32,7 +32,7 @@ from jaxbandits.engine.plan import Job, RecordPoints, resolve_record_points
 from jaxbandits.engine.progress import ProgressBar
 from jaxbandits.results.result import Result
 from jaxbandits.tracing.settings import own_settings
-from jaxbandits.types import Batches, Delays, Environment, Obs
+from jaxbandits.types import Batches, Delays, Environment, Evaluates, Obs
 
 _BAR_SECONDS = 0.2  # between updates of the progress bar
 
@@ -74,6 +74,23 @@ class HostLearner(Protocol):
         ...
 
 
+@runtime_checkable
+class RecommendingLearner(HostLearner, Protocol):
+    """Optional: a learner in Python with an output besides its plays, such as the arm that it takes for the best."""
+
+    def recommend(self, t: Rounds, obs: Obs) -> ArrayLike:
+        """Recommend an arm in every trial, at a record point of an environment that evaluates recommendations.
+
+        Args:
+          t: rounds played; `[W]` where the environment has rounds that do not count.
+          obs: observation of the next round, leaves `[W, ...]`.
+
+        Returns:
+          `[W]` integers 0, ..., K - 1.
+        """
+        ...
+
+
 def play(  # noqa: PLR0913
     learner: object,
     environment: Environment,
@@ -92,7 +109,10 @@ def play(  # noqa: PLR0913
     Args:
       learner: an object with `select(t, obs)` and `update(t, obs, index, reward)` for W trials at once (`HostLearner`),
         or `each(factory)` of learners for one trial. Its `start(n_trials=, n_arms=, dim=, seeds=)`, if it has one, is
-        called first, with the global seed indices `[W]`. A mapping gives learners labels, else the class is the label.
+        called first, with the global seed indices `[W]`. Its `recommend(t, obs)`, if it has one, is called at every
+        record point where the environment evaluates recommendations, and returns arms `[W]`: those of
+        `BernoulliArms`, for instance, have the metrics `correct` and `simple_regret`. A mapping gives learners labels,
+        else the class is the label.
       environment: a bandit: it shows arms and pays rewards.
       horizon: rounds per trial, 1 to 2^31 - 1.
       seeds: W, number of trials; trial i meets the instance and the noise that it meets in `simulate`.
@@ -160,7 +180,8 @@ def each(factory: Callable[[int], Any]) -> "Each":
 
     Args:
       factory: from the global seed index of a trial to a learner with `select(t, obs) -> int` and
-        `update(t, obs, index, reward)`. Its arrays have no trial axis: `obs.arms` is `[K, d]`, or `[K]` numbers.
+        `update(t, obs, index, reward)`, and in all trials or none with `recommend(t, obs) -> int`. Its arrays have no
+        trial axis: `obs.arms` is `[K, d]`, or `[K]` numbers.
 
     Example:
       >>> from jaxbandits import armed, each, play
@@ -184,6 +205,7 @@ class Each:
     def __init__(self, factory: Callable[[int], Any]):
         self._factory = factory
         self.learners: list[Any] = []
+        self.recommend: Callable[[Rounds, Obs], list[int]] | None = None  # until `start`
 
     def start(self, n_trials: int, n_arms: int, dim: int, seeds: np.ndarray) -> None:
         """Make a learner for every trial."""
@@ -193,24 +215,31 @@ class Each:
                 raise InputError(f"each needs learners with select and update, got {format_value(learner)}")
             if hasattr(learner, "start"):
                 learner.start(n_arms=n_arms, dim=dim)
+        n_recommending = sum(callable(getattr(learner, "recommend", None)) for learner in self.learners)
+        if n_recommending not in (0, len(self.learners)):
+            raise InputError(f"each: {n_recommending} of {len(self.learners)} learners have recommend; all or none may")
+        self.recommend = self._recommend if n_recommending else None
 
     def select(self, t: Rounds, obs: Obs) -> Choice:
         """Choose an arm in every trial, one after the other."""
-        times = t if isinstance(t, np.ndarray) else [t] * len(self.learners)
-        chosen = [
-            learner.select(own_t, one)
-            for learner, own_t, one in zip(self.learners, times, split_trials(obs), strict=True)
-        ]
+        rows = zip(self.learners, self._times(t), split_trials(obs), strict=True)
+        chosen = [learner.select(own_t, one) for learner, own_t, one in rows]
         if isinstance(chosen[0], tuple):
             return [index for index, _ in chosen], np.array([probability for _, probability in chosen], float)
         return chosen
+
+    def _recommend(self, t: Rounds, obs: Obs) -> list[int]:
+        rows = zip(self.learners, self._times(t), split_trials(obs), strict=True)
+        return [learner.recommend(own_t, one) for learner, own_t, one in rows]
+
+    def _times(self, t: Rounds) -> Sequence[int] | np.ndarray:
+        return t if isinstance(t, np.ndarray) else [t] * len(self.learners)
 
     def update(
         self, t: Rounds, obs: Obs, index: np.ndarray, reward: np.ndarray, is_counted: np.ndarray | None = None
     ) -> None:
         """Pass every trial its reward."""
-        n = len(self.learners)
-        times = t if isinstance(t, np.ndarray) else [t] * n
+        n, times = len(self.learners), self._times(t)
         counts = [True] * n if is_counted is None else is_counted
         rows = zip(self.learners, times, split_trials(obs), index.tolist(), reward.tolist(), counts, strict=True)
         for learner, own_t, one, i, r, counted in rows:
@@ -268,6 +297,8 @@ def _play_job(
         bar.describe(job.label)
         if (start := getattr(learner, "start", None)) is not None:
             start(n_trials=job.n_trials, n_arms=rounds.n_arms, dim=rounds.dim, seeds=job.seeds)
+        has_recommend = callable(getattr(learner, "recommend", None))  # after `start`, for `Each`
+        rounds.recommends = has_recommend and isinstance(job.environment, Evaluates)
         block_values = _play_rounds(learner, job, rounds, bar)
     seconds = time.perf_counter() - begin
     run_s = seconds - rounds.compile_s
@@ -295,7 +326,10 @@ def _play_rounds(learner: HostLearner, job: Job, rounds: HostRounds, bar: Progre
             _update(learner, late.popleft(), t)
         view = next_view
         if t + 1 == record_points[n_recorded]:
-            for metric, values in _record(rounds).items():
+            recommended = None
+            if rounds.recommends and isinstance(learner, RecommendingLearner):
+                recommended = _recommend(learner, t + 1, view, job, rounds)
+            for metric, values in _record(rounds, recommended).items():
                 if metric not in block_values:
                     block_values[metric] = np.empty((job.n_trials, len(record_points), *values.shape[1:]), values.dtype)
                 block_values[metric][:, n_recorded] = values
@@ -318,6 +352,13 @@ def _due(t: int, delay: int, batch: int) -> int:
         return int(t >= delay)
     first = t - (delay + batch - 1)
     return batch if first >= 0 and first % batch == 0 else 0
+
+
+def _recommend(learner: RecommendingLearner, t: int, view: View, job: Job, rounds: HostRounds) -> np.ndarray:
+    """Return the arms `[W]` that a learner recommends after t rounds."""
+    with _named_errors(learner, "recommend", t):
+        arms = learner.recommend(t if view.time is None else view.time, view.obs)
+    return _check_arms(arms, "recommend", t, job, rounds.n_arms)
 
 
 def _update(learner: HostLearner, past: _Round, t: int) -> None:
@@ -343,23 +384,7 @@ def _check_choice(chosen: Choice, t: int, job: Job, n_arms: int) -> tuple[np.nda
       InputError: naming round and trial.
     """
     chosen, probability = chosen if isinstance(chosen, tuple) and len(chosen) == 2 else (chosen, None)
-    try:
-        index = np.asarray(chosen)
-    except ValueError:  # rows of several lengths
-        index = np.empty(0, object)
-    n = job.n_trials
-    if index.shape != (n,):
-        got = f"{type(chosen).__name__} of shape {index.shape}"
-        raise InputError(f"round {t}: select must return the arms of {n} trials, integers ({n},); got {got}")
-    if index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= n_arms:
-        wrong = next((i for i in range(n) if not _is_arm(index[i], n_arms)), None)
-        if wrong is None:  # whole numbers of another type
-            index = index.astype(np.int64)
-        else:
-            where = f"round {t}, trial {job.first_seed + wrong}"
-            raise InputError(
-                f"{where}: select returned {format_value(_plain(index[wrong]))}, arms are 0 to {n_arms - 1}"
-            )
+    index, n = _check_arms(chosen, "select", t, job, n_arms), job.n_trials
     if probability is not None:
         probability = np.asarray(probability, float)
         is_good = (probability > 0.0) & (probability <= 1.0)
@@ -369,6 +394,30 @@ def _check_choice(chosen: Choice, t: int, job: Job, n_arms: int) -> tuple[np.nda
             where = f"round {t}, trial {job.first_seed + int(np.argmin(is_good))}"
             raise InputError(f"{where}: probabilities must be in (0, 1], got {probability[np.argmin(is_good)]}")
     return index, probability
+
+
+def _check_arms(chosen: ArrayLike, method: str, t: int, job: Job, n_arms: int) -> np.ndarray:
+    """Return the arms `[W]` that a method of a learner has returned.
+
+    Raises:
+      InputError: naming method, round and trial.
+    """
+    try:
+        index = np.asarray(chosen)
+    except ValueError:  # rows of several lengths
+        index = np.empty(0, object)
+    n = job.n_trials
+    if index.shape != (n,):
+        got = f"{type(chosen).__name__} of shape {index.shape}"
+        raise InputError(f"round {t}: {method} must return the arms of {n} trials, integers ({n},); got {got}")
+    if index.dtype.kind not in "iu" or index.min() < 0 or index.max() >= n_arms:
+        wrong = next((i for i in range(n) if not _is_arm(index[i], n_arms)), None)
+        if wrong is not None:
+            where = f"round {t}, trial {job.first_seed + wrong}"
+            got = format_value(_plain(index[wrong]))
+            raise InputError(f"{where}: {method} returned {got}, arms are 0 to {n_arms - 1}")
+        index = index.astype(np.int64)  # whole numbers of another type
+    return index
 
 
 def _is_arm(value: int, n_arms: int) -> bool:

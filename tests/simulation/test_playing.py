@@ -1,10 +1,11 @@
 """`play`: learners in Python meet the instances and the noise of the compiled ones, and their mistakes are named."""
 
+import jax.numpy as jnp
 import numpy as np
 import polars as pl
 import pytest
 
-from jaxbandits import armed, contextual, data, each, glm, linear, merge, operators, play, simulate
+from jaxbandits import armed, contextual, data, each, glm, linear, merge, operators, play, pytree, simulate
 from jaxbandits.base.errors import InputError
 from jaxbandits.oco import OGD, QuadraticLosses
 from jaxbandits.simulation import Meter
@@ -120,6 +121,75 @@ def test_late_feedback_arrives_as_in_the_compiled_loop(rounds):
     play(learner, both, 12, W, **QUIET)
     assert [t for t, *_ in learner.updates] == list(range(9))
     assert all((index == t % K).all() for t, _, index, _ in learner.updates)
+
+
+class RecommendingUCB1(UCB1):
+    """UCB1 in NumPy that recommends the arm with the largest mean."""
+
+    def recommend(self, t, obs):
+        assert np.all(self.count.sum(axis=1) <= t) and obs.arms.shape == (W, K)
+        return np.argmax(self.total / np.maximum(self.count, 1.0), axis=1)
+
+
+class SingleRecommendingUCB1(SingleUCB1):
+    """The same for one trial."""
+
+    def recommend(self, t, obs):
+        assert obs.arms.shape == (K,)
+        return int(np.argmax(self.inside.total[0] / np.maximum(self.inside.count[0], 1.0)))
+
+
+@pytree
+class CompiledRecommendingUCB1(armed.UCB1):
+    """The same, compiled."""
+
+    def recommend(self, state):
+        return jnp.argmax(state.mean)
+
+
+@pytest.mark.parametrize("learner", [RecommendingUCB1(), each(SingleRecommendingUCB1)], ids=["all trials", "each"])
+def test_recommendations_are_evaluated_as_those_of_a_compiled_learner(learner):
+    compiled, points = CompiledRecommendingUCB1(n_arms=K), [1, 3, 10, 200]
+    played, simulated = run_both(learner, compiled, coins(), 200, record_points=points)
+    assert_same(played, simulated)
+    (trials,) = played.values()
+    assert trials["correct"].shape == (1, W, len(points)) and 0.0 < trials["correct"][..., 1:].mean() < 1.0
+    np.testing.assert_array_equal(trials["correct"], trials["simple_regret"] == 0.0)
+    assert_same(*run_both(learner, compiled, operators.with_delay(coins(), 4), 30))  # what has arrived counts
+
+
+def test_recommendations_are_asked_for_where_they_are_evaluated():
+    class Never(UCB1):
+        def recommend(self, t, obs):
+            raise AssertionError
+
+    played = play(Never(), contextual.LinearContexts(n_arms=K, dim=D), 3, W, **QUIET)
+    assert "correct" not in played["Never"].metrics
+    arm = Script(lambda t, obs: np.zeros(W, int))
+    arm.recommend = lambda t, obs: np.zeros(W, int)
+    played = play(arm, linear.HeavyTailed(dim=D, n_arms=K), 3, W, **QUIET)
+    assert "estimation_error" not in played["Script"].metrics  # of estimates, which an arm is not
+
+
+@pytest.mark.parametrize(
+    ("recommended", "message"),
+    [
+        (np.full(W, K), f"round 1, trial 0: recommend returned {K}, arms are 0 to {K - 1}"),
+        (np.zeros(W + 1, int), "round 1: recommend must return the arms of 7 trials"),
+        (None, "round 1: recommend must return the arms of 7 trials, .* got NoneType"),
+    ],
+)
+def test_wrong_recommendations(recommended, message):
+    learner = Script(lambda t, obs: np.zeros(W, int))
+    learner.recommend = lambda t, obs: recommended
+    with pytest.raises(InputError, match=message):
+        play(learner, coins(), 3, W, record_points=[1, 3], **QUIET)
+
+
+def test_all_learners_of_each_recommend_or_none():
+    factory = lambda seed: (SingleRecommendingUCB1 if seed else SingleUCB1)(seed)  # noqa: E731
+    with pytest.raises(InputError, match="each: 6 of 7 learners have recommend; all or none may"):
+        play(each(factory), coins(), 3, W, **QUIET)
 
 
 def test_rounds_that_do_not_count_are_marked():

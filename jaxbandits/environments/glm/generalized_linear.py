@@ -155,7 +155,9 @@ class GeneralizedLinear:
 
     def at_record(self, state: GeneralizedLinearState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
-        return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # another one, such as an arm
+            return {}
+        return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 
     def kappa(self, state: GeneralizedLinearState, obs: ArmObs) -> jax.Array:
         """Return `1 / min_k mu'(x_k'theta*)` over the arms of the observation.

@@ -84,5 +84,7 @@ class BallArms:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: BallArmsState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`: Euclidean distance of the recommended parameter from theta."""
-        return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
+        """Return `estimation_error`: Euclidean distance of the recommended parameter `[d]` from theta."""
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # another one, such as an arm
+            return {}
+        return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

@@ -91,4 +91,6 @@ class FreshArms:
 
     def at_record(self, state: FreshArmsState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
-        return {} if recommendation is None else {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # another one, such as an arm
+            return {}
+        return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
