@@ -4,4 +4,5 @@ import sys
 
 from jaxbandits.cli import process
 
-sys.exit(process())
+if __name__ == "__main__":  # worker processes of MPI import this module under another name
+    sys.exit(process())

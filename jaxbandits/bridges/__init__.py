@@ -3,6 +3,7 @@
 `import jaxbandits` imports none of these modules. A bridge needs only the package whose objects it receives.
 """
 
+from jaxbandits.bridges.clusters import cluster_executor
 from jaxbandits.bridges.environments import to_func_env, to_gymnasium
 from jaxbandits.bridges.executors import JoblibExecutor, RayExecutor
 from jaxbandits.bridges.learners import (
@@ -29,6 +30,7 @@ __all__ = [
     "RiverLearner",
     "SklearnLearner",
     "TorchLearner",
+    "cluster_executor",
     "log_from_obp",
     "log_to",
     "log_to_obp",

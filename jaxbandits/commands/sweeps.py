@@ -49,18 +49,21 @@ def add(commands: "Subparsers") -> None:
     submit.add_argument(
         "--cluster",
         required=True,
-        metavar="slurm|local",
-        help="type of cluster; local starts processes on this machine",
+        metavar="slurm|local|ADDRESS",
+        help="slurm or local (processes on this machine): queue the jobs; processes://N, dask://HOST:PORT, ray, "
+        "ray://HOST:PORT or mpi: run the jobs there and wait for them",
     )
     submit.add_argument(
-        "--jobs", type=whole, default=1, help="number of jobs; job i of n runs `--shard i/n` (default: 1)"
+        "--jobs",
+        type=whole,
+        help="number of jobs; job i of n runs `--shard i/n` (default: 1; with an address one per part, at most 64)",
     )
     submit.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="see sweep")
     submit.add_argument(
         "--out", type=path, help="directory of the sweep, accessible from all nodes (default: see sweep)"
     )
     submit.add_argument(
-        "--minutes", type=whole, default=60, help="time limit of a job, after which it is queued again (default: 60)"
+        "--minutes", type=whole, help="time limit of a job, after which it is queued again (default: 60)"
     )
     submit.add_argument("--cpus", type=whole, help="CPU cores per job (default: the cluster's)")
     submit.add_argument("--gpus", type=whole, help="GPUs per job (default: the cluster's)")
@@ -70,7 +73,7 @@ def add(commands: "Subparsers") -> None:
     submit.add_argument(
         "--save-every", type=number, default=10.0, metavar="SECONDS", help=f"{about['save_every']} (default: 10)"
     )
-    submit.add_argument("--wait", action="store_true", help="wait until all jobs have ended")
+    submit.add_argument("--wait", action="store_true", help="wait until all queued jobs have ended")
     submit.set_defaults(run=_submit)
 
     merge = commands.add_parser("merge", help="merge directories of one sweep, or result files")
@@ -132,10 +135,14 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _submit(arguments: argparse.Namespace) -> int:
-    from jaxbandits.sweeps.status import format_status, read_status
-    from jaxbandits.sweeps.submit import submit
+    from jaxbandits.sweeps.submit import CLUSTERS, submit
 
     plan, out = _plan(arguments)
+    if arguments.cluster not in CLUSTERS:
+        from jaxbandits.commands.remote import run_on_cluster
+
+        run_on_cluster(arguments, plan.sweep, out)
+        return _print_status(out)
     more = [word for override in arguments.overrides for word in ("--set", override)]
     more += [word for file in arguments.plugin for word in ("--plugin", str(Path(file).resolve()))]
     more += ["--save-every", str(arguments.save_every), *["--retry-failed"] * arguments.retry_failed]
@@ -144,9 +151,9 @@ def _submit(arguments: argparse.Namespace) -> int:
         arguments.file,
         out,
         cluster=arguments.cluster,
-        jobs=min(arguments.jobs, len(plan.parts)),
+        jobs=min(1 if arguments.jobs is None else arguments.jobs, len(plan.parts)),
         arguments=more,
-        minutes=arguments.minutes,
+        minutes=60 if arguments.minutes is None else arguments.minutes,
         cpus=arguments.cpus,
         gpus=arguments.gpus,
         memory_gb=arguments.memory_gb,
@@ -160,6 +167,13 @@ def _submit(arguments: argparse.Namespace) -> int:
         return 0
     for job in jobs:
         job.wait()
+    return _print_status(out)
+
+
+def _print_status(out: Path) -> int:
+    """Print the state of a sweep; return 0 if all parts are done, else 1."""
+    from jaxbandits.sweeps.status import format_status, read_status
+
     state = read_status(out)
     print(format_status(state))
     return 0 if state["parts"]["done"] == state["parts"]["total"] else 1
@@ -170,7 +184,6 @@ def _merge(arguments: argparse.Namespace) -> int:
     from jaxbandits.results.merge import merge
     from jaxbandits.results.result import Result
     from jaxbandits.sweeps.merge import merge_sweeps
-    from jaxbandits.sweeps.status import format_status, read_status
 
     kinds = {path.is_dir() for path in arguments.paths}
     if len(kinds) > 1:
@@ -179,9 +192,7 @@ def _merge(arguments: argparse.Namespace) -> int:
         print("wrote", merge([Result.load(path) for path in arguments.paths]).save(arguments.out), sep="\n  ")
         return 0
     merge_sweeps(arguments.paths, arguments.out)
-    state = read_status(arguments.out)
-    print(format_status(state))
-    return 0 if state["parts"]["done"] == state["parts"]["total"] else 1
+    return _print_status(arguments.out)
 
 
 def _status(arguments: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import itertools
 import random
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -55,6 +56,7 @@ T = TypeVar("T")
 
 BLOCK = 64  # rounds of one call of a `BlockProgram`
 _NO_RECORD_POINT = 2**31 - 1
+_WATCH_S = 1.2  # seconds for which the global generators are watched, longer than two heartbeats of Dask
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -275,25 +277,21 @@ def trace_anew(
     def digests(traced: T) -> list[str]:
         return [function.digest.text for function in functions(traced)]
 
-    def trace_and_watch() -> tuple[T, bool]:
-        before = _global_generators()
-        return trace(), _global_generators() != before
-
     def holds_foreign_code(traced: T) -> bool:
         return any(map(_holds_foreign_code, functions(traced)))
 
     is_foreign, agreed = has_foreign_code(*objects), _agreements.get(key)
     if is_foreign and agreed is not None:
         with ignore_cached_traces(serve_own_code=not agreed.holds_foreign_code):
-            only, has_drawn = trace_and_watch()
+            only, has_drawn = _trace_and_watch(trace)
         if not has_drawn and agreed == _Agreement(digests(only), holds_foreign_code(only)):
             return only, True
-    first, has_drawn = trace_and_watch()
-    if has_drawn and trace_and_watch()[1]:  # twice: another thread may have drawn meanwhile
-        raise InputError(FROZEN)
+    if not is_foreign:  # nothing of this package draws from a global generator
+        first = trace()
+        if not holds_foreign_code(first):
+            return first, False
+    first = _trace_without_draws(trace, digests)
     holds = holds_foreign_code(first)
-    if not is_foreign and not holds:
-        return first, False
     with ignore_cached_traces(serve_own_code=not holds):
         second = trace()
     if digests(second) != digests(first):
@@ -305,6 +303,41 @@ def trace_anew(
     while len(_agreements) > MAX_COMPILED:
         _agreements.popitem(last=False)
     return second, True
+
+
+def _trace_without_draws(trace: Callable[[], T], digests: Callable[[T], list[str]]) -> T:
+    """Trace functions that do not draw from a global generator.
+
+    Other threads may draw meanwhile: a worker of Dask does so with each of its heartbeats, twice a second. Where they
+    do, the function is taken to draw nothing if four traces agree.
+
+    Raises:
+      InputError: for a function that draws.
+    """
+    first, has_drawn = _trace_and_watch(trace)
+    if not has_drawn:
+        return first
+    second, has_drawn = _trace_and_watch(trace)
+    if not has_drawn:
+        return second
+    if not _other_threads_draw() or any(digests(traced) != digests(first) for traced in (second, trace(), trace())):
+        raise InputError(FROZEN)
+    return second
+
+
+def _trace_and_watch(trace: Callable[[], T]) -> tuple[T, bool]:
+    """Trace functions; return the traces, and whether anything was drawn from a global generator meanwhile."""
+    before = _global_generators()
+    return trace(), _global_generators() != before
+
+
+def _other_threads_draw() -> bool:
+    """Return whether threads besides this one draw from a global generator within about a second."""
+    if threading.active_count() == 1:
+        return False
+    before = _global_generators()
+    time.sleep(_WATCH_S)
+    return _global_generators() != before
 
 
 def _global_generators() -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import time
 import types
 from pathlib import Path
@@ -937,6 +938,41 @@ def test_a_draw_without_a_key_is_refused(draw):
     for width in (1, 32):  # the second time JAX has cached traces
         with pytest.raises(InputError, match=r"np\.random.*draw with jax\.random from the key"):
             losses(Mine(), width=width)
+
+
+@pytest.fixture
+def drawing_thread():
+    """A thread that draws without end, as one of a worker of Dask does twice a second."""
+    end = threading.Event()
+
+    def draw():
+        while not end.wait(1e-3):
+            random.random()
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    yield
+    end.set()
+    thread.join()
+
+
+def test_draws_of_other_threads_are_none_of_the_learner(drawing_thread):
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return 1.25
+
+    np.testing.assert_array_equal(losses(Mine(), width=32), 1.25)
+
+
+def test_draws_beside_those_of_other_threads_are_refused(drawing_thread):
+    @pytree
+    class Mine(Play):
+        def number(self):
+            return random.random()
+
+    with pytest.raises(InputError, match=r"draw with jax\.random from the key"):
+        losses(Mine(), width=32)
 
 
 def test_learners_that_differ_in_the_type_of_a_static_field_are_not_taken_for_each_other():

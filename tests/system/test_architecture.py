@@ -52,7 +52,7 @@ ALLOWED = {
     "__main__": {"cli"},
     "commands": {
         *("base", "catalogue", "algorithms", "environments", "analysis", "results", "engine", "simulation", "sweeps"),
-        *("reproduction", "testing", "plugins", "commands"),
+        *("bridges", "reproduction", "testing", "plugins", "commands"),
     },
     "cli": {"base", "commands", "plugins"},
 }
