@@ -49,7 +49,7 @@ def cluster_executor(address: str, *, cpus: int | None = None, gpus: int | None 
     if gpus is not None and kind != "ray":
         raise InputError(f"only Ray reserves gpus; start the processes of {kind} with theirs")
     with contextlib.ExitStack() as stack:
-        yield _CONNECT[kind](stack, place, _reserved(cpus, gpus))
+        yield _CONNECT[kind](stack, place, _resources(cpus, gpus))
 
 
 def _parse(address: str) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def _parse(address: str) -> tuple[str, str]:
     return kind, place
 
 
-def _reserved(cpus: int | None, gpus: int | None) -> dict[str, int]:
+def _resources(cpus: int | None, gpus: int | None) -> dict[str, int]:
     return {name: n for name, n in (("num_cpus", cpus), ("num_gpus", gpus)) if n is not None}
 
 

@@ -159,12 +159,12 @@ def test_recommendations_are_evaluated_as_those_of_a_compiled_learner(learner):
 
 
 def test_recommendations_are_asked_for_where_they_are_evaluated():
-    class Never(UCB1):
+    class Silent(UCB1):
         def recommend(self, t, obs):
             raise AssertionError
 
-    played = play(Never(), contextual.LinearContexts(n_arms=K, dim=D), 3, W, **QUIET)
-    assert "correct" not in played["Never"].metrics
+    played = play(Silent(), contextual.LinearContexts(n_arms=K, dim=D), 3, W, **QUIET)
+    assert "correct" not in played["Silent"].metrics
     arm = Script(lambda t, obs: np.zeros(W, int))
     arm.recommend = lambda t, obs: np.zeros(W, int)
     played = play(arm, linear.HeavyTailed(dim=D, n_arms=K), 3, W, **QUIET)
