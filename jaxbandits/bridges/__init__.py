@@ -4,6 +4,7 @@
 """
 
 from jaxbandits.bridges.clusters import cluster_executor
+from jaxbandits.bridges.dsjson import read_dsjson, write_dsjson
 from jaxbandits.bridges.environments import to_func_env, to_gymnasium
 from jaxbandits.bridges.executors import JoblibExecutor, RayExecutor
 from jaxbandits.bridges.learners import (
@@ -34,8 +35,10 @@ __all__ = [
     "log_from_obp",
     "log_to",
     "log_to_obp",
+    "read_dsjson",
     "read_vw",
     "to_func_env",
     "to_gymnasium",
+    "write_dsjson",
     "write_vw",
 ]

@@ -122,19 +122,50 @@ def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Lo
       InputError: naming the line: an invalid label, several costs in an event, events with different numbers of
         actions, weights of namespaces, or more than 10,000 features.
     """
-    text = files.path_of(path).read_text(encoding="utf-8") if os.path.exists(path) else None
-    if text is None:
-        raise InputError(f"{path} does not exist")
+    text = read_text(path)
     events, columns = [], {}
     is_adf = any(line.startswith(("shared", "|")) or line.startswith("0:") for line in text.splitlines())
     for number, lines in _blocks(text, is_adf):
         events.append(_read_event(number, lines, columns, is_adf))
+    return log_of_events(path, events, columns, is_adf, n_actions)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a file.
+
+    Raises:
+      InputError: for a file that does not exist.
+    """
+    if not os.path.exists(path):
+        raise InputError(f"{path} does not exist")
+    return files.path_of(path).read_text(encoding="utf-8")
+
+
+def log_of_events(
+    path: str | os.PathLike[str],
+    events: list["Event"],
+    columns: Mapping[str, int],
+    is_adf: bool,
+    n_actions: int | None = None,
+) -> Log:
+    """Return the log of events of a file.
+
+    Args:
+      path: of the file, for messages.
+      events: in their order.
+      columns: name of a feature to its number.
+      is_adf: True if every action has features, else the event.
+      n_actions: K; None: as the events say.
+
+    Raises:
+      InputError: for no events, and for different numbers of actions.
+    """
     if not events:
         raise InputError(f"{path} has no events")
     counts = {event.n_actions for event in events}
     if is_adf and len(counts) > 1:
         raise InputError(f"{path}: events have {min(counts)} to {max(counts)} actions; a log has the same in all")
-    k = counts.pop() if is_adf else 1 + max(event.action for event in events)
+    k = counts.pop() if is_adf else max(*counts, 1 + max(event.action for event in events))
     if n_actions is not None:
         k = ranges.integer("n_actions", n_actions, f"[{k}, {k}]" if is_adf else f"[{k}, inf)")
     names = tuple(columns)
@@ -151,12 +182,14 @@ def read_vw(path: str | os.PathLike[str], *, n_actions: int | None = None) -> Lo
     )
 
 
-class _Event(NamedTuple):
+class Event(NamedTuple):
+    """Event of a log that is read."""
+
     action: int
     reward: float
     propensity: float
     features: list[dict[str, float]]  # of the event, or of each action
-    n_actions: int
+    n_actions: int  # 0 if the event does not say
 
 
 def _blocks(text: str, is_adf: bool) -> Iterator[tuple[int, list[str]]]:
@@ -172,7 +205,7 @@ def _blocks(text: str, is_adf: bool) -> Iterator[tuple[int, list[str]]]:
             block = []
 
 
-def _read_event(number: int, lines: list[str], columns: dict[str, int], is_adf: bool) -> _Event:
+def _read_event(number: int, lines: list[str], columns: dict[str, int], is_adf: bool) -> Event:
     shared: dict[str, float] = {}
     features, labels = [], []
     for shift, line in enumerate(lines):
@@ -198,10 +231,10 @@ def _read_event(number: int, lines: list[str], columns: dict[str, int], is_adf: 
         raise InputError(f"{where}: {entry!r} is not action:cost:probability") from None
     if is_adf:
         features = [shared | one for one in features]
-        return _Event(position, -cost + 0.0, propensity, features, len(features))
+        return Event(position, -cost + 0.0, propensity, features, len(features))
     if action < 1:
         raise InputError(f"{where}: actions are numbered from 1, got {action}")
-    return _Event(action - 1, -cost + 0.0, propensity, features, 0)
+    return Event(action - 1, -cost + 0.0, propensity, features, 0)
 
 
 def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, float]:
@@ -221,9 +254,14 @@ def _read_features(where: str, text: str, columns: dict[str, int]) -> dict[str, 
             except ValueError:
                 raise InputError(f"{where}: feature {word!r} is not name:number") from None
             columns.setdefault(namespace + name, len(columns))
+    check_count(where, columns)
+    return found
+
+
+def check_count(where: str, columns: Mapping[str, int]) -> None:
+    """Raise an error if a file has too many features."""
     if len(columns) > _MOST_FEATURES:
         raise InputError(f"{where}: more than {_MOST_FEATURES:,} features; text that is hashed cannot be a context")
-    return found
 
 
 def _row(features: Mapping[str, float], columns: Mapping[str, int]) -> np.ndarray:

@@ -1,0 +1,213 @@
+"""Logs in Vowpal Wabbit's format `dsjson`, of its decision service: an event a line, in JSON.
+
+    {"_label_cost": -1.0, "_label_probability": 0.8, "_label_Action": 2, "_labelIndex": 1,
+     "a": [2, 1], "p": [0.8, 0.2], "c": {"user": {"age": 30}, "_multi": [{"ad": {"price": 1}}, {"ad": {"price": 2}}]}}
+
+`_label_Action` counts actions from 1 and `_labelIndex` from 0; the cost is the negative reward. `a` lists the actions,
+the played one first, and `p` their probabilities. `c` has the features: those of each action in `_multi`, others are
+shared by all. Names within objects are joined as `user^age`, an entry of a list has its number as its name. As in
+Vowpal Wabbit, `true` is 1; `false`, `null` and names that begin with `_` have no feature.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxbandits.base import files, ranges
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.bridges.logs import Event, check_count, log_of_events, read_text
+from jaxbandits.environments.data.logs import Log
+
+_ACTION = "action"  # of the features that `write_dsjson` gives to actions without features
+_TOLERANCE = 1e-3  # of probabilities, which others write with few digits
+
+
+def write_dsjson(log: Log, path: str | os.PathLike[str]) -> None:
+    """Write a log as dsjson, for `vw --dsjson --cb_adf`.
+
+    A context `[n, p]` is shared, and action k has the feature `action^k` = 1; features `[n, K, d]` are those of the
+    actions. A log has the probability of the played action only: `p` divides the rest equally among the others, which
+    Vowpal Wabbit does not learn from.
+
+    Raises:
+      InputError: for a log without propensities, columns that begin with `_`, or a path that cannot be written.
+    """
+    if log.propensity is None:
+        raise InputError("dsjson needs the propensities of a log")
+    for name in log.columns:
+        if name.startswith("_"):
+            raise InputError(f"column {name!r}: names that begin with _ are no features in dsjson")
+    k, lines = log.n_actions, []
+    for i, (action, reward, propensity) in enumerate(zip(log.action.tolist(), log.reward, log.propensity, strict=True)):
+        others = [other + 1 for other in range(k) if other != action]
+        event = {
+            "_label_cost": -float(reward) + 0.0,  # + 0.0: no negative zero
+            "_label_probability": float(propensity),
+            "_label_Action": action + 1,
+            "_labelIndex": action,
+            "a": [action + 1, *others],
+            "p": [float(propensity), *[(1.0 - float(propensity)) / (k - 1) for _ in others]],
+            "c": _context(log, i),
+        }
+        lines.append(json.dumps(event))
+    files.write_atomically(files.path_of(path), ("\n".join(lines) + "\n").encode())
+
+
+def _context(log: Log, i: int) -> dict[str, Any]:
+    """Return the features of event i."""
+    if log.context is not None and log.context.ndim == 3:
+        return {"_multi": [_features(log, row) for row in log.context[i]]}
+    shared = {} if log.context is None else _features(log, log.context[i])
+    return {**shared, "_multi": [{_ACTION: {str(k): 1}} for k in range(log.n_actions)]}
+
+
+def _features(log: Log, row: np.ndarray) -> dict[str, Any]:
+    """Return the features of a row by name, those with a namespace as `user^age` in an object of its name."""
+    found: dict[str, Any] = {}
+    for j, value in enumerate(row.tolist()):
+        name = log.columns[j] if log.columns else f"x{j}"
+        namespace, separator, rest = name.partition("^")
+        if separator and namespace not in log.columns:
+            found.setdefault(namespace, {})[rest] = value
+        else:
+            found[name] = value
+    return found
+
+
+def read_dsjson(path: str | os.PathLike[str]) -> Log:
+    """Read a log from dsjson, with features that are numbers.
+
+    Where the features of actions say only which one it is (one feature each, of its own, that is 1 in all events), the
+    context of the log is `[n, p]`, the shared features; else `[n, K, d]`, the shared features and those of the action.
+    A feature that an event lacks is 0. Action k of the file is action k - 1 of the log. Events with `_skipLearn` are
+    left out.
+
+    Args:
+      path: of the file.
+
+    Raises:
+      InputError: naming the line: invalid JSON, a label that is missing or contradicts itself, features that are text,
+        events with different numbers of actions, slates, dropped events (`pdrop`), or more than 10,000 features.
+    """
+    shared: list[dict[str, float]] = []
+    events: list[Event] = []
+    columns: dict[str, int] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if line.strip():
+            event = _parse(f"line {number}", line)
+            if event.get("_skipLearn") is not True:
+                features, actions = _read_features(f"line {number}", event["c"], columns)
+                shared.append(features)
+                events.append(_read_event(f"line {number}", event, actions))
+    own = [event.features for event in events]
+    if _are_names(own):
+        names = {name for features in own[0] for name in features}
+        columns = {name: j for j, name in enumerate(name for name in columns if name not in names)}
+        named = [event._replace(features=[features]) for event, features in zip(events, shared, strict=True)]
+        return log_of_events(path, named, columns, is_adf=False)
+    joined = [
+        event._replace(features=[features | one for one in event.features])
+        for event, features in zip(events, shared, strict=True)
+    ]
+    return log_of_events(path, joined, columns, is_adf=True)
+
+
+def _are_names(features: list[list[dict[str, float]]]) -> bool:
+    """Return whether each action has one feature that no other action has, which is 1, the same in all events."""
+    if not features or any(actions != features[0] for actions in features):
+        return False
+    names = [name for action in features[0] for name, value in action.items() if value == 1.0]
+    return all(len(action) == 1 for action in features[0]) and len(set(names)) == len(features[0])
+
+
+def _parse(where: str, line: str) -> dict[str, Any]:
+    """Return the object of a line, whose features are an object with actions."""
+    try:
+        event = json.loads(line, parse_constant=_refuse_constant, parse_int=_parse_int)
+    except ValueError as error:
+        raise InputError(f"{where} is not JSON: {error}") from None
+    if not isinstance(event, dict) or not isinstance(event.get("c"), dict):
+        raise InputError(f"{where} has no features: it must be an object with an object c")
+    if "_slots" in event["c"] or "_outcomes" in event:
+        raise InputError(f"{where} is a slate with several slots, which is no event of one bandit")
+    if not isinstance(event["c"].get("_multi"), list) or not event["c"]["_multi"]:
+        raise InputError(f"{where} has no actions: c must have a list _multi with the features of each")
+    if event.get("pdrop"):
+        raise InputError(f"{where}: events were dropped with probability pdrop, and a log has no weights for the rest")
+    return event
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _parse_int(digits: str) -> int | float:
+    return int(digits) if len(digits) < 16 else float(digits)  # of which a float holds no more
+
+
+def _read_event(where: str, event: dict[str, Any], features: list[dict[str, float]]) -> Event:
+    """Return an event with the features of its actions.
+
+    Raises:
+      InputError: naming the line.
+    """
+    k = len(features)
+    action = _number(where, event, "_label_Action")
+    if not ranges.is_whole(action) or not 1 <= action <= k:
+        raise InputError(f"{where}: _label_Action must be a whole number in [1, {k}], got {format_value(action)}")
+    if event.get("_labelIndex", action - 1) != action - 1:
+        index = format_value(event["_labelIndex"])
+        raise InputError(f"{where}: _label_Action {action} is the action of _labelIndex {action - 1}, got {index}")
+    propensity = _number(where, event, "_label_probability")
+    actions, probabilities = event.get("a"), event.get("p")
+    if actions is not None and probabilities is not None:
+        if not _are_numbers(actions) or not _are_numbers(probabilities) or len(actions) != len(probabilities):
+            raise InputError(f"{where}: a and p must be lists of as many numbers")
+        if abs(sum(probabilities) - 1.0) > _TOLERANCE:
+            raise InputError(f"{where}: the probabilities p have the sum {sum(probabilities):.6g}, not 1")
+        found = [p for number, p in zip(actions, probabilities, strict=True) if number == action]
+        if len(found) != 1 or abs(found[0] - propensity) > _TOLERANCE:
+            raise InputError(f"{where}: a and p must have action {action} with _label_probability {propensity:g}")
+    return Event(int(action) - 1, -_number(where, event, "_label_cost") + 0.0, propensity, features, k)
+
+
+def _number(where: str, event: dict[str, Any], name: str) -> Any:
+    if not _are_numbers([event.get(name)]):
+        raise InputError(f"{where}: {name} must be a number, got {format_value(event.get(name))}")
+    return event[name]
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in values)
+
+
+def _read_features(
+    where: str, context: dict[str, Any], columns: dict[str, int]
+) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """Return the shared features and those of each action; new names become further columns."""
+    found = [dict(_leaves(where, "", value)) for value in (context, *context["_multi"])]
+    for features in found:
+        for name in features:
+            columns.setdefault(name, len(columns))
+    check_count(where, columns)
+    return found[0], found[1:]
+
+
+def _leaves(where: str, name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """Yield name and value of the features of a JSON value."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, entry in items:
+            if key == "_text":
+                raise InputError(f"{where}: _text is text, and features must be numbers")
+            if not str(key).startswith("_"):
+                yield from _leaves(where, f"{name}^{key}" if name else str(key), entry)
+    elif isinstance(value, str):
+        raise InputError(f"{where}: feature {name!r} is text, {format_value(value)}, and features must be numbers")
+    elif value is not None and value is not False:
+        if not name:
+            raise InputError(f"{where}: the features of an action must be an object, got {format_value(value)}")
+        yield name, float(value)
