@@ -18,6 +18,7 @@ from jaxbandits.bridges.learners import (
     TorchLearner,
 )
 from jaxbandits.bridges.logs import log_from_obp, log_to_obp, read_vw, write_vw
+from jaxbandits.bridges.open_bandit import read_open_bandit
 from jaxbandits.bridges.tracking import log_to
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "log_to",
     "log_to_obp",
     "read_dsjson",
+    "read_open_bandit",
     "read_vw",
     "to_func_env",
     "to_gymnasium",
