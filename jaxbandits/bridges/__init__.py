@@ -20,6 +20,7 @@ from jaxbandits.bridges.learners import (
 from jaxbandits.bridges.logs import log_from_obp, log_to_obp, read_vw, write_vw
 from jaxbandits.bridges.open_bandit import read_open_bandit
 from jaxbandits.bridges.tracking import log_to
+from jaxbandits.bridges.tuners import tune
 
 __all__ = [
     "BayesianBanditsLearner",
@@ -41,6 +42,7 @@ __all__ = [
     "read_vw",
     "to_func_env",
     "to_gymnasium",
+    "tune",
     "write_dsjson",
     "write_vw",
 ]

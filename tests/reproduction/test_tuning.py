@@ -356,3 +356,57 @@ def test_a_piece_of_the_tuning_gives_the_table_again(tmp_path):
     assert found["EVIDENCE"]["crmm"].endswith(": 66 points, 64 seeds, 18,000 rounds")
     share = re.search(r"rounds, (\d+) % of the full grids", done.stderr)
     assert share is not None and int(share[1]) < 50
+
+
+def test_a_study_proposes_multipliers_within_the_ranges_of_the_grid(tmp_path):
+    """The mean over panels is what it is told, on the seeds of tuning."""
+    asked = []
+
+    class Study:
+        def __init__(self):
+            self.told = {}
+
+        def ask(self):
+            asked.append({})
+            return Trial(asked[-1])
+
+        def tell(self, trial, values):
+            self.told[trial.params["rate"]] = values
+
+    class Trial:
+        def __init__(self, params):
+            self.params = params
+
+        def suggest_float(self, name, low, high, *, log):
+            assert (name, low, high, log) == ("rate", 0.1, 0.5, True)
+            self.params[name] = [0.1, 0.2, 0.3, 0.5, 0.4, 0.35][len(asked) - 1]
+            return self.params[name]
+
+        def set_user_attr(self, key, value):
+            assert key in ("standard_error", "seeds")
+
+    tuning = Tuning((), lambda learner: {"rate": (0.1, 0.3, 0.5)}, "loss", seeds=5)
+    panels, study = {"one": PANEL, "two": Panel("two", Noisy(scale=0.0))}, Study()
+    settings = {"progress": False, "checkpoint": tmp_path}
+    choice = tune(tuning, "any", shrink, panels, 20, study=study, batches=(1, 6), **settings)
+    expected = {}
+    for rate in (0.1, 0.2, 0.3, 0.35, 0.4, 0.5):
+        environments = {name: panel.environment for name, panel in panels.items()}
+        learners = {name: Shrink(rate=rate) for name in panels}
+        result = compare(learners, environments, 20, 5, first_seed=FIRST_SEED, record_points=1, progress=False)
+        expected[rate] = np.mean([trials.final("loss").mean() for trials in result.values()])
+    assert study.told == pytest.approx(expected, rel=1e-12)
+    winner = min(expected, key=expected.__getitem__)
+    assert choice.multipliers == {"rate": winner} and choice.at_edge == (winner in (0.1, 0.5))
+    assert choice.mean == study.told[winner] and (choice.n_points, choice.seeds, choice.rounds) == (
+        6,
+        5,
+        6 * 5 * 20 * 2,
+    )
+
+
+def test_a_study_that_maximises_is_refused():
+    study = types.SimpleNamespace(ask=None, tell=None, direction=types.SimpleNamespace(name="MAXIMIZE"))
+    tuning = Tuning((), lambda learner: {"rate": (0.1, 0.5)}, "loss")
+    with pytest.raises(InputError, match="direction='minimize'"):
+        tune(tuning, "any", shrink, {"one": PANEL}, 20, study=study)

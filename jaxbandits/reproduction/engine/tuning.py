@@ -1,7 +1,8 @@
 """Tuning by races: of the learners of a panel within a run, and of tables of multipliers that presets read.
 
 A `Tuning` declares the grid, the metric and the number of seeds. The function `tune` races the points of one learner on
-the mean over one or several panels. Seeds for tuning are never used for verdicts: figures use the seeds from 0 on.
+the mean over one or several panels, or plays the points that a study of Optuna proposes within the ranges of the grid.
+Seeds for tuning are never used for verdicts: figures use the seeds from 0 on.
 """
 
 import dataclasses
@@ -15,11 +16,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import FieldValue, field_kind
 from jaxbandits.base.text import count_of
 from jaxbandits.engine.options import COUNT
-from jaxbandits.simulation import Grid, race
+from jaxbandits.simulation import Grid, compare, race
 from jaxbandits.simulation.racing import Race, at_edge, best
+from jaxbandits.simulation.studies import Study, is_maximizing, play_study
 
 FIRST_SEED = 1_000_000
 TOLERANCE = 0.01  # relative; means that close are alike
@@ -99,9 +102,17 @@ class Choice(NamedTuple):
 
 
 def tune(
-    tuning: Tuning, label: str, build: Build, panels: Mapping[str, Any], horizon: int, **options: FieldValue
+    tuning: Tuning,
+    label: str,
+    build: Build,
+    panels: Mapping[str, Any],
+    horizon: int,
+    *,
+    study: Study | None = None,
+    batches: tuple[int, int] = (16, 4),
+    **options: FieldValue,
 ) -> Choice | None:
-    """Race the multipliers of one learner; None if its grid is empty.
+    """Race the multipliers of one learner, or play those that a study proposes; None if its grid is empty.
 
     Args:
       tuning: what is tried.
@@ -109,6 +120,9 @@ def tune(
       build: the learner, from a panel, the rounds of a trial and multipliers (none: as it is).
       panels: name to panel; the mean over them decides.
       horizon: rounds of a trial, of which the tuning may play a part.
+      study: with `ask` and `tell`, as of Optuna: its points lie between the least and the largest value of each
+        multiplier, on a logarithmic scale where all are positive; None: the points of the grid.
+      batches: with a study, the number of points of a batch, played together on all seeds, and of batches.
       **options: as for `jaxbandits.compare`; with `checkpoint`, each race has a directory there.
 
     Raises:
@@ -124,6 +138,8 @@ def tune(
     metric = tuning.metric if isinstance(tuning.metric, str) else tuning.metric(learner, panel)
     settings = {"metric": metric, "tolerance": tuning.tolerance, "first_seed": FIRST_SEED}
     rounds = max(1, horizon // part)
+    if study is not None:
+        return _ask(study, batches, build, panels, rounds, seeds, grid, options | settings)
     if tuning.screening:
         return _screen(build, panels, rounds, seeds, grid, options | settings, tuning.screening)
     return _choose(build, panels, rounds, seeds, _product(grid), _name_race(options, "grid") | settings)
@@ -166,6 +182,60 @@ def _choose(
     )
 
 
+def _ask(
+    study: Study,
+    batches: tuple[int, int],
+    build: Build,
+    panels: Mapping[str, Any],
+    horizon: int,
+    seeds: int,
+    grid: Mapping[str, Sequence[float]],
+    settings: Mapping[str, Any],
+) -> Choice:
+    """Choose from the points that a study proposes, all on the same seeds."""
+    if is_maximizing(study):
+        raise InputError("tune takes the least mean: create the study with direction='minimize'")
+    ends = {name: (min(values), max(values)) for name, values in grid.items()}
+    options = {name: value for name, value in settings.items() if name not in ("metric", "tolerance")}
+    metric, n_asked = settings["metric"], itertools.count(1)
+
+    def suggest(trial: Any) -> dict[str, float]:
+        return {name: trial.suggest_float(name, low, high, log=low > 0.0) for name, (low, high) in ends.items()}
+
+    def play(points: list[Any]) -> np.ndarray:
+        grids = _grids(build, panels, horizon, points)
+        environments = {name: panel.environment for name, panel in panels.items()}
+        some = _name_race(options, f"batch {next(n_asked)}")
+        result = compare(grids, environments, horizon, seeds, record_points=1, **some)
+        values = [np.where(x.usable(metric), x.final(metric), np.inf) for x in result.values()]
+        return np.mean(values, axis=0)
+
+    found = play_study(study, suggest, play, *batches)
+    points = [dict(entry.point) for entry in found]
+    winner = best(points, [entry.mean for entry in found], settings["tolerance"])
+    rounds = len(points) * seeds * horizon * len(panels)
+    return Choice(
+        multipliers=points[winner],
+        metric=metric,
+        mean=found[winner].mean,
+        n_points=len(points),
+        seeds=seeds,
+        horizon=horizon,
+        at_edge=at_edge(_product(ends), points[winner]),
+        rounds=rounds,
+        grid_rounds=rounds,
+    )
+
+
+def _grids(build: Build, panels: Mapping[str, Any], horizon: int, points: Sequence[Multipliers]) -> dict[str, Grid]:
+    """Return for each panel the grid of the learners with these multipliers."""
+    grids = {}
+    for name, panel in panels.items():
+        learners = [build(panel, horizon, point) for point in points]
+        grids[name] = Grid(learners[0], _differences(learners))
+    return grids
+
+
 def _race(
     build: Build,
     panels: Mapping[str, Any],
@@ -174,10 +244,7 @@ def _race(
     multipliers: list[dict[str, float]],
     settings: Mapping[str, Any],
 ) -> Race:
-    grids = {}
-    for name, panel in panels.items():
-        learners = [build(panel, horizon, point) for point in multipliers]
-        grids[name] = Grid(learners[0], _differences(learners))
+    grids = _grids(build, panels, horizon, multipliers)
     environments = {name: panel.environment for name, panel in panels.items()}
     return race(grids, environments, horizon, seeds, **settings)
 
@@ -242,12 +309,12 @@ def _product(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 
 def _differences(learners: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return field to value for each learner: the numbers in which they differ."""
+    """Return field to value for each learner: the numbers in which they differ, or the first one of equal learners."""
     columns = {
         field.name: [getattr(learner, field.name) for learner in learners] for field in dataclasses.fields(learners[0])
     }
     numbers = {name: values for name, values in columns.items() if all(map(_is_number, values))}
-    swept = [name for name, values in numbers.items() if len(set(map(float, values))) > 1]
+    swept = [name for name, values in numbers.items() if len(set(map(float, values))) > 1] or list(numbers)[:1]
     return [{name: numbers[name][i] for name in swept} for i in range(len(learners))]
 
 

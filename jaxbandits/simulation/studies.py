@@ -1,0 +1,108 @@
+"""Points of a grid from a tuner with an ask-and-tell interface, such as a study of Optuna.
+
+A tuner proposes several points at once, which are played side by side on the same seeds.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.engine.options import COUNT
+
+Point: TypeAlias = Mapping[str, Any]  # field to value
+
+
+class StudyTrial(Protocol):
+    """Proposal of a tuner; its methods `suggest_float` and the like return values."""
+
+    def set_user_attr(self, key: str, value: float) -> None:
+        """Store a number beside the value."""
+        ...
+
+
+class Study(Protocol):
+    """Tuner with the interface of `optuna.Study`."""
+
+    def ask(self) -> Any:  # noqa: ANN401 (a `StudyTrial` with the methods that the user's function calls)
+        """Propose a point."""
+        ...
+
+    def tell(self, trial: Any, values: float) -> object:  # noqa: ANN401
+        """Receive the value of a point."""
+        ...
+
+
+class StudyPoint(NamedTuple):
+    """Point that a tuner has proposed, and its value.
+
+    Attributes:
+      point: field to value.
+      mean: of the metric over the seeds; infinite if a trial failed.
+      standard_error: of the mean over the seeds; NaN with one seed.
+    """
+
+    point: Point
+    mean: float
+    standard_error: float
+
+
+def play_study(
+    study: Study,
+    suggest: Callable[[Any], Point],
+    play: Callable[[list[Point]], np.ndarray],
+    n_points: int,
+    n_batches: int,
+) -> list[StudyPoint]:
+    """Ask a tuner for points, play those of a batch side by side, and tell their means.
+
+    The standard error of a mean and the number of seeds are the user attributes `standard_error` and `seeds`. The mean
+    of a point with a failed trial is the worst value there is, plus or minus infinity by `study.direction`.
+
+    Args:
+      study: with `ask` and `tell`.
+      suggest: function from a trial of the study to a point.
+      play: function from points to the values `[n, S]` at their seeds, not finite where a trial failed.
+      n_points: points of a batch.
+      n_batches: number of batches; each learns from the ones before it.
+
+    Returns:
+      All points in the order in which they were asked for.
+
+    Raises:
+      InputError: for another study, numbers out of range, and a function that returns no point.
+    """
+    for method in ("ask", "tell"):
+        if not callable(getattr(study, method, None)):
+            raise InputError(f"study needs ask() and tell(trial, value), as of Optuna; got {format_value(study)}")
+    if not callable(suggest):
+        raise InputError(f"suggest must be a function from a trial to a point, got {format_value(suggest)}")
+    n_points = ranges.integer("n_points", n_points, COUNT)
+    n_batches = ranges.integer("n_batches", n_batches, COUNT)
+    worst = -np.inf if is_maximizing(study) else np.inf
+    found = []
+    for _ in range(n_batches):
+        trials = [study.ask() for _ in range(n_points)]
+        points = [_checked_point(suggest(trial)) for trial in trials]
+        for trial, point, values in zip(trials, points, play(points), strict=True):
+            is_usable, n = bool(np.isfinite(values).all()), len(values)
+            mean = float(np.mean(values)) if is_usable else float(worst)
+            error = float(np.std(values, ddof=1) / np.sqrt(n)) if is_usable and n > 1 else float("nan")
+            trial.set_user_attr("standard_error", error)
+            trial.set_user_attr("seeds", n)
+            study.tell(trial, mean)
+            found.append(StudyPoint(point=point, mean=mean, standard_error=error))
+    return found
+
+
+def is_maximizing(study: Study) -> bool:
+    """Return whether the direction of a study is to maximise."""
+    return getattr(getattr(study, "direction", None), "name", "MINIMIZE") == "MAXIMIZE"
+
+
+def _checked_point(point: object) -> Point:
+    if not isinstance(point, Mapping) or not point:
+        raise InputError(f"suggest must return a point, field to value, got {format_value(point)}")
+    return point
