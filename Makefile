@@ -11,7 +11,7 @@ SHELL := /bin/sh
     newest wheels release-check constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
 
 BIN := .venv/bin
-EXTRAS := xarray frames cluster report data test notebooks gpu-check docs outside dev
+EXTRAS := xarray frames cluster bridges track report data test notebooks gpu-check docs outside dev
 DEMO_ARGS ?=
 TESTS ?=
 TEST_ARGS ?=
