@@ -27,6 +27,7 @@ def run_episode(env, rng):
     return first, states
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_with_the_key_of_a_trial_an_episode_is_this_trial(name):
     pytest.importorskip("gymnasium")
@@ -81,6 +82,7 @@ def test_fresh_keys_draw_fresh_noise_from_the_same_instance():
     assert len(np.unique(after.outcome["regret"])) == 1
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("kind", ["raw", "typed", "rbg"])
 def test_any_key_of_jax_will_do(kind):
     pytest.importorskip("gymnasium")
@@ -112,6 +114,7 @@ def test_parameters_are_environments():
     np.testing.assert_allclose(jax.jit(jax.grad(regret))(jnp.array([0.9, 0.2])), [1.0, -1.0], rtol=1e-12)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["coins", "features"])
 def test_the_wrapper_for_one_episode(name):
     wrappers = pytest.importorskip("gymnasium.envs.functional_jax_env")

@@ -4,8 +4,9 @@ import subprocess
 import sys
 
 OTHERS = {
-    *("bayesianbandits", "coba", "contextualbandits", "gymnasium", "joblib", "mabwiser", "mlflow", "obp", "optuna"),
-    *("ray", "river", "sklearn", "submitit", "tensorboardX", "torch", "vowpalwabbit", "wandb"),
+    *("bayesianbandits", "coba", "contextualbandits", "dask", "distributed", "gymnasium", "joblib", "mabwiser"),
+    *("mlflow", "mpi4py", "obp", "optuna", "polars", "ray", "river", "sklearn", "submitit", "tensorboardX", "torch"),
+    *("vowpalwabbit", "wandb"),
 }
 
 
