@@ -3,10 +3,14 @@
 import importlib.util
 import os
 import sys
+import threading
 from pathlib import Path
 
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
+
+# A module is known before its code has run: another thread, of a Dask worker for instance, waits for its end.
+_loading = threading.RLock()
 
 
 def load(path: str | os.PathLike[str]) -> None:
@@ -21,6 +25,11 @@ def load(path: str | os.PathLike[str]) -> None:
     Raises:
       InputError: if the file does not exist, has the name of another module, or raises an exception.
     """
+    with _loading:
+        _load(path)
+
+
+def _load(path: str | os.PathLike[str]) -> None:
     file = files.path_of(path, "a plugin must be the path of a Python file").resolve()
     if file.suffix != ".py" or not os.path.isfile(file):
         raise InputError(f"no such plugin: {path} (a Python file, *.py)")

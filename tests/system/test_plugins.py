@@ -1,5 +1,6 @@
 """A user's own code by file and by entry point: registered names and messages."""
 
+import concurrent.futures
 import sys
 from importlib import metadata
 
@@ -35,6 +36,13 @@ def test_a_plugin_runs_once_and_sees_its_neighbours(plugin_files):
     for _ in range(2):
         plugins.load(path)
     assert sys.modules["its_neighbour"].names == ["surely_nobodys_plugin"]
+
+
+def test_a_thread_waits_while_another_loads_the_plugin(plugin_files):
+    path = plugin_files("import time\ntime.sleep(0.3)\nvalue = 3\n")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        values = list(pool.map(lambda _: (plugins.load(path), sys.modules[path.stem].value)[1], range(2)))
+    assert values == [3, 3]
 
 
 @pytest.mark.parametrize(
