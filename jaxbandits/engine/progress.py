@@ -59,7 +59,8 @@ class ProgressBar:
             seconds = time.perf_counter() - self._begin
             computed = self._done - self._resumed
             rate = f", {_format_rate(computed / seconds)} {self._unit}/s" if computed and seconds > 0.0 else ""
-            self._print(f"{self._done:,} {self._unit} in {seconds:.1f} s{rate}")
+            unit = self._unit.removesuffix("s") if self._done == 1 else self._unit
+            self._print(f"{self._done:,} {unit} in {seconds:.1f} s{rate}")
         if self._bar is not None:
             self._bar.close()
 

@@ -40,7 +40,7 @@ def read_status(path: str | os.PathLike[str]) -> JsonObject:
             played = part["rounds"]
             trials["done"] += part["trials"]
             computed += record["timing"]["rounds"]
-            seconds += max(1e-9, record["wall_s"] - record["timing"]["compile_s"])
+            seconds += _seconds_of_rounds(record["wall_s"], record["timing"]["compile_s"])
             for count in ("failed_trials", "inadmissible_trials"):
                 bad_trials[count] += record[count]
         elif state is PartState.RUNNING:
@@ -84,6 +84,11 @@ def format_status(state: JsonObject) -> str:
     lines += [f"running {p['part']} ({p['label']}): {_percent(p['rounds'], p['of'])}" for p in state["running"]]
     lines += [f"failed {p['part']} ({p['label']}): {p['error']}" for p in state["failures"]]
     return "\n".join(lines)
+
+
+def _seconds_of_rounds(wall_s: float, compile_s: float) -> float:
+    """Return how long the rounds of a part took: without compilation, unless that ran beside them for longer."""
+    return wall_s - compile_s if compile_s < wall_s else wall_s
 
 
 def _percent(part: float, whole: float) -> str:

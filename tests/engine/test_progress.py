@@ -53,6 +53,12 @@ def test_a_line_every_half_minute_with_the_time_left(capsys, monkeypatch):
     ]
 
 
+def test_one_is_no_plural(capsys):
+    with ProgressBar(1, "shards", "", True) as bar:
+        bar.update(1)
+    assert capsys.readouterr().err.startswith("1 shard in ")
+
+
 def test_times_are_short():
     assert [progress._format_time(s) for s in (0.2, 7.4, 750, 11_100)] == ["0:00", "0:07", "12:30", "3 h 05 min"]
 

@@ -227,6 +227,16 @@ def make_directory(path):
     return path
 
 
+@pytest.mark.parametrize(("compile_s", "rate"), [(0.5, 800.0), (1.5, 400.0)])
+def test_a_rate_leaves_compilation_out_as_far_as_it_is_known(compile_s, rate, copy_of_sweep, monkeypatch):
+    """Seconds of compilation may exceed those of the part, which waits for programs that others compile."""
+    record = {"wall_s": 1.0, "timing": {"rounds": 400, "compile_s": compile_s}, "failed_trials": 0}
+    record["inadmissible_trials"] = 0
+    monkeypatch.setattr(Directory, "read_record", lambda *_: record)
+    seen = status_lib.read_status(copy_of_sweep)
+    assert seen["rounds_per_s"] == pytest.approx(rate)
+
+
 def test_status_counts(finished_sweep, copy_of_sweep):
     seen = status_lib.read_status(copy_of_sweep)
     assert seen["parts"] == {"total": 7, "done": 7, "running": 0, "failed": 0, "missing": 0}
