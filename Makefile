@@ -7,8 +7,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow durations lint types mutants bench peers gpu-check notebooks docs docs-check \
-    newest wheels release-check constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
+.PHONY: help demo test test-slow test-bridges durations lint types mutants bench peers gpu-check notebooks docs \
+    docs-check newest wheels release-check constraints clean setup-run setup-test setup-notebooks setup-dev setup-docs
 
 BIN := .venv/bin
 EXTRAS := xarray frames cluster bridges track report data test notebooks gpu-check docs outside dev
@@ -40,6 +40,12 @@ test: setup-test ## install into .venv, then run the tests (x64, then float32 in
 
 test-slow: setup-test ## the tests that take long
 	@$(call pytest,slow)
+
+test-bridges: setup-run ## the tests of bridges with the packages themselves, in an environment of its own (2 GB)
+	test -x .cache/bridges/bin/python || $(BIN)/python -m venv .cache/bridges
+	.cache/bridges/bin/python -m pip install --quiet --constraint constraints.txt \
+	    -e ".[test,bridges,track,cluster]" distributed ray vowpalwabbit
+	.cache/bridges/bin/python -m pytest -n auto $(TEST_ARGS) tests/bridges tests/sweeps/test_executors.py
 
 durations: override TEST_ARGS += --durations=50 --durations-min=1
 durations: setup-test ## run the quick tests and list those that take longest (TESTS: some): which should be slow?
