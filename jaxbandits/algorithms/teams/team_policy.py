@@ -75,22 +75,8 @@ class TeamPolicy(abc.ABC):
 
     def check(self) -> None:
         """Raise InputError for randomised policies, policies with more state than counts, or more players than arms."""
-        policy = self.policy
-        suits = isinstance(policy, IndexPolicy) and isinstance(jax.eval_shape(policy.init, jax.random.key(0)), Pulls)
-        if suits:
-            try:
-                one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
-                jax.eval_shape(lambda p: _index(p, jnp.int32(1), p.init(jax.random.key(0))), one)
-            except Exception:  # a draw without a key may raise any exception
-                suits = False
-        if not suits:
-            raise InputError(
-                f"{type(self).__name__}.policy must be an index policy of jaxbandits.armed on counts and sums of "
-                f"rewards, without draws, such as KLUCB or UCB1, got {format_value(policy)}"
-            )
-        if self.n_players > policy.n_arms:
-            name = type(self).__name__
-            raise InputError(f"{name}.n_players must be at most n_arms={policy.n_arms}, got {self.n_players}")
+        require_index_policy(self)
+        require_arms_for_all(self)
 
     @property
     def n_arms(self) -> int:
@@ -108,10 +94,7 @@ class TeamPolicy(abc.ABC):
 
     def select(self, key: jax.Array, t: jax.Array, state: PlayerState, obs: ArmObs) -> TeamDecision:
         del key, t
-        check_count(obs.arms, self.n_arms)
-        if obs.mask is None:
-            return TeamDecision(state.arm)
-        return TeamDecision(jnp.where(obs.mask[state.arm], state.arm, first_axis.argmax(jnp.where(obs.mask, 1.0, 0.0))))
+        return decide(obs, self.n_arms, state.arm)
 
     def update(
         self,
@@ -125,7 +108,7 @@ class TeamPolicy(abc.ABC):
         def after(draws: Draws, own: PlayerState, arm: jax.Array, sensed: PlayerRewards) -> PlayerState:
             played = ArmDecision(arm, arm)  # the policy reads no features
             pulls = self.policy.update(key, t, own.pulls, obs, played, Reward(self.learning_signal(sensed)))
-            index = _index(self.policy, t + 1, pulls)
+            index = index_of(self.policy, t + 1, pulls)
             index = jnp.where(pulls.count < self.policy.first_pulls, _UNPLAYED, index)
             arm, note = self.move(draws, own._replace(arm=arm), index, sensed.collided)
             return PlayerState(pulls, index, arm, note)
@@ -136,7 +119,43 @@ class TeamPolicy(abc.ABC):
         return jax.vmap(after)(draws, state, decision.index, feedback)
 
 
-def _index(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
+def require_index_policy(team: Any) -> None:
+    """Raise InputError for a team whose policy is randomised, or has more state than counts and sums."""
+    policy = team.policy
+    suits = isinstance(policy, IndexPolicy) and isinstance(jax.eval_shape(policy.init, jax.random.key(0)), Pulls)
+    if suits:
+        try:
+            one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
+            jax.eval_shape(lambda p: index_of(p, jnp.int32(1), p.init(jax.random.key(0))), one)
+        except Exception:  # a draw without a key may raise any exception
+            suits = False
+    if not suits:
+        raise InputError(
+            f"{type(team).__name__}.policy must be an index policy of jaxbandits.armed on counts and sums of "
+            f"rewards, without draws, such as KLUCB or UCB1, got {format_value(policy)}"
+        )
+
+
+def require_arms_for_all(team: Any) -> None:
+    """Raise InputError for a team with more players than arms."""
+    if team.n_players > team.n_arms:
+        name = type(team).__name__
+        raise InputError(f"{name}.n_players must be at most n_arms={team.n_arms}, got {team.n_players}")
+
+
+def decide(obs: ArmObs, n_arms: int, arms: jax.Array) -> TeamDecision:
+    """Return the decision of players who chose the arms `[P]`; on an unavailable arm, the first available one.
+
+    Raises:
+      InputError: unless the observation has K = `n_arms` arms.
+    """
+    check_count(obs.arms, n_arms)
+    if obs.mask is None:
+        return TeamDecision(arms)
+    return TeamDecision(jnp.where(obs.mask[arms], arms, first_axis.argmax(jnp.where(obs.mask, 1.0, 0.0))))
+
+
+def index_of(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
     """Return the indices `[K]` of a deterministic policy in round t (from 0)."""
     no_key: Any = None
     return policy.index(no_key, t, pulls)

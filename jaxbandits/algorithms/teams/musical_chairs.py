@@ -1,0 +1,143 @@
+"""Musical Chairs: explore at random, count the players by collisions, then sit down (Rosenski et al., ICML 2016).
+
+    t <= T_0   a uniformly random arm
+    N          = round(log((T_0 - C) / T_0) / log(1 - 1 / K)) + 1,   C the number of own collisions in T_0 rounds
+    t > T_0    uniformly among the N arms with the largest mean until a round without a collision, then that arm
+
+for each of P players, who do not know P. Notation: $T_0$ learning_rounds, K n_arms; the paper writes N* for the number
+of players. $O(P K^2)$ per round.
+"""
+
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.algorithms.teams.team_policy import decide, draw_arm_of, order_arms, require_arms_for_all
+from jaxbandits.base import ranges
+from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, static
+from jaxbandits.numerics import rng
+from jaxbandits.types import ArmObs, PlayerRewards, TeamDecision
+
+
+class ChairsState(NamedTuple):
+    """State of all players, one row each."""
+
+    count: jax.Array  # [P, K]  rewards of the learning rounds, without those lost by a collision
+    total: jax.Array  # [P, K]  their sums
+    collisions: jax.Array  # [P]  C
+    arm: jax.Array  # [P] int32, arms of the next round
+    seated: jax.Array  # [P] bool, whether the player keeps its arm forever
+    best: jax.Array  # [P, K] bool, the N best arms; all arms while the player learns
+
+
+@pytree
+class MusicalChairs:
+    """Team that learns by uniform play for a fixed number of rounds and then never leaves a free arm.
+
+    The players do not know their number; `n_players` is the number of players that are simulated. They must observe
+    collisions without delay. A player whose arm is unavailable plays the first available arm.
+
+    Guarantee:
+      $T_0$ of `theory`, means in [0, 1] with a gap of at least `gap` between the P-th and the next: with probability at
+      least $1 - 1 / T$ the regret is at most $T_0 P + 2 exp(2) P$ for every horizon (Theorem 1).
+
+    Deviations:
+      * [reconstructed] $T_0$ of `theory` is that of the code behind the paper of Boursier and Perchet, with failure
+        probability 1 / T in all three terms.
+      * [ours] N is clipped to [1, K]; it is K after nothing but collisions. Arms without a reward have mean 0. Ties
+        between means: the first arms win, so that players with equal means agree on the best arms.
+
+    References:
+      Jonathan Rosenski, Ohad Shamir, Liran Szlak. Multi-Player Bandits: A Musical Chairs Approach. ICML 2016,
+      arXiv:1512.02866, Algorithm 1, Theorem 1.
+      Etienne Boursier, Vianney Perchet. SIC-MMAB: Synchronisation Involves Communication in Multiplayer Multi-Armed
+      Bandits. NeurIPS 2019: code of the comparison.
+    """
+
+    source: ClassVar[str] = "Rosenski, Shamir & Szlak, ICML 2016, Algorithm 1"
+    feedback: ClassVar[type] = PlayerRewards
+    environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
+    needs_immediate_feedback: ClassVar[bool] = True
+    n_arms: int = static(range="[2, inf)", doc="K, number of arms")
+    n_players: int = static(range="[1, inf)", doc="P, number of players; they do not know it")
+    learning_rounds: ArrayLike = param(range="[1, inf)", doc="T_0, rounds of uniform play; rounded up")
+
+    @classmethod
+    def theory(
+        cls, *, n_arms: int, n_players: int, horizon: ArrayLike, gap: ArrayLike, **changes: FieldValue
+    ) -> "MusicalChairs":
+        """Use T_0 = max(K log(2 K^2 T) / 2, 16 K log(4 K^2 T) / gap^2, 50 K^2 log(2 T)), rounded up.
+
+        Args:
+          n_arms: K.
+          n_players: P.
+          horizon: T.
+          gap: lower bound on the difference between the P-th and the (P + 1)-th largest mean.
+          **changes: other fields.
+        """
+        horizon = ranges.numbers("horizon", horizon, "[1, 1e18]")
+        gap = ranges.numbers("gap", gap, "[1e-9, 1]")
+        squared = float(ranges.integer("n_arms", n_arms, "[2, inf)")) ** 2
+        counting = n_arms * np.log(2.0 * squared * horizon) / 2.0
+        ranking = 16.0 * n_arms * np.log(4.0 * squared * horizon) / np.square(gap)
+        rounds = np.ceil(np.maximum(np.maximum(counting, ranking), 50.0 * squared * np.log(2.0 * horizon)))
+        return cls(**{"n_arms": n_arms, "n_players": n_players, "learning_rounds": rounds} | changes)
+
+    @classmethod
+    def example(cls) -> "MusicalChairs":
+        return cls(n_arms=5, n_players=3, learning_rounds=15.0)
+
+    def check(self) -> None:
+        """Raise InputError for more players than arms."""
+        require_arms_for_all(self)
+
+    def init(self, key: jax.Array) -> ChairsState:
+        shape = (self.n_players, self.n_arms)
+        return ChairsState(
+            count=jnp.zeros(shape),
+            total=jnp.zeros(shape),
+            collisions=jnp.zeros(self.n_players),
+            arm=rng.randints(key, self.n_arms, self.n_players),
+            seated=jnp.zeros(self.n_players, bool),
+            best=jnp.ones(shape, bool),
+        )
+
+    def select(self, key: jax.Array, t: jax.Array, state: ChairsState, obs: ArmObs) -> TeamDecision:
+        del key, t
+        return decide(obs, self.n_arms, state.arm)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: ChairsState,
+        obs: ArmObs,
+        decision: TeamDecision,
+        feedback: PlayerRewards,
+    ) -> ChairsState:
+        del obs
+        learns, is_last = t < self.learning_rounds, t + 1 >= self.learning_rounds
+
+        def after(choice: jax.Array, player: ChairsState, arm: jax.Array, received: PlayerRewards) -> ChairsState:
+            alone = received.collided == 0.0
+            here = (jnp.arange(self.n_arms, dtype=arm.dtype) == arm) & learns & alone
+            count = player.count + jnp.where(here, 1.0, 0.0)
+            total = player.total + jnp.where(here, received.reward, 0.0)
+            collisions = player.collisions + jnp.where(learns & ~alone, 1.0, 0.0)
+            found = order_arms(-jnp.arange(self.n_arms), total / jnp.maximum(count, 1.0))
+            best = jnp.where(learns & is_last, found < self.count_players(count, collisions), player.best)
+            seated = player.seated | (alone & ~learns)
+            arm = jnp.where(seated, arm, draw_arm_of(choice, best))
+            return ChairsState(count, total, collisions, arm, seated, best)
+
+        draws = rng.uniforms(key, self.n_players)  # one draw for all players, since a key per player would be slow
+        return jax.vmap(after)(draws, state, decision.index, feedback)
+
+    def count_players(self, count: jax.Array, collisions: jax.Array) -> jax.Array:
+        """Return one player's estimate `[]` of the number of players, from its rewards `[K]` and collisions `[]`."""
+        alone = jnp.sum(count)
+        share = alone / jnp.maximum(alone + collisions, 1.0)
+        estimate = jnp.round(jnp.log(share) / np.log1p(-1.0 / self.n_arms) + 1.0)
+        return jnp.clip(estimate, 1.0, self.n_arms)
