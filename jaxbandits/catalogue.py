@@ -44,6 +44,7 @@ PARTS: dict[str, Any] = {
     "detector/glr": "jaxbandits.estimation.detectors:GLR",
     "detector/half_windows": "jaxbandits.estimation.detectors:HalfWindows",
     "detector/oracle": "jaxbandits.estimation.detectors:Oracle",
+    "oracle/layered_paths": "jaxbandits.estimation.oracles:LayeredPaths",
     "oracle/partition": "jaxbandits.estimation.oracles:Partition",
     "oracle/top_m": "jaxbandits.estimation.oracles:TopM",
     "domain/box": "jaxbandits.domains.box:Box",

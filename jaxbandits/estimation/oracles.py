@@ -6,6 +6,8 @@
 An oracle is static: its sizes are part of the compiled program.
 """
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,6 +15,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import pytree, static
+from jaxbandits.base.ranges import integer, is_whole
 from jaxbandits.estimation.items import top_items
 from jaxbandits.numerics import first_axis
 
@@ -79,3 +82,135 @@ class Partition:
         """Return whether each place holds an item of its block, or no item."""
         block = jnp.arange(self.blocks, dtype=jnp.int32)
         return jnp.all((items < 0) | (items // self.block_size == block))
+
+
+@pytree
+class LayeredPaths:
+    """Oracle that chooses a path through a layered graph, one edge per layer, by dynamic programming.
+
+    Items are the edges, numbered layer by layer. An edge of a layer leads from a node to a node of the next layer; a
+    path may start at any node with an edge in the first layer. Ties: the path whose first edge, then second edge, ...
+    has the smaller number.
+
+    Example:
+      >>> LayeredPaths.disjoint(n_paths=3, length=2).edges
+      (((0, 0), (1, 1), (2, 2)), ((0, 0), (1, 1), (2, 2)))
+    """
+
+    edges: Any = static(doc="for each layer the edges (from, to) between numbered nodes, from 0")
+
+    def __post_init__(self) -> None:
+        """Convert lists, as in a sweep file, to tuples, which can be compared and hashed."""
+        object.__setattr__(self, "edges", _as_tuples(self.edges))
+
+    @classmethod
+    def disjoint(cls, *, n_paths: int, length: int) -> "LayeredPaths":
+        """Make disjoint paths: items j, j + n_paths, j + 2 n_paths, ... are path j."""
+        n_paths, length = integer("n_paths", n_paths), integer("length", length)
+        return cls(edges=(tuple((j, j) for j in range(n_paths)),) * length)
+
+    @classmethod
+    def complete(cls, *, width: int, length: int) -> "LayeredPaths":
+        """Make layers of `width` nodes between a source and a sink, with edges between all nodes of adjacent layers.
+
+        Args:
+          width: nodes of a layer.
+          length: edges of a path, at least 2.
+        """
+        width, length = integer("width", width), integer("length", length, "[2, inf)")
+        first, last = tuple((0, j) for j in range(width)), tuple((j, 0) for j in range(width))
+        between = tuple((i, j) for i in range(width) for j in range(width))
+        return cls(edges=(first, *(between,) * (length - 2), last))
+
+    def check(self) -> None:
+        """Raise InputError unless the edges are pairs of whole numbers, all different in a layer, and form a path."""
+        is_graph = isinstance(self.edges, tuple) and bool(self.edges) and all(map(_is_layer, self.edges))
+        if not is_graph:
+            raise InputError(
+                "LayeredPaths.edges must hold a nonempty sequence of different pairs (from, to) of whole numbers from 0 "
+                f"for each layer, got {format_value(self.edges)}"
+            )
+        reached = {start for start, _ in self.edges[0]}
+        for layer, edges in enumerate(self.edges):
+            reached = {end for start, end in edges if start in reached}
+            if not reached:
+                raise InputError(f"LayeredPaths.edges: no path reaches an edge of layer {layer} (from 0)")
+
+    @property
+    def size(self) -> int:
+        """m, number of edges of a path."""
+        return len(self.edges)
+
+    @property
+    def first_items(self) -> tuple[int, ...]:
+        """First item of each layer, and the number of items."""
+        return (0, *itertools.accumulate(len(layer) for layer in self.edges))
+
+    def check_items(self, n_items: int) -> None:
+        """Raise InputError unless the oracle is for `n_items` items."""
+        self.check()  # without a graph there are no items to count
+        if self.first_items[-1] != n_items:
+            raise InputError(f"LayeredPaths: the number of edges must be n_items={n_items}, got {self.first_items[-1]}")
+
+    def best(self, scores: jax.Array, mask: Any) -> jax.Array:
+        """Return the edges `[m]` of the path with the largest sum of scores `[L]`, all -1 without an available path.
+
+        Scores beyond the largest float divided by 4 m are clipped, so that sums are finite; NaN ranks lowest. Time is
+        $O(L)$.
+        """
+        most = float(jnp.finfo(scores.dtype).max) / (4 * self.size)
+        values = jnp.clip(jnp.where(jnp.isnan(scores), -most, scores), -most, most)
+        if mask is not None:
+            values = jnp.where(mask, values, -jnp.inf)
+        # From the last layer to the first: the best sum to go from every node, and its first edge.
+        to_go: dict[int, jax.Array] = {}
+        choices: list[dict[int, jax.Array]] = []
+        for first, layer in zip(reversed(self.first_items[:-1]), reversed(self.edges), strict=True):
+            is_last = not choices
+            sums = [values[first + e] + (0.0 if is_last else to_go.get(end, -jnp.inf)) for e, (_, end) in enumerate(layer)]
+            by_node: dict[int, list[int]] = {}
+            for e, (start, _) in enumerate(layer):
+                by_node.setdefault(start, []).append(e)
+            found = {start: first_axis.argmax(jnp.stack([sums[e] for e in es])) for start, es in by_node.items()}
+            to_go = {start: first_axis.max(jnp.stack([sums[e] for e in es])) for start, es in by_node.items()}
+            choices.append({start: _pick(es, found[start]) for start, es in by_node.items()})
+        # Along the path: the node is known during the run only, so that every node's choice is looked at.
+        starts = sorted(to_go)
+        totals = jnp.stack([to_go[start] for start in starts])
+        node = _pick(starts, first_axis.argmax(totals))
+        items = []
+        for first, layer, choice in zip(self.first_items[:-1], self.edges, reversed(choices), strict=True):
+            edge = sum((jnp.where(node == start, e, 0) for start, e in choice.items()), jnp.int32(0))
+            node = _pick([end for _, end in layer], edge)
+            items.append(first + edge)
+        return jnp.where(jnp.max(totals) > -jnp.inf, jnp.stack(items), -1).astype(jnp.int32)
+
+    def admits(self, items: jax.Array) -> jax.Array:
+        """Return whether the items are the edges of a path, in order, or none."""
+        is_path = jnp.ones((), bool)
+        node = jnp.int32(-1)
+        for place, (first, layer) in enumerate(zip(self.first_items[:-1], self.edges, strict=True)):
+            edge = items[place] - first
+            is_path &= (edge >= 0) & (edge < len(layer))
+            if place:
+                is_path &= _pick([start for start, _ in layer], edge) == node
+            node = _pick([end for _, end in layer], edge)
+        return is_path | jnp.all(items == -1)
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _is_layer(layer: Any) -> bool:
+    """Return whether a layer of a graph is a nonempty tuple of different pairs of whole numbers from 0."""
+    if not isinstance(layer, tuple) or not layer:
+        return False
+    pairs = all(isinstance(edge, tuple) and len(edge) == 2 and all(is_whole(n) and n >= 0 for n in edge) for edge in layer)
+    return pairs and len(set(layer)) == len(layer)
+
+
+def _pick(table: Sequence[int], index: jax.Array) -> jax.Array:
+    """Return the entry `[]` int32 of a fixed table at an index, 0 outside; a gather would prevent vectorised code."""
+    numbers = jnp.asarray(table, jnp.int32)
+    return jnp.sum(jnp.where(jnp.arange(len(table)) == index, numbers, 0), dtype=jnp.int32)

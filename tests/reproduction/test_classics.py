@@ -33,7 +33,8 @@ def test_the_figures_there_are():
         for name in ("kl-fig1", "kl-fig2", "chapelle-fig1", "chapelle-table1", "etc-fig6-1", "ucb-fig7-1",
                      "tsallis-fig3",
                      "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins", "russo-table1", "riquelme-wheel",
-                     "srinivas-fig5", "cascade-table1", "besson-tables", "duels", "teams-k9")
+                     "srinivas-fig5", "cascade-table1", "besson-tables", "duels", "teams-k9",
+                     "selfish-fails")
     ] == NAMES  # fmt: skip
     assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
     assert EXPERIMENTS["classics/etc-fig6-1"].seeds == 100_000
@@ -244,14 +245,31 @@ def test_duels_beside_the_lower_bounds():
 
 
 def test_regret_of_teams_beside_the_table():
-    printed = teams_k9._PRINTED
+    printed = {**teams_k9._UNSENSED, **teams_k9._PRINTED, **teams_k9._IN_COMMENTS}
     story = {
-        name: {label: float(row[place][0]) for label, row in printed.items()}
+        name: {label: float(row[place][0]) for label, row in printed.items() if place < len(row)}
         for place, name in enumerate(("players3", "players6", "players9"))
     }
     story["hidden"] = {**story["players9"], "MCTopM kl-UCB": 21_000.0, "RandTopM kl-UCB": 2_000.0}
     found = verdicts("classics/teams-k9", observe(story))
-    assert set(found.values()) == {"holds"} and len(found) == 24 + 6 + 1
+    assert set(found.values()) == {"holds"} and len(found) == 24 + 4 + 8 + 6 + 6 + 1
     other = {panel: {label: 0.8 * regret for label, regret in of.items()} for panel, of in story.items()}
-    for label in ("mctopm-kl-ucb", "selfish-ucb"):
-        assert set(verdicts("classics/teams-k9", observe(other), f"{label}-regret").values()) == {"does not hold"}
+    for sentence, rows in (
+        ("mctopm-kl-ucb-regret", 3), ("selfish-ucb-regret", 3), ("sic-mmab-unsensed", 3), ("multiple-play-ucb-regret", 2),
+    ):  # fmt: skip
+        found = verdicts("classics/teams-k9", observe(other), sentence)
+        assert set(found.values()) == {"does not hold"} and len(found) == rows
+
+
+@pytest.mark.parametrize(("failed", "verdict"), [(17, "holds"), (0, "does not hold"), (60, "does not hold")])
+def test_shares_of_selfish_trials_that_fail(failed, verdict):
+    """Exactly `failed` of 1,000 trials have a regret of T."""
+    regret = np.where(np.arange(1000) < failed, 5000.5, 40.0)
+    trials = {
+        label: factories.trials({"regret": (regret if label == "Selfish" else 0.0 * regret)[None, :, None]})
+        for label in ("Selfish", "RhoRand", "RandTopM", "MCTopM")
+    }
+    measured = Measurements({panel: Result(trials) for panel in ("players2", "players3")}, {})
+    found = verdicts("classics/selfish-fails", measured, "some-trials-fail")
+    assert list(found.values()) == [verdict]
+    assert set(verdicts("classics/selfish-fails", measured, "others-are-safe").values()) == {"holds"}

@@ -116,6 +116,7 @@ PARTS = {
     **MODELS,
     "detector/glr": detectors.GLR(horizon=10),
     "detector/oracle": detectors.Oracle.from_phases(np.full((2, 3), 0.5), [0, 9]),
+    "oracle/layered_paths": oracles.LayeredPaths.complete(width=2, length=3),
     "oracle/partition": oracles.Partition(blocks=2, block_size=3),
     "oracle/top_m": oracles.TopM(size=2),
 }

@@ -1,7 +1,7 @@
 """Chapter 5: players who share nine arms, compared with the table of the thesis."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,18 @@ from jaxbandits.armed import KLUCB, UCB1
 from jaxbandits.reproduction.engine import Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BESSON, PRESETS
 from jaxbandits.reproduction.sentences import claims, mean, observations, slug
-from jaxbandits.teams import MCTopM, RandTopM, RhoRand, Selfish, SharedArms
+from jaxbandits.teams import SICMMAB, MCTopM, MultiplePlay, MusicalChairs, RandTopM, RhoRand, Selfish, SharedArms
 
 _PLACE = "Chapter 5"
 _MEANS = np.arange(1, 10) / 10.0
 _PLAYERS = (3, 6, 9)
-_CITED_RUNS = 1000
+_CITED_RUNS, _CITED_RUNS_UNSENSED = 1000, 100
 _WITHIN = 0.1
 _TITLES = {f"players{m}": f"{m} players" for m in _PLAYERS}
 _HIDDEN = "hidden"
+_SIC = "SIC-MMAB"
+_SIC_OF_PAPER = "SIC-MMAB, Hoeffding"
+_CHAIRS = {rounds: f"Musical Chairs, T0 = {rounds}" for rounds in (450, 1000)}
 _RULES = {"Selfish": Selfish, "RhoRand": RhoRand, "RandTopM": RandTopM, "MCTopM": MCTopM}
 _PRINTED: dict[str, tuple[tuple[float, float], ...]] = {  # mean and standard deviation of 1,000 runs, by players
     "Selfish UCB": ((1263, 157), (3694, 387), (12_420, 404)),
@@ -29,17 +32,33 @@ _PRINTED: dict[str, tuple[tuple[float, float], ...]] = {  # mean and standard de
     "RhoRand kl-UCB": ((394, 96), (2385, 412), (7057, 1053)),
     "RandTopM kl-UCB": ((258, 43), (902, 234), (551, 520)),
     "MCTopM kl-UCB": ((248, 40), (410, 54), (42, 10)),
+    "Multiple play UCB": ((321, 30), (233, 25)),
+    "Multiple play kl-UCB": ((94, 17), (68, 18)),
+}
+_UNSENSED: dict[str, tuple[tuple[float, float], ...]] = {  # the same of 100 runs, for players without sensing
+    "Multiple play kl-UCB": ((91, 21), (70, 16)),
+    "Selfish kl-UCB": ((249, 35), (728, 94), (2953, 501)),
+    _SIC: ((1705, 340), (3915, 300), (1713, 52)),
+}
+_IN_COMMENTS: dict[str, tuple[tuple[float, float], ...]] = {  # of the same runs, in comments of the TeX source
+    _CHAIRS[450]: ((1268, 1110), (2690, 2473), (1455, 1059)),
+    _CHAIRS[1000]: ((1410, 641), (3130, 1583), (2775, 27)),
 }
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
-    del preset, horizon
-    n_arms, n_players = panel.environment.n_arms, panel.environment.n_players
-    policies = {"UCB": UCB1(n_arms=n_arms), "kl-UCB": KLUCB(n_arms=n_arms)}
+    del preset
+    sizes: dict[str, int] = {"n_arms": panel.environment.n_arms, "n_players": panel.environment.n_players}
+    policies = {"UCB": UCB1(n_arms=sizes["n_arms"]), "kl-UCB": KLUCB(n_arms=sizes["n_arms"])}
     return {
-        f"{rule} {name}": cls(policy=policy, n_players=n_players)
-        for name, policy in policies.items()
-        for rule, cls in _RULES.items()
+        **{
+            f"{rule} {name}": cls(policy=policy, n_players=sizes["n_players"])
+            for name, policy in policies.items()
+            for rule, cls in {**_RULES, "Multiple play": MultiplePlay}.items()
+        },
+        _SIC: SICMMAB.practical(**sizes, horizon=float(horizon), bounds="kl"),
+        _SIC_OF_PAPER: SICMMAB.theory(**sizes, horizon=float(horizon)),
+        **{label: MusicalChairs(**sizes, learning_rounds=float(rounds)) for rounds, label in _CHAIRS.items()},
     }
 
 
@@ -50,14 +69,39 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
     return {**seen, _HIDDEN: Panel("9 players, collisions known by lost rewards alone", env)}
 
 
+def _regions(printed: Sequence[tuple[float, float]], runs: int) -> Iterator[tuple[str, str, float, float]]:
+    """Yield panel, its title with the number, and the ends of 10 % or three standard errors, whichever is wider."""
+    for (name, title), (regret, spread) in zip(_TITLES.items(), printed, strict=False):  # no 0 of multiple play
+        reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(runs))
+        yield name, f"{title}: {regret:,}", regret - reach, regret + reach
+
+
 def _as_printed(label: str) -> Any:
     """Claim the regret of the table to within 10 % or three of its standard errors, whichever is larger."""
-    for (name, title), (regret, spread) in zip(_TITLES.items(), _PRINTED[label], strict=True):
-        reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(_CITED_RUNS))
+    for name, title, low, high in _regions(_PRINTED[label], _CITED_RUNS):
         yield from claims(
-            f"{slug(label)}-regret", mean(label).between(regret - reach, regret + reach),
-            on={name: f"{title}: {regret:,}"},
+            f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},
             says="the regret of {label} is that of the table, to 10 % or three standard errors", place=_PLACE,
+        )  # fmt: skip
+
+
+def _unsensed(label: str) -> Any:
+    """Claim the regret of the table of players without sensing, likewise."""
+    for name, title, low, high in _regions(_UNSENSED[label], _CITED_RUNS_UNSENSED):
+        yield from claims(
+            f"{slug(label)}-unsensed", mean(label).between(low, high), on={name: title},
+            says="the regret of {label} is that of the table of players without sensing, to 10 % or three standard "
+            "errors", place=_PLACE,
+        )  # fmt: skip
+
+
+def _in_comments(label: str) -> Any:
+    """Compare with numbers that stand in comments of the TeX source, and not in the thesis."""
+    for name, title, low, high in _regions(_IN_COMMENTS[label], _CITED_RUNS_UNSENSED):
+        yield from observations(
+            f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},
+            says="the regret of {label} is that of a comment in the source of the thesis, to 10 % or three standard "
+            "errors", place=_PLACE,
         )  # fmt: skip
 
 
@@ -67,12 +111,14 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS,
     title="players who share nine arms",
     shows="The table of Chapter 5 lists the mean regret and its standard deviation of teams of 3, 6 and 9 players with "
     "UCB and kl-UCB indices on nine Bernoulli arms with means 0.1, 0.2, ..., 0.9. The thesis states T = 10,000 and "
-    "1,000 runs.",
+    "1,000 runs. A second table lists players without sensing, by 100 runs.",
     algorithms=_learners,
     panels=_panels,
     tabulated=("collisions",),
     claims=(
         *(claim for label in _PRINTED for claim in _as_printed(label)),
+        *(claim for label in _UNSENSED for claim in _unsensed(label)),
+        *(claim for label in _IN_COMMENTS for claim in _in_comments(label)),
         *claims("chairs-help", mean("MCTopM kl-UCB") < mean("RandTopM kl-UCB", "RhoRand kl-UCB", "Selfish kl-UCB"),
                 on={name: _TITLES[name] for name in ("players6", "players9")},
                 says="MCTopM is ahead of {rival}", place=_PLACE),
@@ -83,6 +129,8 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS,
     notes=(
         "Players see every collision, as in the code of the thesis; according to its text they notice a collision by a "
         "lost reward, as in the last panel.",
-        "The centralised learner, which plays the P best indices, and learners without sensing are not in the library.",
+        "SIC-MMAB has the kl-UCB bounds, T0 = ceil(K e log T) = 226 and first phase of the code of the thesis; its text "
+        "says T0 = ceil(K log T). 'SIC-MMAB, Hoeffding' is that of the paper. The versions of MCTopM, RandTopM and RhoRand "
+        "that estimate the number of players, and improved Musical Chairs, are not in the library.",
     ),
 )
