@@ -154,6 +154,33 @@ class ItemRewards(NamedTuple):
     seen: jax.Array  # [m] bool
 
 
+class ListClicks(NamedTuple):
+    """Clicks on the items of a list; whether the user saw an item without a click is not known."""
+
+    reward: jax.Array  # [m]  1 where clicked, in the order of the items
+
+
+class SetReward(NamedTuple):
+    """Full-bandit feedback of a set: the sum of the rewards of its items, and nothing about each."""
+
+    total: jax.Array  # []
+
+
+class SetFeedback(NamedTuple):
+    """All that an environment with sets may reveal, for learners of `ItemRewards`, `ListClicks` or `SetReward`."""
+
+    reward: jax.Array  # [m]
+    seen: jax.Array  # [m] bool
+    total: jax.Array  # []
+
+
+class PositionFeedback(NamedTuple):
+    """All that an environment with hidden examinations may reveal, for learners of `ListClicks` or `SetReward`."""
+
+    reward: jax.Array  # [m]
+    total: jax.Array  # []
+
+
 class Preference(NamedTuple):
     """Feedback of a duel."""
 

@@ -19,6 +19,8 @@ from jaxbandits.base.ranges import integer, is_whole
 from jaxbandits.estimation.items import top_items
 from jaxbandits.numerics import first_axis
 
+_SIZES = "[1, 10000]"
+
 
 def require_oracle(owner: str, oracle: Any, n_items: int) -> None:
     """Raise InputError unless a field of `owner` is an oracle for `n_items` items."""
@@ -106,20 +108,20 @@ class LayeredPaths:
     @classmethod
     def disjoint(cls, *, n_paths: int, length: int) -> "LayeredPaths":
         """Make disjoint paths: items j, j + n_paths, j + 2 n_paths, ... are path j."""
-        n_paths, length = integer("n_paths", n_paths), integer("length", length)
+        n_paths, length = integer("n_paths", n_paths, _SIZES), integer("length", length, _SIZES)
         return cls(edges=(tuple((j, j) for j in range(n_paths)),) * length)
 
     @classmethod
-    def complete(cls, *, width: int, length: int) -> "LayeredPaths":
-        """Make layers of `width` nodes between a source and a sink, with edges between all nodes of adjacent layers.
+    def complete(cls, *, n_nodes: int, length: int) -> "LayeredPaths":
+        """Make layers of `n_nodes` nodes between a source and a sink, with edges between all nodes of adjacent layers.
 
         Args:
-          width: nodes of a layer.
+          n_nodes: nodes of a layer.
           length: edges of a path, at least 2.
         """
-        width, length = integer("width", width), integer("length", length, "[2, inf)")
-        first, last = tuple((0, j) for j in range(width)), tuple((j, 0) for j in range(width))
-        between = tuple((i, j) for i in range(width) for j in range(width))
+        n_nodes, length = integer("n_nodes", n_nodes, "[1, 100]"), integer("length", length, "[2, 10000]")
+        first, last = tuple((0, j) for j in range(n_nodes)), tuple((j, 0) for j in range(n_nodes))
+        between = tuple((i, j) for i in range(n_nodes) for j in range(n_nodes))
         return cls(edges=(first, *(between,) * (length - 2), last))
 
     def check(self) -> None:
@@ -127,8 +129,8 @@ class LayeredPaths:
         is_graph = isinstance(self.edges, tuple) and bool(self.edges) and all(map(_is_layer, self.edges))
         if not is_graph:
             raise InputError(
-                "LayeredPaths.edges must hold a nonempty sequence of different pairs (from, to) of whole numbers from 0 "
-                f"for each layer, got {format_value(self.edges)}"
+                "LayeredPaths.edges must hold a nonempty sequence of different pairs (from, to) of whole numbers from "
+                f"0 for each layer, got {format_value(self.edges)}"
             )
         reached = {start for start, _ in self.edges[0]}
         for layer, edges in enumerate(self.edges):
@@ -167,7 +169,9 @@ class LayeredPaths:
         choices: list[dict[int, jax.Array]] = []
         for first, layer in zip(reversed(self.first_items[:-1]), reversed(self.edges), strict=True):
             is_last = not choices
-            sums = [values[first + e] + (0.0 if is_last else to_go.get(end, -jnp.inf)) for e, (_, end) in enumerate(layer)]
+            sums = [
+                values[first + e] + (0.0 if is_last else to_go.get(end, -jnp.inf)) for e, (_, end) in enumerate(layer)
+            ]
             by_node: dict[int, list[int]] = {}
             for e, (start, _) in enumerate(layer):
                 by_node.setdefault(start, []).append(e)
@@ -206,7 +210,9 @@ def _is_layer(layer: Any) -> bool:
     """Return whether a layer of a graph is a nonempty tuple of different pairs of whole numbers from 0."""
     if not isinstance(layer, tuple) or not layer:
         return False
-    pairs = all(isinstance(edge, tuple) and len(edge) == 2 and all(is_whole(n) and n >= 0 for n in edge) for edge in layer)
+    pairs = all(
+        isinstance(edge, tuple) and len(edge) == 2 and all(is_whole(n) and n >= 0 for n in edge) for edge in layer
+    )
     return pairs and len(set(layer)) == len(layer)
 
 

@@ -60,7 +60,7 @@ ON_A_GRID = {"armed/ids": IDS(n_arms=ARMS, n_points=400), "armed/vids": VIDS(n_a
 ELSEWHERE = {
     "dro/anytime_atkro_1", "dro/anytime_online", "dro/atkro_k", "dro/online", "oco/cla_oons",
     "oco/clipped_parameter_free_md", "linear/heavy_oful", "combinatorial/cascade_kl_ucb", "combinatorial/cascade_ts",
-    "combinatorial/cts",
+    "combinatorial/cts", "teams/sic_mmab",
 }  # fmt: skip
 
 

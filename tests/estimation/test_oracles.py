@@ -99,14 +99,14 @@ def test_edges_of_a_path_are_admitted(items):
 
 def test_numbers_of_paths():
     assert len(all_paths(LayeredPaths.disjoint(n_paths=5, length=3))) == 5
-    assert len(all_paths(LayeredPaths.complete(width=3, length=4))) == 27
-    assert LayeredPaths.complete(width=3, length=4).first_items == (0, 3, 12, 21, 24)
+    assert len(all_paths(LayeredPaths.complete(n_nodes=3, length=4))) == 27
+    assert LayeredPaths.complete(n_nodes=3, length=4).first_items == (0, 3, 12, 21, 24)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["coins", "masked"])
 def test_a_learner_of_paths_against_its_reference(kind, rng, key):
-    oracle = LayeredPaths.complete(width=2, length=3)
+    oracle = LayeredPaths.complete(n_nodes=2, length=3)
     rewards = (rng.uniform(size=(150, 8)) < np.linspace(0.1, 0.9, 8)).astype(float)
     mask = np.ones((150, 8), bool)
     if kind == "masked":
@@ -131,7 +131,7 @@ def test_the_best_path_is_learned():
 
 
 def test_specifications_round_trip_through_json():
-    for oracle in (LayeredPaths.disjoint(n_paths=2, length=2), LayeredPaths.complete(width=2, length=3)):
+    for oracle in (LayeredPaths.disjoint(n_paths=2, length=2), LayeredPaths.complete(n_nodes=2, length=3)):
         again = from_spec(json.loads(json.dumps(to_spec(oracle))))
         assert again.edges == oracle.edges and jax.tree.structure(again) == jax.tree.structure(oracle)
     assert LayeredPaths(edges=[[[0, 0], [0, 1]], [[1, 0]]]).edges == (((0, 0), (0, 1)), ((1, 0),))
@@ -142,8 +142,8 @@ def test_wrong_graphs_are_refused_in_one_line():
         ((), "nonempty sequence"),
         (((0, 0),), "nonempty sequence"),  # a layer is missing
         ((((0, 0), (0, 0)),), "different pairs"),
-        ((((0, -1),),), "whole numbers from 0"),
-        ((((0, 0.5),),), "whole numbers from 0"),
+        ((((0, -1),),), "whole numbers"),
+        ((((0, 0.5),),), "whole numbers"),
         ((((0, 1),), ((0, 0),)), "no path reaches an edge of layer 1"),
         (7, "nonempty sequence"),
     ):

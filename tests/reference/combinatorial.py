@@ -54,6 +54,45 @@ def kl(p, x):
     return below + above
 
 
+class PBMUCB:
+    """Reference of pbm_ucb: every display of an item, by position, and whether it was clicked."""
+
+    def __init__(self, n_items, examination, eps):
+        self.displays, self.examination, self.eps = [[] for _ in range(n_items)], examination, eps
+
+    def update(self, items, clicks):
+        for position, (item, click) in enumerate(zip(items, clicks, strict=True)):
+            if item >= 0:
+                self.displays[item].append((self.examination[position], click))
+
+    def index(self, t):
+        """Indices of round t + 1, with the bound of Hoeffding for N variables that are divided by n."""
+        found = []
+        for displays in self.displays:
+            n = sum(kappa for kappa, _ in displays)
+            clicks = sum(click for _, click in displays)
+            delta = (1 + self.eps) * np.log(t + 1)
+            found.append(clicks / n + np.sqrt(len(displays) / n) * np.sqrt(delta / (2 * n)) if displays else np.inf)
+        return np.array(found)
+
+
+class RidgeOfSums:
+    """Reference of full_bandit_ts: the posterior of ridge regression, from all sets and their sums."""
+
+    def __init__(self, n_items, ridge):
+        self.n_items, self.ridge, self.rows, self.sums = n_items, ridge, [], []
+
+    def update(self, items, total):
+        self.rows.append([float(e in items) for e in range(self.n_items)])
+        self.sums.append(total)
+
+    def posterior(self):
+        """Mean `[L]` and covariance `[L, L]` for noise of variance 1."""
+        x = np.array(self.rows).reshape(len(self.rows), self.n_items)
+        precision = self.ridge * np.eye(self.n_items) + x.T @ x
+        return np.linalg.solve(precision, x.T @ np.array(self.sums)), np.linalg.inv(precision)
+
+
 class Beta(Learner):
     """Reference of cascade_ts: both parameters of every posterior."""
 

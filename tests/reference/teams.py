@@ -139,36 +139,42 @@ class SICMMAB:
 
     def learn(self, arm, sensed, collided):
         self.t += 1
-        step, self.step = self.step, self.step + 1
-        if self.stage == "fixation":
-            if self.seat is None and not collided:
-                self.seat = arm
-            if self.step >= np.ceil(np.e * self.n_arms * np.log(self.horizon)):
-                self.seat = arm if self.seat is None else self.seat
-                self.stage, self.step = "estimation", 0
-        elif self.stage == "estimation":
-            if collided:
-                self.players += 1
-                self.rank += step < 2 * self.seat
-            if self.step == 2 * self.n_arms:
-                self.players = min(self.players, self.n_arms)
-                self.rank = min(self.rank, self.players - 1)
-                self.phase = 1 + int(np.ceil(np.log2(self.players))) if self.skips else 1
-                self.stage, self.step = "exploration", 0
-        elif self.stage == "exploration":
-            self.own[arm] += min(max(sensed, 0.0), 1.0)
-            self.total[arm] += min(max(sensed, 0.0), 1.0)
-            if self.step == 2**self.phase * len(self.active):
-                self.script = self._script()
-                self.stage, self.step = "communication", 0
-                if not self.script:
-                    self._decide()
-        elif self.stage == "communication":
-            sender, _, about, bit = self.script[step]
-            if collided and sender != self.rank:
-                self.total[about] += 2**bit
-            if self.step == len(self.script):
+        self.step += 1
+        if self.stage != "exploitation":
+            getattr(self, f"_{self.stage}")(arm, sensed, collided)
+
+    def _fixation(self, arm, _, collided):
+        if self.seat is None and not collided:
+            self.seat = arm
+        if self.step >= np.ceil(np.e * self.n_arms * np.log(self.horizon)):
+            self.seat = arm if self.seat is None else self.seat
+            self.stage, self.step = "estimation", 0
+
+    def _estimation(self, _, __, collided):
+        if collided:
+            self.players += 1
+            self.rank += self.step <= 2 * self.seat
+        if self.step == 2 * self.n_arms:
+            self.players = min(self.players, self.n_arms)
+            self.rank = min(self.rank, self.players - 1)
+            self.phase = 1 + int(np.ceil(np.log2(self.players))) if self.skips else 1
+            self.stage, self.step = "exploration", 0
+
+    def _exploration(self, arm, sensed, _):
+        self.own[arm] += min(max(sensed, 0.0), 1.0)
+        self.total[arm] += min(max(sensed, 0.0), 1.0)
+        if self.step == 2**self.phase * len(self.active):
+            self.script = self._script()
+            self.stage, self.step = "communication", 0
+            if not self.script:
                 self._decide()
+
+    def _communication(self, _, __, collided):
+        sender, _, about, bit = self.script[self.step - 1]
+        if collided and sender != self.rank:
+            self.total[about] += 2**bit
+        if self.step == len(self.script):
+            self._decide()
 
     def _bounds(self):
         low, high = {}, {}

@@ -255,7 +255,8 @@ def test_regret_of_teams_beside_the_table():
     assert set(found.values()) == {"holds"} and len(found) == 24 + 4 + 8 + 6 + 6 + 1
     other = {panel: {label: 0.8 * regret for label, regret in of.items()} for panel, of in story.items()}
     for sentence, rows in (
-        ("mctopm-kl-ucb-regret", 3), ("selfish-ucb-regret", 3), ("sic-mmab-unsensed", 3), ("multiple-play-ucb-regret", 2),
+        ("mctopm-kl-ucb-regret", 3), ("selfish-ucb-regret", 3), ("sic-mmab-unsensed", 3),
+        ("multiple-play-ucb-regret", 2),
     ):  # fmt: skip
         found = verdicts("classics/teams-k9", observe(other), sentence)
         assert set(found.values()) == {"does not hold"} and len(found) == rows

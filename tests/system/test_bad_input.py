@@ -116,7 +116,7 @@ PARTS = {
     **MODELS,
     "detector/glr": detectors.GLR(horizon=10),
     "detector/oracle": detectors.Oracle.from_phases(np.full((2, 3), 0.5), [0, 9]),
-    "oracle/layered_paths": oracles.LayeredPaths.complete(width=2, length=3),
+    "oracle/layered_paths": oracles.LayeredPaths.complete(n_nodes=2, length=3),
     "oracle/partition": oracles.Partition(blocks=2, block_size=3),
     "oracle/top_m": oracles.TopM(size=2),
 }
@@ -196,6 +196,7 @@ GIVEN = {
     "targets": np.array([1.0, -1.0]), "theta": np.ones(3) / 3, "variance_bound": 2.0, "variation": 3.0,
     "vectors": np.eye(2), "policy": KLUCB(n_arms=5), "n_items": 6, "list_size": 2, "n_players": 2,
     "attraction": np.array([0.2, 0.5, 0.9]), "preferences": np.full((2, 2), 0.5),
+    "examination": np.array([0.9, 0.4]), "n_paths": 3, "length": 2, "n_nodes": 2,
 }  # fmt: skip
 KEEPS_ROUNDS = ("ada_ofu_ecolog", "glm_ucb", "ofuglb", "ofulog_r", "rs_glincb")
 FURTHER = {f"glm/{name}": {"n_arms": 5} for name in KEEPS_ROUNDS} | {"glm/covertype": {"n_arms": 3, "rows": 100}}
@@ -203,7 +204,7 @@ FURTHER |= {"data/logged_replay.from_log": {"reward": np.ones(3), "n_arms": 5}}
 FURTHER |= {"data/logged_replay.from_frame": {"reward": "r"}}
 FURTHER |= {f"{name}.from_frame": {"features": ["r"]} for name in ("data/table_bandit", "oco/data_stream")}
 FURTHER |= {f"combinatorial/{name}": {"oracle": oracles.TopM(size=2)}
-            for name in ("comb_ucb1", "cts", "semi_bandit.from_means")}  # fmt: skip
+            for name in ("comb_ucb1", "cts", "full_bandit_ts", "semi_bandit.from_means")}  # fmt: skip
 FURTHER |= {"detector/oracle.from_phases": {"means": np.full((2, 3), 0.5)}}
 FURTHER |= {"armed/switching_arms.from_phases": {"means": np.full((2, 3), 0.5)}}
 FURTHER |= {name: {"dim": 2} for name in ALGORITHMS if name.startswith("dro/")}

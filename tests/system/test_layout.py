@@ -24,7 +24,14 @@ TURNS = {
     "linear/hvt_identification": "its environment draws noise by vmap over coordinates: two moves of keys",
     "linear/recursive_least_squares": "likewise",
     **dict.fromkeys(
-        ("teams/mc_top_m", "teams/rand_top_m", "teams/rho_rand", "teams/selfish"),
+        (
+            "teams/mc_top_m",
+            "teams/rand_top_m",
+            "teams/rho_rand",
+            "teams/selfish",
+            "teams/musical_chairs",
+            "teams/sic_mmab",
+        ),
         "players by vmap: the rewards of all players are added to their arms in one row of players and trials",
     ),
 }

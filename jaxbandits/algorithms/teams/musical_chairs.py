@@ -41,13 +41,13 @@ class MusicalChairs:
 
     Guarantee:
       $T_0$ of `theory`, means in [0, 1] with a gap of at least `gap` between the P-th and the next: with probability at
-      least $1 - 1 / T$ the regret is at most $T_0 P + 2 exp(2) P$ for every horizon (Theorem 1).
+      least $1 - 1 / T$, the regret is at most $T_0 P + 2 exp(2) P$ for every horizon (Theorem 1).
 
     Deviations:
       * [reconstructed] $T_0$ of `theory` is that of the code behind the paper of Boursier and Perchet, with failure
         probability 1 / T in all three terms.
-      * [ours] N is clipped to [1, K]; it is K after nothing but collisions. Arms without a reward have mean 0. Ties
-        between means: the first arms win, so that players with equal means agree on the best arms.
+      * [ours] N is at least 1 and at most K, and K after nothing but collisions. Arms without a reward have mean 0.
+        Ties between means: the first arms win, so that players with equal means agree on the best arms.
 
     References:
       Jonathan Rosenski, Ohad Shamir, Liran Szlak. Multi-Player Bandits: A Musical Chairs Approach. ICML 2016,

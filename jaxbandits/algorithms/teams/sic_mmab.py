@@ -105,7 +105,7 @@ class SICMMAB:
 
     @classmethod
     def example(cls) -> "SICMMAB":
-        return cls.practical(n_arms=4, n_players=2, horizon=2000.0)
+        return cls.practical(n_arms=5, n_players=3, horizon=2000.0)
 
     def check(self) -> None:
         """Raise InputError for more players than arms, or for unknown bounds."""

@@ -6,6 +6,7 @@ from jaxbandits.base import lazy
 
 if TYPE_CHECKING:
     from jaxbandits.environments.combinatorial.cascading_clicks import CascadingClicks as CascadingClicks
+    from jaxbandits.environments.combinatorial.position_clicks import PositionClicks as PositionClicks
     from jaxbandits.environments.combinatorial.semi_bandit import SemiBandit as SemiBandit
 
 lazy.attach(__name__)

@@ -19,7 +19,7 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static, validate
 from jaxbandits.base.ranges import floats, integer, real
 from jaxbandits.estimation.items import are_admissible, check_size, top_items
 from jaxbandits.numerics import rng
-from jaxbandits.types import IndexObs, ItemRewards, SetDecision
+from jaxbandits.types import IndexObs, SetDecision, SetFeedback
 
 
 class ClicksState(NamedTuple):
@@ -123,7 +123,7 @@ class CascadingClicks:
 
     def step(
         self, key: jax.Array, t: jax.Array, state: ClicksState, obs: IndexObs, decision: SetDecision
-    ) -> tuple[ClicksState, ItemRewards, ClicksOutcome]:
+    ) -> tuple[ClicksState, SetFeedback, ClicksOutcome]:
         del t, obs
         check_size(decision, self.list_size)
         items = decision.items
@@ -135,8 +135,9 @@ class CascadingClicks:
         place = jnp.sum(u >= clicked, dtype=jnp.int32)  # m: no click
         places = jnp.arange(self.list_size, dtype=jnp.int32)
         click = places == place
-        feedback = ItemRewards(jnp.where(click, 1.0, 0.0), (places <= place) & (items >= 0))
-        outcome = ClicksOutcome(state.best - (1.0 - unread[-1]), jnp.where(place < self.list_size, 1.0, 0.0))
+        is_clicked = jnp.where(place < self.list_size, 1.0, 0.0)
+        feedback = SetFeedback(jnp.where(click, 1.0, 0.0), (places <= place) & (items >= 0), is_clicked)
+        outcome = ClicksOutcome(state.best - (1.0 - unread[-1]), is_clicked)
         return state, feedback, outcome
 
     def admits(self, state: ClicksState, obs: IndexObs, decision: SetDecision) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Semi-bandit: the learner chooses a feasible set of items and observes the reward of each of them.
+"""Semi-bandit: the learner chooses a feasible set of items and observes the reward of each of them, or only their sum.
 
 reward_e ~ Bernoulli(mu_e), independently;   f(A) = sum_{e in A} mu_e
 regret_t = f(A*) - f(A_t),   A* the best set of the oracle
@@ -17,7 +17,7 @@ from jaxbandits.base.ranges import floats
 from jaxbandits.estimation.items import are_admissible, check_size
 from jaxbandits.estimation.oracles import TopM, require_oracle
 from jaxbandits.numerics import rng
-from jaxbandits.types import IndexObs, ItemRewards, SetDecision
+from jaxbandits.types import IndexObs, SetDecision, SetFeedback
 
 
 class SemiState(NamedTuple):
@@ -36,6 +36,8 @@ class SemiOutcome(NamedTuple):
 @pytree
 class SemiBandit:
     """L Bernoulli items, of which a feasible set is chosen.
+
+    A learner whose feedback is `SetReward` observes the sum of the rewards only (full-bandit feedback).
 
     References:
       Branislav Kveton, Zheng Wen, Azin Ashkan, Csaba Szepesvari. Tight Regret Bounds for Stochastic Combinatorial
@@ -91,13 +93,13 @@ class SemiBandit:
 
     def step(
         self, key: jax.Array, t: jax.Array, state: SemiState, obs: IndexObs, decision: SetDecision
-    ) -> tuple[SemiState, ItemRewards, SemiOutcome]:
+    ) -> tuple[SemiState, SetFeedback, SemiOutcome]:
         del t, obs
         check_size(decision, self.oracle.size)
         seen = decision.items >= 0
         means = jnp.where(seen, state.means[jnp.maximum(decision.items, 0)], 0.0)
         reward = jnp.where(rng.uniforms(key, self.oracle.size) < means, 1.0, 0.0)
-        return state, ItemRewards(reward, seen), SemiOutcome(state.best - jnp.sum(means))
+        return state, SetFeedback(reward, seen, jnp.sum(reward)), SemiOutcome(state.best - jnp.sum(means))
 
     def admits(self, state: SemiState, obs: IndexObs, decision: SetDecision) -> jax.Array:
         """Return whether the items are different, exist, and satisfy the constraints."""

@@ -129,8 +129,8 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS,
     notes=(
         "Players see every collision, as in the code of the thesis; according to its text they notice a collision by a "
         "lost reward, as in the last panel.",
-        "SIC-MMAB has the kl-UCB bounds, T0 = ceil(K e log T) = 226 and first phase of the code of the thesis; its text "
-        "says T0 = ceil(K log T). 'SIC-MMAB, Hoeffding' is that of the paper. The versions of MCTopM, RandTopM and RhoRand "
-        "that estimate the number of players, and improved Musical Chairs, are not in the library.",
+        "SIC-MMAB has the kl-UCB bounds, T0 = ceil(K e log T) = 226 and the first phase of the code of the thesis, whose "
+        "text says T0 = ceil(K log T). 'SIC-MMAB, Hoeffding' is that of the paper. The versions of MCTopM, RandTopM and "
+        "RhoRand that estimate the number of players, and improved Musical Chairs, are not in the library.",
     ),
 )
