@@ -9,3 +9,7 @@ from jaxbandits.environments.operators.drifting import PiecewiseDrift as Piecewi
 from jaxbandits.environments.operators.drifting import RandomWalk as RandomWalk
 from jaxbandits.environments.operators.drifting import with_drift as with_drift
 from jaxbandits.environments.operators.noisy import with_noise as with_noise
+from jaxbandits.environments.operators.random_delay import GeometricDelay as GeometricDelay
+from jaxbandits.environments.operators.random_delay import TableDelay as TableDelay
+from jaxbandits.environments.operators.random_delay import UniformDelay as UniformDelay
+from jaxbandits.environments.operators.random_delay import with_random_delay as with_random_delay

@@ -520,6 +520,24 @@ class Batches(Protocol):
 
 
 @runtime_checkable
+class DelaysAtRandom(Protocol):
+    """Optional: an environment whose feedback reaches the learner after a random number of rounds.
+
+    Feedback that has arrived waits in a queue, and the learner is updated with one round of it per round, first come
+    first served. The random delay is added to `Delays.feedback_delay`; `Batches` are not supported.
+    """
+
+    @property
+    def delay_bound(self) -> int | None:
+        """Largest random delay; None: delays are not random."""
+        ...
+
+    def draw_delay(self, key: jax.Array) -> jax.Array:
+        """Return the delay `[]` int32 of a round, from 0 to `delay_bound`, for the key that `step` receives."""
+        ...
+
+
+@runtime_checkable
 class BoundsHorizon(Protocol):
     """Optional: an environment with data for a limited number of rounds; a longer horizon is an error."""
 

@@ -1,6 +1,6 @@
 """The round in which a learner is updated: that of its play, one after a delay, or the end of a batch.
 
-`update_schedule` chooses one of three schedules, which share two functions:
+`update_schedule` chooses one of four schedules, which share two functions:
 
     init_buffer(first_interaction)                           zeros in place of the rounds whose feedback is late
     update(algorithm, carry, interaction, t, learner_time)   the learner's state, and the buffer, after round t
@@ -13,13 +13,25 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxbandits.base import trees
 from jaxbandits.base.errors import InputError
 from jaxbandits.engine.carry import Carry, Interaction
 from jaxbandits.numerics import rng
 from jaxbandits.programs.cached_traces import own_code
 from jaxbandits.tracing import batching
 from jaxbandits.tracing.barrier import materialize
-from jaxbandits.types import AdviceObs, Algorithm, Batches, ContextObs, Delays, Environment, FixedArmObs, Obs, State
+from jaxbandits.types import (
+    AdviceObs,
+    Algorithm,
+    Batches,
+    ContextObs,
+    Delays,
+    DelaysAtRandom,
+    Environment,
+    FixedArmObs,
+    Obs,
+    State,
+)
 
 _Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else ()
 
@@ -94,21 +106,76 @@ class InBatches(NamedTuple):
         return state, buffer
 
 
-def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | Late | InBatches:
-    """Return when the learner is updated, by the environment's `feedback_delay` and `feedback_batch`.
+class QueueBuffer(NamedTuple):
+    """Rounds whose feedback is late, round t at place t mod S."""
+
+    rows: Interaction  # leaves [S, ...]
+    due: jax.Array  # [S] int32, 1 + the round at whose end the feedback arrives; 0 once it has been used
+
+
+class Queue(NamedTuple):
+    """Update once per round, with the feedback that arrived first, and among equals with that of the first round.
+
+    With random delays of at most b rounds, no more than b rounds wait after any round: a round adds one, and takes one
+    away unless nothing has arrived, when only the last b rounds can be on their way. So feedback is used at most b
+    rounds after it arrives, and S = delay + 2 b + 1 places suffice.
+    """
+
+    delay: int
+    bound: int
+    draw_delay: Callable[[jax.Array], jax.Array]
+
+    @property
+    def rounds(self) -> int:
+        """S."""
+        return self.delay + 2 * self.bound + 1
+
+    def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
+        return QueueBuffer(_zeros(self.rounds, first_interaction), jnp.zeros(self.rounds, jnp.int32))
+
+    def update(
+        self, algorithm: Algorithm, carry: Carry, interaction: Interaction, t: jax.Array, learner_time: jax.Array
+    ) -> tuple[Any, _Buffer]:
+        key, state, places = _fold_in(carry.streams.update, t), carry.alg_state, jnp.arange(self.rounds, dtype=t.dtype)
+        lag = self.delay + self.draw_delay(_fold_in(carry.streams.step, t))
+        present = lax.rem(t, jnp.asarray(self.rounds, t.dtype))
+        rows = _write(carry.delay_buffer.rows, interaction, present)  # one place for all trials
+        due = jnp.where(places == present, (t + lag + 1).astype(jnp.int32), carry.delay_buffer.due)
+        age = lax.rem(present - places + self.rounds, jnp.asarray(self.rounds, t.dtype))  # rounds since each was played
+        waited = t + 1 - due
+        drawn = age - self.delay - waited  # the random delay: of two that have waited as long, the longer is older
+        order = jnp.where((due > 0) & (waited >= 0), waited * (self.bound + 1) + drawn, -1)
+        first = jnp.argmax(order).astype(t.dtype)
+        is_due = jnp.max(order) >= 0
+        past = _with_fixed_arms(_row(rows, first), interaction)
+        played = t - jnp.sum(jnp.where(places == first, age, 0), dtype=t.dtype)
+        updated = algorithm.update(key, played, state, *past)
+        due = jnp.where(is_due & (places == first), 0, due)
+        return trees.where(is_due, updated, state), QueueBuffer(rows, due)
+
+
+def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | Late | InBatches | Queue:
+    """Return when the learner is updated, by `feedback_delay`, `feedback_batch` and `delay_bound` of the environment.
 
     Raises:
       InputError: if feedback is late for a learner that needs it at once.
     """
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
     batch = environment.feedback_batch if isinstance(environment, Batches) else 1
-    if (delay or batch > 1) and getattr(algorithm, "needs_immediate_feedback", False):
+    queue = None
+    if isinstance(environment, DelaysAtRandom) and environment.delay_bound:
+        queue = Queue(delay, environment.delay_bound, environment.draw_delay)
+    if (delay or batch > 1 or queue) and getattr(algorithm, "needs_immediate_feedback", False):
         late = f"is {delay} late" if delay else f"arrives in batches of {batch}"
+        if queue:
+            late = f"is up to {delay + queue.bound} late"
         raise InputError(
             f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it {late}"
         )
-    if batch > 1:
-        return InBatches(delay, batch)
+    if queue and batch > 1:
+        raise InputError(f"{type(environment).__name__} has batches and random delays, which cannot be combined")
+    if queue or batch > 1:
+        return queue or InBatches(delay, batch)
     return Late(delay) if delay else AtOnce()
 
 

@@ -311,6 +311,8 @@ def _play_rounds(learner: HostLearner, job: Job, rounds: HostRounds, bar: Progre
     environment = job.environment
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
     batch = environment.feedback_batch if isinstance(environment, Batches) else 1
+    if getattr(environment, "delay_bound", None):
+        raise InputError(f"{type(environment).__name__} has random delays, which learners in Python cannot have")
     late: collections.deque[_Round] = collections.deque()
     block_values: dict[Metric, np.ndarray] = {}
     record_points = job.record_points.tolist()

@@ -46,6 +46,7 @@ NEEDED = {  # arguments of the parts that have no default for everything
     "drift/given": {"path": np.ones((2, 2))},
     "detector/glr": {"horizon": 10},
     "detector/oracle": vars(detectors.Oracle.from_phases(np.full((2, 3), 0.5), [0, 9])),
+    "delay/table": {"probabilities": np.array([0.5, 0.0, 1.0])},
     "oracle/layered_paths": {"edges": (((0, 0), (0, 1)), ((0, 0), (1, 0)))},
     "oracle/partition": {"blocks": 2, "block_size": 3},
     "oracle/top_m": {"size": 2},

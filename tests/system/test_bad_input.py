@@ -37,7 +37,7 @@ from jaxbandits.estimation import detectors, oracles
 from jaxbandits.glm import load_covertype
 from jaxbandits.linear import HvtEstimator
 from jaxbandits.oco import CAOONS, OGD, AnytimeCAOONS, LinearLosses, OptaxLearner, load_csv, load_libsvm
-from jaxbandits.operators import Given
+from jaxbandits.operators import Given, TableDelay
 from tests.bad_values import NO_NUMBERS, WRONG, outcome
 from tests.reward_models import MODELS
 
@@ -116,6 +116,7 @@ PARTS = {
     **MODELS,
     "detector/glr": detectors.GLR(horizon=10),
     "detector/oracle": detectors.Oracle.from_phases(np.full((2, 3), 0.5), [0, 9]),
+    "delay/table": TableDelay(probabilities=np.array([0.5, 0.0, 1.0])),
     "oracle/layered_paths": oracles.LayeredPaths.complete(n_nodes=2, length=3),
     "oracle/partition": oracles.Partition(blocks=2, block_size=3),
     "oracle/top_m": oracles.TopM(size=2),

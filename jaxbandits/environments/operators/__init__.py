@@ -10,5 +10,6 @@ if TYPE_CHECKING:
     from jaxbandits.environments.operators.delayed import Delayed as Delayed
     from jaxbandits.environments.operators.drifting import Drifting as Drifting
     from jaxbandits.environments.operators.noisy import Noisy as Noisy
+    from jaxbandits.environments.operators.random_delay import RandomDelay as RandomDelay
 
 lazy.attach(__name__)

@@ -41,6 +41,8 @@ class Batched(Operator):
         """Raise InputError for environments that do not support operators, and for batches of batches."""
         super().check()
         inside = self.environment
+        if getattr(inside, "delay_bound", None) is not None:
+            raise InputError("Batched.environment has random delays: batches and random delays cannot be combined")
         while isinstance(inside, Operator):
             if isinstance(inside, Batched):
                 raise InputError("Batched.environment has batches of its own: batches of batches are not supported")

@@ -107,6 +107,15 @@ class Operator:
         return self.environment.feedback_batch if isinstance(self.environment, Batches) else 1
 
     @property
+    def delay_bound(self) -> int | None:
+        """`delay_bound` of the environment inside."""
+        return getattr(self.environment, "delay_bound", None)
+
+    def draw_delay(self, key: jax.Array) -> jax.Array:
+        """Return the random delay that the environment inside draws."""
+        return self.environment.draw_delay(key)
+
+    @property
     def axes(self) -> dict[str, tuple[str, ...]]:
         """`axes` of the environment inside."""
         return dict(getattr(self.environment, "axes", {}))

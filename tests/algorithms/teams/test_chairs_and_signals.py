@@ -54,7 +54,7 @@ def play(learner, coins, flags, is_hidden, key):
     return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, after), index, feedback
 
 
-def played(learner, feedback, rng, key):
+def run(learner, feedback, rng, key):
     coins, flags = FEEDBACK[feedback](rng)
     is_hidden = isinstance(flags, str)
     flags = np.full((ROUNDS, K), np.nan) if flags is None or is_hidden else np.asarray(flags, float)
@@ -69,7 +69,7 @@ CASES = [(players, feedback) for feedback in FEEDBACK for players in (1, 2, 3, K
 def test_musical_chairs_is_its_reference(players, feedback, rng, key):
     learning = 60.5
     learner = MusicalChairs(n_arms=K, n_players=players, learning_rounds=learning)
-    states, index, received = played(learner, feedback, rng, key)
+    states, index, received = run(learner, feedback, rng, key)
     theirs = [reference.MusicalChairs(K, learning) for _ in range(players)]
     for t in range(ROUNDS):
         for j, player in enumerate(theirs):
@@ -91,7 +91,7 @@ def test_musical_chairs_is_its_reference(players, feedback, rng, key):
 @pytest.mark.parametrize("bounds", ["hoeffding", "kl"])
 def test_sic_mmab_is_its_reference(bounds, skips, players, feedback, rng, key):
     learner = SICMMAB(n_arms=K, n_players=players, horizon=HORIZON, bounds=bounds, skips_short_phases=skips)
-    states, index, received = played(learner, feedback, rng, key)
+    states, index, received = run(learner, feedback, rng, key)
     theirs = [reference.SICMMAB(K, HORIZON, bounds=bounds, skips=skips) for _ in range(players)]
     for t in range(ROUNDS):
         for j, player in enumerate(theirs):
@@ -117,7 +117,7 @@ def test_sic_mmab_is_its_reference(bounds, skips, players, feedback, rng, key):
 def test_players_of_sic_mmab_agree_and_share_their_sums(players, rng, key):
     """After the estimation each knows M and another rank; after a communication all have the same sums."""
     learner = SICMMAB.practical(n_arms=K, n_players=players, horizon=HORIZON)
-    states, index, received = played(learner, "true", rng, key)
+    states, index, received = run(learner, "true", rng, key)
     fixed = int(np.ceil(np.e * K * np.log(HORIZON)))
     counted = fixed + 2 * K
     assert (states.players[counted] == players).all()
@@ -168,7 +168,7 @@ def test_theory_of_musical_chairs_is_the_formula():
 def test_multiple_play_takes_the_largest_indices(policy, rng, key):
     players = 3
     learner = MultiplePlay(policy=policy, n_players=players)
-    states, index, _ = played(learner, "true", rng, key)
+    states, index, _ = run(learner, "true", rng, key)
     theirs = armed.KLUCB(K, c=0.0)
     for t in range(200):
         assert len(set(index[t])) == players

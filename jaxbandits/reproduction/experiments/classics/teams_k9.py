@@ -85,7 +85,7 @@ def _as_printed(label: str) -> Any:
         )  # fmt: skip
 
 
-def _unsensed(label: str) -> Any:
+def _without_sensing(label: str) -> Any:
     """Claim the regret of the table of players without sensing, likewise."""
     for name, title, low, high in _regions(_UNSENSED[label], _CITED_RUNS_UNSENSED):
         yield from claims(
@@ -117,7 +117,7 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS,
     tabulated=("collisions",),
     claims=(
         *(claim for label in _PRINTED for claim in _as_printed(label)),
-        *(claim for label in _UNSENSED for claim in _unsensed(label)),
+        *(claim for label in _UNSENSED for claim in _without_sensing(label)),
         *(claim for label in _IN_COMMENTS for claim in _in_comments(label)),
         *claims("chairs-help", mean("MCTopM kl-UCB") < mean("RandTopM kl-UCB", "RhoRand kl-UCB", "Selfish kl-UCB"),
                 on={name: _TITLES[name] for name in ("players6", "players9")},
@@ -129,8 +129,9 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS,
     notes=(
         "Players see every collision, as in the code of the thesis; according to its text they notice a collision by a "
         "lost reward, as in the last panel.",
-        "SIC-MMAB has the kl-UCB bounds, T0 = ceil(K e log T) = 226 and the first phase of the code of the thesis, whose "
-        "text says T0 = ceil(K log T). 'SIC-MMAB, Hoeffding' is that of the paper. The versions of MCTopM, RandTopM and "
-        "RhoRand that estimate the number of players, and improved Musical Chairs, are not in the library.",
+        "SIC-MMAB has the kl-UCB bounds, T0 = ceil(K e log T) = 226 and the first phase of the code of the thesis, "
+        "whose text says T0 = ceil(K log T). 'SIC-MMAB, Hoeffding' is that of the paper. The versions of MCTopM, "
+        "RandTopM and RhoRand that estimate the number of players, and improved Musical Chairs, are not in the "
+        "library.",
     ),
 )

@@ -1,0 +1,133 @@
+"""Random delays: the feedback of round t arrives after D_t further rounds, and waits in a queue.
+
+    feedback of round t arrives at the end of round t + D_t,   D_t drawn from a law, at most `bound`
+    update at the end of a round:  with the feedback that arrived first and has not been used, if there is any
+
+Feedback that arrives in the same round is used in the order of its rounds, one per round. At most `bound` rounds wait
+after any round, and none is used later than 2 `bound` rounds after its own. Regret is charged when a decision is
+made. `update` receives the `t`, the arms and the decision that belong to the feedback, so that learners work without
+changes.
+"""
+
+from typing import Any, ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError, format_value
+from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
+from jaxbandits.numerics import rng
+from jaxbandits.types import Batches, Decision, Feedback, Obs, Outcome, State
+
+
+class DelayLaw(Protocol):
+    """Distribution of delays."""
+
+    def draw(self, key: jax.Array, bound: int) -> jax.Array:
+        """Return a delay `[]`, 0 or more; the part beyond `bound` is cut off by the caller."""
+        ...
+
+
+@pytree
+class UniformDelay:
+    """Delay that is uniform on 0, 1, ..., `bound`."""
+
+    def draw(self, key: jax.Array, bound: int) -> jax.Array:
+        return rng.randint(key, bound + 1)
+
+
+@pytree
+class GeometricDelay:
+    """Delay with $P(D = k) = (1 - q) q^k$, $q = mean / (1 + mean)$; delays beyond `bound` are cut to it."""
+
+    mean: ArrayLike = param(10.0, "[0, inf)", "mean delay, before it is cut")
+
+    def draw(self, key: jax.Array, bound: int) -> jax.Array:
+        del bound
+        mean = jnp.asarray(self.mean, jnp.result_type(float))
+        return jnp.floor(jnp.log1p(-rng.uniform(key)) / -jnp.log1p(1.0 / mean))
+
+
+@pytree
+class TableDelay:
+    """Delay k with a given probability."""
+
+    probabilities: ArrayLike = param(range="[0, inf)", doc="[n] weights of the delays 0, ..., n - 1; any sum")
+
+    def __post_init__(self) -> None:
+        """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        if isinstance(self.probabilities, (list, tuple)) and ranges.is_real(self.probabilities):
+            object.__setattr__(self, "probabilities", np.asarray(self.probabilities))
+
+    def check(self) -> None:
+        """Raise InputError unless there are weights with a positive sum."""
+        if np.ndim(self.probabilities) < 1 or not (np.sum(self.probabilities, axis=-1) > 0.0).all():
+            raise InputError("TableDelay.probabilities must be an array [n] with a positive sum")
+
+    def draw(self, key: jax.Array, bound: int) -> jax.Array:
+        del bound
+        below = jnp.cumsum(jnp.asarray(self.probabilities, jnp.result_type(float)))
+        return jnp.sum(rng.uniform(key) * below[-1] >= below, dtype=jnp.int32)
+
+
+@pytree
+class RandomDelay(Operator):
+    """An environment whose feedback is late by a random number of rounds, different from round to round.
+
+    The environment inside must have arms and rewards, and no batches. Learners that need the last reward before the
+    next pull are rejected. A delay of the environment inside is added. The loop stores 2 `bound` + 1 rounds per trial.
+
+    Deviations:
+      * [ours] A learner is updated once per round. In the reference all feedback is used when it arrives, or (QPM-D)
+        when the learner asks for the arm.
+
+    References:
+      Pooria Joulani, Andras Gyorgy, Csaba Szepesvari. Online Learning under Delayed Feedback. ICML 2013: stochastic
+      bandits with random delays, and queues of feedback.
+    """
+
+    source: ClassVar[str] = "Joulani, Gyorgy & Szepesvari, ICML 2013, random delays"
+    environment: Any = param(doc="environment whose feedback is delayed")
+    law: Any = param(doc="distribution of delays: UniformDelay, GeometricDelay, TableDelay, or a class with `draw`")
+    bound: int = static(range="[0, 10000]", doc="largest random delay; larger draws are cut to it")
+
+    @classmethod
+    def example(cls) -> "RandomDelay":
+        return cls(environment=example_environment(), law=GeometricDelay(mean=2.0), bound=5)
+
+    def check(self) -> None:
+        """Raise InputError for environments that do not support operators, with batches, or with random delays."""
+        super().check()
+        inside = self.environment
+        if getattr(inside, "delay_bound", None) is not None:
+            raise InputError("RandomDelay.environment has random delays of its own: only one queue is supported")
+        if isinstance(inside, Batches) and inside.feedback_batch > 1:
+            raise InputError("RandomDelay.environment has batches: batches and random delays cannot be combined")
+        if not hasattr(self.law, "draw"):
+            raise InputError(
+                f"RandomDelay.law must be a law of delays, such as UniformDelay(), got {format_value(self.law)}"
+            )
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
+        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
+        return state, require_reward(self, feedback), outcome
+
+    @property
+    def delay_bound(self) -> int:
+        """Largest random delay."""
+        return self.bound
+
+    def draw_delay(self, key: jax.Array) -> jax.Array:
+        """Return the random delay `[]` int32 of a round, from the key of its step."""
+        drawn = self.law.draw(self._own(key), self.bound)
+        return jnp.clip(drawn, 0, self.bound).astype(jnp.int32)
+
+
+def with_random_delay(environment: Any, law: Any, bound: int) -> RandomDelay:
+    """Return the environment with feedback that is late by a random number of rounds (`RandomDelay`)."""
+    return RandomDelay(environment=environment, law=law, bound=bound)
