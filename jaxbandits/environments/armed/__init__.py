@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from jaxbandits.environments.armed.beta_arms import BetaArms as BetaArms
     from jaxbandits.environments.armed.noisy_arms import NoisyArms as NoisyArms
     from jaxbandits.environments.armed.retiring_arms import RetiringArms as RetiringArms
+    from jaxbandits.environments.armed.sleeping_arms import SleepingArms as SleepingArms
     from jaxbandits.environments.armed.switching_arms import SwitchingArms as SwitchingArms
 
 lazy.attach(__name__)

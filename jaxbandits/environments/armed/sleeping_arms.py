@@ -1,0 +1,88 @@
+"""Sleeping bandit: in every round only some Bernoulli arms are awake (Kleinberg, Niculescu-Mizil & Sharma, 2010).
+
+    arm i is awake with probability q_i, independently;   reward_t ~ Bernoulli(mu_i) for the arm i played
+    regret_t = largest mu_k of the arms that are awake - mu_i
+
+Learners receive the awake arms as the mask of the observation.
+"""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbandits.base import ranges
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, param, pytree
+from jaxbandits.environments.armed.arms import Arms, ArmsState
+from jaxbandits.environments.outcomes import RegretOutcome
+from jaxbandits.estimation.arms import largest
+from jaxbandits.numerics import rng
+from jaxbandits.types import ArmDecision, IndexObs, Reward
+
+
+@pytree
+class SleepingArms(Arms):
+    """K Bernoulli arms with stochastic availability.
+
+    `UCB1(exploration=8.0)` on this environment is the algorithm AUER of the reference: it plays the awake arm with the
+    largest upper confidence bound.
+
+    Deviations:
+      * [ours] If no arm would be awake, one arm, drawn uniformly, is.
+
+    References:
+      Robert Kleinberg, Alexandru Niculescu-Mizil, Yogeshwer Sharma. Regret Bounds for Sleeping Experts and Bandits.
+      Machine Learning 80, 2010: the setting with stochastic rewards, and AUER.
+
+    Example:
+      >>> SleepingArms.from_means([0.9, 0.8, 0.2], awake=[0.3, 0.5, 1.0]).n_arms
+      3
+    """
+
+    source: ClassVar[str] = "Kleinberg, Niculescu-Mizil & Sharma, Machine Learning 2010, stochastic rewards"
+    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: uniform on [0, 1], drawn per trial")
+    awake: ArrayLike = param(0.5, "[0, 1]", "q, probability that an arm is awake: one number, or [K]")
+
+    def __post_init__(self) -> None:
+        """Convert lists, as in a sweep file, to arrays, since JAX would treat a list as a pytree."""
+        super().__post_init__()
+        if isinstance(self.awake, (list, tuple)) and ranges.is_real(self.awake):
+            object.__setattr__(self, "awake", np.asarray(self.awake))
+
+    def check(self) -> None:
+        """Raise InputError if the number of means or of probabilities is not `n_arms`."""
+        super().check()
+        if np.ndim(self.awake) and np.shape(self.awake)[-1] not in (1, self.n_arms):
+            raise InputError(f"SleepingArms.awake must have shape [] or [{self.n_arms}], got {np.shape(self.awake)}")
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """0 and 1."""
+        return 0.0, 1.0
+
+    def observe(self, key: jax.Array, t: jax.Array, state: ArmsState) -> IndexObs:
+        del t, state
+        drawn = rng.uniforms(key, self.n_arms + 1)
+        awake = drawn[: self.n_arms] < self.awake
+        last = jnp.minimum((drawn[self.n_arms] * self.n_arms).astype(jnp.int32), self.n_arms - 1)
+        return IndexObs.of(self.n_arms, jnp.where(jnp.any(awake), awake, jnp.arange(self.n_arms) == last))
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: ArmsState, obs: IndexObs, decision: ArmDecision
+    ) -> tuple[ArmsState, Reward, RegretOutcome]:
+        del t
+        mean = state.theta[decision.index]
+        return state, Reward(self.pay(key, mean)), RegretOutcome(largest(state.theta, obs.mask) - mean)
+
+    def moved(self, state: ArmsState, theta: jax.Array) -> ArmsState:
+        return super().moved(state, jnp.clip(theta, 0.0, 1.0))
+
+    def pay(self, key: jax.Array, mean: jax.Array) -> jax.Array:
+        return jnp.where(rng.bernoulli(key, mean), 1.0, 0.0)
+
+    def admits(self, state: ArmsState, obs: IndexObs, decision: ArmDecision) -> jax.Array:
+        """Return whether the arm exists and is awake."""
+        is_arm = super().admits(state, obs, decision)
+        return is_arm if obs.mask is None else is_arm & obs.mask[jnp.clip(decision.index, 0, self.n_arms - 1)]
