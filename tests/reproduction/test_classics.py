@@ -34,7 +34,7 @@ def test_the_figures_there_are():
                      "tsallis-fig3",
                      "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins", "russo-table1", "riquelme-wheel",
                      "srinivas-fig5", "cascade-table1", "besson-tables", "duels", "teams-k9",
-                     "selfish-fails")
+                     "selfish-fails", "disjoint-paths")
     ] == NAMES  # fmt: skip
     assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
     assert EXPERIMENTS["classics/etc-fig6-1"].seeds == 100_000
@@ -274,3 +274,18 @@ def test_shares_of_selfish_trials_that_fail(failed, verdict):
     found = verdicts("classics/selfish-fails", measured, "some-trials-fail")
     assert list(found.values()) == [verdict]
     assert set(verdicts("classics/selfish-fails", measured, "others-are-safe").values()) == {"holds"}
+
+
+def test_paths_beside_their_bound():
+    panels = EXPERIMENTS["classics/disjoint-paths"].panels(100_000)
+    base, items, gap, short = panels
+    assert panels[base].bound == pytest.approx(534 / 0.2 * 12 * math.log(1e5) + (math.pi**2 / 3 + 1) * 64)
+    told = {base: 900.0, items: 1900.0, gap: 1700.0, short: 1000.0}
+    story = {name: {"CombUCB1": regret, "CTS": 0.1 * regret} for name, regret in told.items()}
+    found = verdicts("classics/disjoint-paths", observe(story))
+    assert set(found.values()) == {"holds"} and len(found) == 4 + 4 + 2
+    other = {**story, items: {"CombUCB1": 1e6, "CTS": 2e6}}
+    wrong = [
+        name for name, verdict in verdicts("classics/disjoint-paths", observe(other)).items() if verdict != "holds"
+    ]
+    assert sorted(name.split("/")[0] for name in wrong) == ["doubles-with-l", "sampling-ahead", "within-bound"]

@@ -26,6 +26,7 @@ BOOK = "Lattimore & Szepesvari, Bandit Algorithms, 2020"
 ZIMMERT = "Zimmert & Seldin, JMLR 22(28), 2021"
 GARIVIER = "Garivier & Kaufmann, COLT 2016"
 KVETON = "Kveton, Szepesvari, Wen & Ashkan, ICML 2015"
+KVETON_SEMI = "Kveton, Wen, Ashkan & Szepesvari, AISTATS 2015"
 KOMIYAMA = "Komiyama, Honda, Kashima & Nakagawa, COLT 2015"
 BESSON = "Besson, PhD thesis, CentraleSupelec, 2019"
 
