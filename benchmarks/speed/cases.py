@@ -12,6 +12,7 @@ from benchmarks.speed import (
     numpy_glm,
     numpy_loops,
     numpy_online,
+    numpy_structured,
 )
 
 TRIALS = (1, 16, 256, 1024, 4096)
@@ -28,9 +29,12 @@ class Case(NamedTuple):
     numpy_trial_rounds: int = 200_000  # rounds of NumPy over seeds, all seeds together
     fresh_arms: bool = False  # new arms each round
     groups: int = 0  # 0: no group DRO
+    size: str = ""  # of a structured problem, for the name; its numbers are in `numpy_structured`
 
     @property
     def name(self) -> str:
+        if self.size:
+            return f"{self.algorithm} {self.size}"
         arms = f" K={self.n_arms}" if self.n_arms else f" m={self.groups}" if self.groups else ""
         dim = f" d={self.dim}" if self.dim else ""
         return f"{self.algorithm}{dim}{arms}" + (" fresh" if self.fresh_arms else "")
@@ -47,6 +51,11 @@ CASES = (
     Case("kl_ucb", 0, 10, 2000, 5000),
     Case("thompson_beta", 0, 10, 2000, 20_000),
     Case("tsallis_inf", 0, 10, 4000, 5000),
+    Case("cascade_ucb1", 0, 16, 2000, 10_000, size="L=16 m=4"),
+    Case("cascade_kl_ucb", 0, 16, 1000, 5000, size="L=16 m=4"),
+    Case("mc_top_m", 0, 9, 1000, 3000, size="K=9 P=6"),
+    Case("double_ts", 0, 6, 1000, 5000, size="K=6"),
+    Case("glr", 0, 3, 5000, 5000, 1_280_000, size="K=3"),  # as long as its history
     Case("disjoint_lin_ucb", 5, 10, 2000, 10_000),
     Case("hvt_ucb", 2, 50, 4000, 20_000),
     Case("hvt_ucb", 10, 20, 1000, 10_000),
@@ -85,6 +94,8 @@ def named(parts: list[str] | None) -> tuple[Case, ...]:
 
 def build(case: Case) -> tuple[Any, Any]:
     """Return the algorithm and the environment of a case."""
+    if case.size:
+        return numpy_structured.build(case.algorithm)
     if not case.dim:
         return _armed(case)
     if case.algorithm == "disjoint_lin_ucb":
@@ -101,6 +112,8 @@ def build(case: Case) -> tuple[Any, Any]:
 def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int | None = None) -> Any:
     """Return the metric of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
     which, many = (0, ()) if seeds is None else (1, (seeds,))
+    if case.size:
+        return numpy_structured.regret(case.algorithm, rounds, rng, *many)
     if not case.dim:
         return numpy_armed.regret(case.algorithm, case.n_arms, rounds, rng, *many)
     if case.algorithm == "disjoint_lin_ucb":

@@ -23,17 +23,23 @@ def ucb1(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator)
 
 
 def kl_ucb(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return KL-UCB's index by five Newton steps."""
+    """Return KL-UCB's index."""
     del rng
-    m, level = np.clip(total / count, 1e-12, 1.0 - 1e-12), np.log(max(t, 1)) / count
+    return kl_upper(total / count, np.log(max(t, 1)) / count)
+
+
+def kl_upper(mean: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return the largest q with kl(mean, q) <= level by five Newton steps."""
+    m = np.clip(mean, 1e-12, 1.0 - 1e-12)
     left = 1.0 - m
-    entropy = -m * np.log(m) - left * np.log(left)
-    x = np.minimum(np.sqrt(0.5 * level), level + np.sqrt(level * (level + 2.0 * m)))
-    x = np.maximum(np.minimum(x, left - np.exp(-(level + entropy) / left)), 1e-12)
-    for _ in range(5):
-        kl = np.maximum(-m * np.log1p(x / m) - left * np.log1p(-x / left), 0.0)
-        x = np.clip(x - 2.0 * (kl - np.sqrt(kl * level)) * (m + x) * (left - x) / x, 1e-12, left * (1.0 - 1e-15))
-    return m + x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -m * np.log(m) - left * np.log(left)
+        x = np.minimum(np.sqrt(0.5 * level), level + np.sqrt(level * (level + 2.0 * m)))
+        x = np.maximum(np.minimum(x, left - np.exp(-(level + entropy) / left)), 1e-12)
+        for _ in range(5):
+            kl = np.maximum(-m * np.log1p(x / m) - left * np.log1p(-x / left), 0.0)
+            x = np.clip(x - 2.0 * (kl - np.sqrt(kl * level)) * (m + x) * (left - x) / x, 1e-12, left * (1.0 - 1e-15))
+    return np.where(mean < 1.0, m + x, 1.0)
 
 
 def thompson_beta(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:

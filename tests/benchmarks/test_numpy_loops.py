@@ -23,7 +23,8 @@ SEEDS, ROUNDS, MENU_ROUNDS = 8, 600, 4000  # 54 epochs of CRMM, 78 of MENU, and 
 ONCE = list({(case.algorithm, case.fresh_arms): case for case in reversed(CASES)}.values())  # smallest size of each
 CONTEXTUAL = next(case for case in ONCE if case.algorithm == "disjoint_lin_ucb")
 BANDITS = [case for case in ONCE if case.n_arms and case.dim and case != CONTEXTUAL]
-ARMED = [case for case in ONCE if not case.dim]
+STRUCTURED = [case for case in ONCE if case.size]
+ARMED = [case for case in ONCE if not case.dim and not case.size]
 CONSTRAINED = next(case for case in ONCE if case.algorithm == "ofw_tvc")
 GROUPED = [case for case in ONCE if case.groups]
 ONLINE = [case for case in ONCE if not case.n_arms and not case.groups and case != CONSTRAINED]
@@ -176,14 +177,22 @@ def test_policies_that_draw(case, rng):
     _agree(case, numpy_armed.regret(case.algorithm, case.n_arms, ROUNDS, rng, 400))
 
 
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("case", STRUCTURED, ids=lambda case: case.name)
+def test_structured(case, rng):
+    """With as many rounds as it takes to detect a change of means."""
+    rounds = 1200 if case.algorithm == "glr" else ROUNDS
+    _agree(case, numpy_regret(case, rounds, rng, 400), rounds)
+
+
 @pytest.mark.slow
 def test_contextual(rng):
     _agree(CONTEXTUAL, numpy_regret(CONTEXTUAL, ROUNDS, rng, 400))
 
 
-def _agree(case, ours):
+def _agree(case, ours, rounds=ROUNDS):
     """In distribution: mean regrets that differ by less than five standard errors."""
-    library = simulate(*build(case), ROUNDS, 400, progress=False).final("regret")
+    library = simulate(*build(case), rounds, 400, progress=False).final("regret")
     error = np.sqrt((ours.var() + library.var()) / 400)
     assert abs(ours.mean() - library.mean()) < 5.0 * error
 
