@@ -99,14 +99,21 @@ duels.plot("regret")
 #
 # $P$ players share $K$ arms and do not communicate. Players who choose the same arm collide and receive no reward. With
 # MCTopM, a player that has an arm for itself stays there. Each selfish player runs a bandit algorithm as if it were
-# alone.
+# alone. The players of Musical Chairs and of SIC-MMAB do not know their number $P$: they estimate it by counting
+# collisions. In SIC-MMAB they also collide on purpose, to exchange their statistics bit by bit.
 
 # %%
-from jaxbandits.teams import MCTopM, RandTopM, Selfish, SharedArms
+from jaxbandits.teams import SICMMAB, MCTopM, MusicalChairs, RandTopM, Selfish, SharedArms
 
 players = {"n_arms": 5, "n_players": 5}
 teams = compare(
-    {"MCTopM": MCTopM.theory(**players), "RandTopM": RandTopM.theory(**players), "Selfish": Selfish.theory(**players)},
+    {
+        "MCTopM": MCTopM.theory(**players),
+        "RandTopM": RandTopM.theory(**players),
+        "Selfish": Selfish.theory(**players),
+        "Musical Chairs": MusicalChairs(**players, learning_rounds=200.0),
+        "SIC-MMAB": SICMMAB.practical(**players, horizon=T // 4),
+    },
     SharedArms.from_means([0.1, 0.3, 0.5, 0.7, 0.9], n_players=5),
     horizon=T // 4,
     seeds=SEEDS,
