@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.peers import problems
 from benchmarks.peers.problems import ALPHA, DIAMETER, DIM, LOGISTIC_ARMS, LOGISTIC_DIM, MEANS, N_ARMS
+from benchmarks.speed import numpy_structured
 
 ARMS = list(range(N_ARMS))
 
@@ -107,6 +108,25 @@ def jaxbandits_ogd(seed: int, trials: int, rounds: int) -> np.ndarray:
     fields = {"center": problems.CENTER, "noise_scale": problems.OGD_NOISE}
     environment = oco.PseudoHuberLosses(dim=problems.OGD_DIM, **fields)
     return _simulated(oco.OGD(dim=problems.OGD_DIM), environment, seed, trials, rounds)
+
+
+def _structured(name: str, seed: int, trials: int, rounds: int) -> np.ndarray:
+    return _simulated(*numpy_structured.build(name), seed, trials, rounds)
+
+
+@driver("glr", "jaxbandits")
+def jaxbandits_glr(seed: int, trials: int, rounds: int) -> np.ndarray:
+    return _structured("glr", seed, trials, rounds)
+
+
+@driver("mc_top_m", "jaxbandits")
+def jaxbandits_mc_top_m(seed: int, trials: int, rounds: int) -> np.ndarray:
+    return _structured("mc_top_m", seed, trials, rounds)
+
+
+@driver("double_ts", "jaxbandits")
+def jaxbandits_double_ts(seed: int, trials: int, rounds: int) -> np.ndarray:
+    return _structured("double_ts", seed, trials, rounds)
 
 
 # --- pymab: its simulator, in Rust -------------------------------------------------------------------------------
@@ -304,6 +324,92 @@ def smpybandits_kl_ucb(seed: int, trials: int, rounds: int) -> np.ndarray:
 @driver("thompson", "SMPyBandits")
 def smpybandits_thompson(seed: int, trials: int, rounds: int) -> np.ndarray:
     return _smpybandits("Thompson", seed, trials, rounds)
+
+
+@driver("glr", "SMPyBandits")
+def smpybandits_glr(seed: int, trials: int, rounds: int) -> np.ndarray:
+    policies = import_smpybandits()
+
+    class IndexAtLogT(policies.klUCB_forGLR):  # its default has 3 log t
+        def __init__(self, *args: Any, **kwargs: Any):
+            super().__init__(*args, **{**kwargs, "c": 1.0})
+
+    n_arms, changes = problems.PHASES.shape[1], len(problems.PHASES) - 1
+    factor = n_arms * changes
+
+    def play(rng: np.random.Generator) -> float:
+        np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
+        policy = policies.BernoulliGLR_IndexPolicy_WithDeterministicExploration(
+            n_arms,
+            policy=IndexAtLogT,
+            per_arm_restart=True,
+            delta=(factor * problems.HORIZON) ** -0.5,
+            alpha0=0.05 * (factor * np.log(problems.HORIZON) / problems.HORIZON) ** 0.5,
+        )
+        policy.startGame()
+        return problems.play_phases(_Renamed(policy.choice, policy.getReward), rounds, rng)
+
+    return _trials(play, seed, trials)
+
+
+class _Renamed(NamedTuple):
+    choose: Callable
+    learn: Callable
+
+
+@driver("mc_top_m", "SMPyBandits", differs="plays every arm once first")
+def smpybandits_mc_top_m(seed: int, trials: int, rounds: int) -> np.ndarray:
+    policies = import_smpybandits()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from SMPyBandits import PoliciesMultiPlayers
+
+    def player(child: Any) -> Any:
+        def learn(arm: int, coin: float, collided: bool) -> None:
+            (child.handleCollision if collided else child.getReward)(arm, coin)
+
+        return _Renamed(child.choice, learn)
+
+    def play(rng: np.random.Generator) -> float:
+        np.random.seed(int(rng.integers(2**31)))  # noqa: NPY002
+        team = PoliciesMultiPlayers.MCTopM(problems.PLAYERS, len(problems.TEAM_MEANS), policies.klUCB)
+        for child in team.children:
+            child.startGame()
+        return problems.play_team([player(child) for child in team.children], rounds, rng)
+
+    return _trials(play, seed, trials)
+
+
+# --- duelpy ------------------------------------------------------------------------------------------------------
+
+
+@driver("double_ts", "duelpy", differs="its second arm is the one that the first arm most probably beats")
+def duelpy_double_ts(seed: int, trials: int, rounds: int) -> np.ndarray:
+    if "float" not in vars(np):  # removed from NumPy; duelpy reads it
+        setattr(np, "float", float)  # noqa: B010 (no stub has it)
+    from duelpy.algorithms import DoubleThompsonSampling
+    from duelpy.feedback import MatrixFeedback
+
+    from jaxbandits.duels import DuelingArms
+
+    preferences = np.asarray(DuelingArms.arxiv().preferences)
+
+    class Recorded(MatrixFeedback):
+        def __init__(self, random_state: np.random.RandomState):
+            super().__init__(preferences, random_state=random_state)
+            self.regret = 0.0
+
+        def duel(self, arm_i_index: int, arm_j_index: int) -> bool:
+            self.regret += 0.5 * float(preferences[0, arm_i_index] + preferences[0, arm_j_index]) - 0.5
+            return super().duel(arm_i_index, arm_j_index)
+
+    def play(rng: np.random.Generator) -> float:
+        state = np.random.RandomState(int(rng.integers(2**31)))
+        feedback = Recorded(state)
+        DoubleThompsonSampling(feedback, time_horizon=rounds, random_state=state).run()
+        return feedback.regret
+
+    return _trials(play, seed, trials)
 
 
 # --- river -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.speed.numpy_structured import HORIZON, PHASES, PLAYERS
+from benchmarks.speed.numpy_structured import MEANS as TEAM_MEANS
+
 N_ARMS = 10
 MEANS = np.where(np.arange(N_ARMS) == 0, 0.9, 0.6)  # coins of Auer, Cesa-Bianchi & Fischer (2002), distribution 11
 DIM, NOISE = 5, 0.5  # contexts and a parameter for each arm, drawn per trial, uniform on the sphere; Gaussian noise
@@ -33,6 +36,9 @@ CASES = {
         Case("linucb", "Disjoint LinUCB, d = 5, 10 arms", 1000),
         Case("logistic", "Logistic bandit, d = 2, 20 arms", 1000),
         Case("ogd", "Online gradient descent, d = 10", 1000),
+        Case("glr", "GLR-klUCB, 3 coins whose means change 4 times", 5000),
+        Case("mc_top_m", "MCTopM with KL-UCB, 6 players, 9 coins", 1000),
+        Case("double_ts", "Double Thompson sampling, 6 arms", 1000),
     )
 }
 
@@ -53,6 +59,35 @@ def play_coins(policy: Any, rounds: int, rng: np.random.Generator) -> float:
         policy.learn(arm, float(u < means[arm]))
         played += means[arm]
     return rounds * max(means) - played
+
+
+def play_phases(policy: Any, rounds: int, rng: np.random.Generator) -> float:
+    """Play coins whose means change, as in `benchmarks.speed.numpy_structured`; return the regret of each round's best.
+
+    The policy is as in `play_coins`.
+    """
+    uniforms = rng.random(rounds).tolist()
+    last, regret = len(PHASES) - 1, 0.0
+    for t, u in enumerate(uniforms):
+        means = PHASES[min(t * len(PHASES) // HORIZON, last)]
+        arm = policy.choose()
+        policy.learn(arm, float(u < means[arm]))
+        regret += means.max() - means[arm]
+    return regret
+
+
+def play_team(players: Any, rounds: int, rng: np.random.Generator) -> float:
+    """Play `player.choose() -> arm`, `player.learn(arm, coin, collided)` of each player; return the pseudo-regret."""
+    best = np.sort(TEAM_MEANS)[-PLAYERS:].sum()
+    coins, regret = rng.random((rounds, len(TEAM_MEANS))) < TEAM_MEANS, 0.0
+    for coin in coins:
+        arms = [player.choose() for player in players]
+        regret += best
+        for player, arm in zip(players, arms, strict=True):
+            collided = arms.count(arm) > 1
+            player.learn(arm, float(coin[arm]), collided)
+            regret -= 0.0 if collided else TEAM_MEANS[arm]
+    return regret
 
 
 def play_contexts(policy: Any, rounds: int, rng: np.random.Generator) -> float:

@@ -11,10 +11,17 @@ import pytest
 
 from benchmarks.peers import drivers, problems
 from benchmarks.peers.drivers import DRIVERS
-from benchmarks.speed import numpy_armed
+from benchmarks.speed import numpy_armed, numpy_structured
+from jaxbandits.duels import DuelingArms
 
 OTHERS = [driver for driver in DRIVERS if driver.package != "jaxbandits"]
-SIZES = {"linucb": (12, 150), "logistic": (12, 200), "ogd": (8, 100)}  # trials and rounds; else 40, 300
+SIZES = {
+    "linucb": (12, 150),
+    "logistic": (12, 200),
+    "ogd": (8, 100),
+    "glr": (24, 1500),
+    "double_ts": (3, 6000),
+}  # trials and rounds; else 40, 300
 
 
 class DisjointLinUCB:
@@ -52,6 +59,8 @@ def expected_regret(case, rounds):
         regret = np.array([problems.play_contexts(DisjointLinUCB(), rounds, rng) for _ in range(40)])
     elif case == "ogd":
         regret = np.array([descend(rounds, rng) for _ in range(40)])
+    elif case in ("glr", "mc_top_m", "double_ts"):
+        regret = numpy_structured.regret(case, rounds, rng, 400)
     else:
         algorithm = {"thompson": "thompson_beta"}.get(case, case)
         regret = numpy_armed.regret(algorithm, problems.N_ARMS, rounds, rng, 400)
@@ -76,6 +85,8 @@ def uniform(case, rounds):
         "ucb1": lambda: problems.play_coins(Uniform(problems.N_ARMS, rng), rounds, rng),
         "linucb": lambda: problems.play_contexts(Uniform(problems.N_ARMS, rng), rounds, rng),
         "logistic": lambda: problems.play_logistic(lambda _: Uniform(problems.LOGISTIC_ARMS, rng), rounds, rng),
+        "mc_top_m": lambda: problems.play_team([Uniform(9, rng)] * problems.PLAYERS, rounds, rng),
+        "double_ts": lambda: rounds * (np.asarray(DuelingArms.arxiv().preferences)[0].mean() - 0.5),
     }[case]
     return np.mean([play() for _ in range(40)])
 
