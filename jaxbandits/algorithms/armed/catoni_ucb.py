@@ -65,7 +65,7 @@ class CatoniUCB(IndexPolicy):
     source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Inf. Theory 2013, Catoni's estimator"
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     variance_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on the variance of every arm")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; 1 is the theory")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; the theory uses 1")
     n_bins: int = static(256, "[2, 65536]", "B, number of bins per arm, even; 256 suffices for 8 million rounds")
 
     @classmethod

@@ -61,7 +61,7 @@ class MedianOfMeansUCB(IndexPolicy):
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     moment_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on E |X - E X|^{1+eps} of every arm")
     eps: ArrayLike = param(1.0, "(0, 1]", "eps, rewards have a moment of order 1 + eps")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; 1 is the theory")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; the theory uses 1")
     n_bins: int = static(
         512, "[2, 65536]", "B, number of bins per arm, a power of two; 512 suffices for 8 million rounds"
     )

@@ -52,7 +52,7 @@ class RobustUCB(IndexPolicy):
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     moment_bound: ArrayLike = param(1.0, "(0, inf)", "u, bound on E |X|^{1+eps} of every arm")
     eps: ArrayLike = param(1.0, "(0, 1]", "eps, rewards have a moment of order 1 + eps")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; 1 is the theory")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; the theory uses 1")
 
     @classmethod
     def theory(

@@ -36,7 +36,7 @@ class TsallisINF(SampledPolicy):
     """
 
     source: ClassVar[str] = "Zimmert & Seldin, JMLR 22(28), 2021, Algorithm 1"
-    rate: ArrayLike = param(1.0, "(0, inf)", "multiplies eta_t; 1 is the theory")
+    rate: ArrayLike = param(1.0, "(0, inf)", "multiplies eta_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TsallisINF":

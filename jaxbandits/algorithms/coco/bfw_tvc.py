@@ -43,8 +43,8 @@ class BFWTVCState(NamedTuple):
     queue: CompensatedSum  # []  Q_t
     surrogate: Lyapunov  # [] beta, gamma, lam
     level: jax.Array  # []  G~ / (beta gamma)
-    calls: jax.Array  # [] int32, linear minimisations after the last round
-    unfinished: jax.Array  # [] bool, True if `most_steps` stopped them
+    calls: jax.Array  # [] int32, linear minimisations at the end of the last round
+    unfinished: jax.Array  # [] bool, True if `most_steps` ended these minimisations early
 
 
 @pytree
@@ -54,25 +54,25 @@ class BFWTVC(BanditLearner):
     The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form.
 
     Guarantee:
-      Theorem 3: for $f_t$, $g_t$ convex and G-Lipschitz with $|f_t| <= M$ on K and a point of K that satisfies every
-      constraint, the expected regret is $O(T^{3/4})$ and $Q_T$ is $O(T^{3/4} log T)$.
+      Theorem 3: if $f_t$ and $g_t$ are convex and G-Lipschitz, $|f_t| <= M$ on K, and some point of K satisfies every
+      constraint, then the expected regret is $O(T^{3/4})$ and $Q_T$ is $O(T^{3/4} log T)$.
 
     Deviations:
       * `c` [ours]: the paper has "a constant c > 0" with $delta <= r$; the default is $c = 0.9 r$. Here $delta < r$ is
         required, since $(1 - delta / r) K$ is a single point for $delta = r$. `delta` overrides $c T^{-1/4}$.
-      * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps
-        G~ in proportion to the gradients (see OFW-TVC); 1.0 is the paper's.
+      * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps G~
+        in proportion to the gradients (see OFW-TVC).
       * eta of (22) [printed] is divided by both M and G~, although one of them would suffice: if losses, constraints, M
         and G are multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
-      * `value_bound` [printed]: M of the statement bounds $|f_t|$. The analysis needs a bound on the surrogate
-        $f_t + (w_t / gamma) g_t^+$: set `value_bound` to such a bound to follow the proof. [reconstructed]
+      * `value_bound` [printed]: the M of Theorem 3 bounds $|f_t|$. The analysis needs a bound on the surrogate $f_t +
+        (w_t / gamma) g_t^+$: set `value_bound` to such a bound to follow the proof. [reconstructed]
       * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof has $D / 4$
-        where C2 has 1, which matters only for $D > 4$ and not for the rates.
+        where C2 has 1. This matters only for $D > 4$, and not for the rates.
       * `weight_before` [ours]: the paper weighs round t with $Q_t$ [printed], which depends on $u_t$. Where $g > 0$ is
-        linear, this biases the estimate by a factor exp(s g) (1 + s g), s = lam beta. True uses $Q_{t-1}$, which is
-        unbiased.
-      * Line 8's condition "for all rounds of the block" is evaluated in the last round of the block, since $Q_t$ does
-        not decrease. $k = b_1 = 1$ initially, which the paper omits. [reconstructed]
+        linear, this biases the estimate by a factor exp(s g) (1 + s g), s = lam beta. `weight_before = True` uses
+        $Q_{t-1}$, which gives an unbiased estimate.
+      * The condition of line 8, "for all rounds of the block", is evaluated in the last round of the block, since $Q_t$
+        does not decrease. The initial values $k = b_1 = 1$ are not stated in the paper. [reconstructed]
       * `most_steps` [ours]: a cap on Frank-Wolfe steps per block. The default ceil(3.375 $sqrt(T)$) always suffices for
         the default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 $D^2 / eps$)); a smaller eps may need more, and
         `diagnostics` reports the blocks that stopped early.
@@ -93,11 +93,11 @@ class BFWTVC(BanditLearner):
     gamma: ArrayLike = param(1.0, "(0, inf)", "weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
     eps: ArrayLike | None = param(None, "(0, inf)", "gap at which Frank-Wolfe stops; None: 4 D^2 T^(-1/2)")
-    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
+    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; the paper uses 1")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); 1 is the paper's")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); the paper uses 1")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
     )
     most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps per block; None: ceil(3.375 sqrt(T))")
 
@@ -105,7 +105,7 @@ class BFWTVC(BanditLearner):
     def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
         """Use Theorem 3: gamma = 1, lam = T^{-3/4} / 2, beta = 1 / C2, from G~_1 = beta G gamma.
 
-        As with OFW-TVC, the constraint has hardly any effect at practical horizons.
+        As in OFW-TVC, the constraint has hardly any effect at practical horizons.
         """
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
@@ -119,7 +119,8 @@ class BFWTVC(BanditLearner):
         """Give the constraint a large weight from the start, without a theorem.
 
         These constants are ours, set by hand on `LinearConstraints` (d = 10, T = 4096):
-        gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D), OFW-TVC's balanced constants; delta = 0.3 r, eta times 30.
+        gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D), as in `OFWTVC.practical`; delta = 0.3 r; eta is multiplied by
+        30.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -211,9 +212,9 @@ class BFWTVC(BanditLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`;
-          `gap` before the last Frank-Wolfe step, an upper bound of F_m - min F_m; the `oracle_calls` of the last round,
-          and whether the cap on Frank-Wolfe steps left it `unfinished`.
+          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`, the
+          `gap` before the last Frank-Wolfe step (an upper bound of F_m - min F_m), the `oracle_calls` of the last
+          round, and whether the cap on Frank-Wolfe steps left the minimisation `unfinished`.
         """
         surrogate, queue = state.surrogate, state.queue.total
         return {

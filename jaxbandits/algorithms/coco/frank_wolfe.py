@@ -2,7 +2,7 @@
 
     v = argmin_{v in K} <grad, v>,   gap = <grad, x - v>,   x' = x + sigma (v - x)
 
-For convex F with gradient `grad` at x, `F(x) - min_K F <= gap`: a certificate that costs one inner product. The step
+For convex F with gradient `grad` at x, `F(x) - min_K F <= gap`, a certificate that costs one inner product. The step
 size is fixed, or follows from exact line search on a quadratic with Hessian 2 kappa I.
 """
 
@@ -23,7 +23,7 @@ class Step(NamedTuple):
 
     x: Point  # [d]  x', the point after the step
     guess: PyTree  # starting point of the linear oracle
-    gap: jax.Array  # []  <grad, x - v> >= F(x) - min_K F, of the point before the step
+    gap: jax.Array  # []  <grad, x - v> >= F(x) - min_K F, at the point before the step
     sigma: jax.Array  # []  the step size
 
 
@@ -68,7 +68,7 @@ def proximal_step(
     rounds: jax.Array,
     step_cap: ArrayLike,
 ) -> Step:
-    """Take one step of size `min(step_cap, 2 / sqrt(rounds))` on `eta <grad_sum, x> + ||x - anchor||^2`."""
+    """Take one step of size `min(step_cap, 2 / sqrt(rounds))` on F(x) = `eta <grad_sum, x> + ||x - anchor||^2`."""
     slope = points.add_scaled(points.scale(grad_sum, eta), 2.0, points.subtract(last.x, anchor))
     sigma = jnp.minimum(step_cap, 2.0 / jnp.sqrt(rounds.astype(last.gap.dtype)))
     return fixed_step(domain, last.x, slope, last.guess, sigma)
@@ -109,7 +109,7 @@ def step_epochs(
 
     Args:
       domain: K, with `lmo`.
-      run: state after the earlier rounds.
+      run: state at the start of the round.
       t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate; it belongs to the new epoch if one starts.
       bound: bound on the norm of h.
@@ -147,7 +147,7 @@ def step_quadratic(
 
     Args:
       domain: K, with `lmo`.
-      run: state after the earlier rounds.
+      run: state at the start of the round.
       t: number of earlier rounds.
       h: gradient of the loss of the round at the iterate.
       alpha: modulus of strong convexity, > 0.

@@ -1,15 +1,15 @@
 """Close infeasible projection by a linear oracle (Garber & Kretzu, COLT 2022, Algorithms 2 and 3).
 
-    y <- y_0 / max(1, ||y_0|| / R)                                       the ball of radius R holds K
+    y <- y_0 / max(1, ||y_0|| / R)                                       the ball of radius R contains K
     if ||x_0 - y||^2 <= 3 eps: return x_0, y
     repeat:
       x <- Frank-Wolfe on ||x - y||^2 / 2 from x, until its gap is <= eps or ||x - y||^2 <= 3 eps    (Algorithm 2)
       if ||x - y||^2 <= 3 eps: return x, y
       y <- y - (2 eps / ||x_0 - y_0||^2) (y - x)                         x certifies a hyperplane between y and K
 
-Then x is in K, `||x - y||^2 <= 3 eps`, and y is no farther than $y_0$ from every point of K, which suffices for the
-analysis of gradient steps. The two loops are merged into one with one call of the oracle per pass, so that under `vmap`
-no trial has to run through the inner loop of another.
+The result has x in K and `||x - y||^2 <= 3 eps`, and y is at most as far from every point of K as $y_0$ is. This
+suffices for the analysis of gradient steps. The two loops are merged into one loop with one call of the oracle per
+pass; under `vmap`, a trial then need not iterate for as long as the longest inner loop of another trial.
 """
 
 from typing import NamedTuple
@@ -30,8 +30,8 @@ class Iterate(NamedTuple):
 
     x: Point  # [d]  the played point, in K
     y: Point  # [d]  the infeasible point near it
-    calls: jax.Array  # [] int32, linear minimisations after the last round
-    unfinished: jax.Array  # [] bool, True if their cap stopped them
+    calls: jax.Array  # [] int32, linear minimisations at the end of the last round
+    unfinished: jax.Array  # [] bool, True if the cap on calls ended the projection early
     guess: PyTree  # starting point of the linear oracle
 
 
@@ -58,7 +58,7 @@ def descend(
     most_calls: int,
     cut_first: ArrayLike,
 ) -> Iterate:
-    """Step to `y - eta grad`, projected from x; the other arguments are those of `close_infeasible_projection`."""
+    """Step to `y - eta grad` and project from x; the other arguments are those of `close_infeasible_projection`."""
     target = points.add_scaled(iterate.y, -eta, grad)
     pair = close_infeasible_projection(
         domain,
@@ -97,7 +97,7 @@ def close_infeasible_projection(
     """Compute a close infeasible projection of `y` from `x` in K (Algorithm 3).
 
     If `most_calls` is reached before `near` holds, x is in K and y is no farther from the points of K than y_0, but the
-    distance of x and y exceeds the bound.
+    distance between x and y exceeds the bound.
 
     Args:
       domain: K, with lmo.
@@ -107,8 +107,8 @@ def close_infeasible_projection(
       radius: R, radius of a ball around the origin that contains K.
       most_calls: the largest number of oracle calls.
       guess: starting point of the linear oracle.
-      cut_first: whether the distance of x_0 and y_0 is computed after y_0 is scaled back to the ball, which allows
-        larger steps and fewer calls; False: before, as printed.
+      cut_first: True: compute the distance between x_0 and y_0 after y_0 is scaled back to the ball, which allows
+        larger steps and fewer calls; False: compute it before, as printed.
     """
     cut = points.scale(y, 1.0 / jnp.maximum(1.0, points.norm(y) / radius))
     start_sq = jnp.where(cut_first, _distance_sq(x, cut), _distance_sq(x, y))

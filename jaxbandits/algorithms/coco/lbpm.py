@@ -6,7 +6,7 @@
       z' = z_m - eta (sum of e_t),      l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_t) - K theta l_m))
       y_m+1, z_m+1 = close infeasible projection of z' from y_m on the shrunk set, to accuracy delta^2 / 3
 
-Notation: as in `lpm`; M value_bound, r inner_radius of the domain.
+Notation: as in `lpm`, with M value_bound and r inner_radius of the domain.
 """
 
 from typing import ClassVar, NamedTuple
@@ -49,10 +49,10 @@ class LBPM(BanditLearner):
 
     Deviations:
       * The method and its constants are our reconstruction [reconstructed]; $eta = R (d M)^{-1/2} T^{-3/4}$ is taken
-        from the bandit theorem of 2022. That theorem has $K = 6 d M sqrt(T)$, which exceeds T unless T is enormous;
-        here $K = sqrt(T)$ [ours]. The step then depends on the units of the losses: if losses, constraints, M and G are
-        multiplied by s, the step changes by $sqrt(s)$.
-      * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default; `delta` overrides it, and must be below r.
+        from the bandit theorem of Garber & Kretzu (2022). That theorem has $K = 6 d M sqrt(T)$, which exceeds T unless
+        T is enormous; here $K = sqrt(T)$ [ours]. The step then depends on the units of the losses: if losses,
+        constraints, M and G are multiplied by s, the step changes by $sqrt(s)$.
+      * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default; `delta` overrides it and must be below r.
       * `estimator` [ours]: `TwoPoint()` needs two values per round.
       * `cut_first`, `most_calls` [ours]: as in LOO-BOGD.
 
@@ -70,10 +70,10 @@ class LBPM(BanditLearner):
     eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: R (d M)^(-1/2) T^(-3/4)")
     dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
-        None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
+        None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
     cut_first: ArrayLike = param(
-        True, BOOL, "False: the projection's step from the distance before the cut, as printed"
+        True, BOOL, "False: set the step of the projection from the distance before the cut, as printed"
     )
     most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
 
@@ -160,7 +160,7 @@ class LBPM(BanditLearner):
         )
 
     def diagnostics(self, state: LBPMState) -> dict[str, jax.Array]:
-        """Return multiplier `dual`, `oracle_calls` of the last round, and whether their cap left it `unfinished`."""
+        """Return the multiplier `dual`, the last round's `oracle_calls`, and whether the projection is `unfinished`."""
         return {"dual": state.dual, "oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 
     @property

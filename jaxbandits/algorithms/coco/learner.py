@@ -68,7 +68,7 @@ class BanditLearner(PointLearner):
     radius_power: ClassVar[float]
     horizon: int = static(range="[1, inf)", doc="T")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    c: ArrayLike | None = param(None, "(0, inf)", "c of delta = c T^radius_power; None: 0.9 r")
+    c: ArrayLike | None = param(None, "(0, inf)", "factor c in delta = c T^radius_power; None: 0.9 r")
     delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^radius_power")
     estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
 
@@ -121,7 +121,7 @@ class BlockLearner(PointLearner):
     eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: (R / G) T^(-3/4)")
     eps: ArrayLike | None = param(None, "(0, inf)", "accuracy of the projections; None: 60 R^2 T^(-1/2)")
     cut_first: ArrayLike = param(
-        True, BOOL, "False: the projection's step from the distance before the cut, as printed"
+        True, BOOL, "False: set the step of the projection from the distance before the cut, as printed"
     )
     most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
 
@@ -132,7 +132,7 @@ class BlockLearner(PointLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
-        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 times the theory's (ours, set by hand)."""
+        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 times the theoretical eps (ours, by hand)."""
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)
@@ -161,7 +161,7 @@ class BlockLearner(PointLearner):
         )
 
     def diagnostics(self, state: State) -> dict[str, jax.Array]:
-        """Return the `oracle_calls` of the last round, and whether their cap left a projection `unfinished`."""
+        """Return the `oracle_calls` of the last round, and whether the cap on them left a projection `unfinished`."""
         return {"oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 
     @property

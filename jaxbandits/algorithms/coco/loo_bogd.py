@@ -34,18 +34,20 @@ class LOOBOGD(BlockLearner):
     The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 
     Guarantee:
-      For convex $f_t$, G-Lipschitz on K: regret $O(G R T^{3/4})$ with at most T linear minimisations (their Theorem 3).
+      For convex $f_t$ that are G-Lipschitz on K, the regret is $O(G R T^{3/4})$ with at most T linear minimisations
+      (Theorem 3 of the paper).
 
     Deviations:
-      * Their version plays with a lag of one block, during which the projection is computed; this version has no lag.
-        [ours]
+      * The printed version plays with a lag of one block, during which the projection is computed; this version has no
+        lag. [ours]
       * `cut_first` [ours]: the squared distance that sets the step of the projection is computed after y' is scaled
-        back to the ball of radius R, which allows larger steps. False computes it before, as printed.
+        back to the ball of radius R, which allows larger steps. With `cut_first = False` it is computed before, as
+        printed.
       * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless the distance from $x_m$ to y' exceeds
-        $sqrt(180) R T^{-1/4}$. For $T <= 2025$ no point of the ball is that far away, and for $T <= 32400$ none is that
-        far from $x_1 = 0$, so that x does not move. `practical` has a smaller eps. [printed]
-      * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` reports the projections that it
-        stopped.
+        $sqrt(180) R T^{-1/4}$. For $T <= 2025$ no point of the ball is that far from $x_m$, and for $T <= 32400$ no
+        point is that far from $x_1 = 0$, so that x never moves. `practical` has a smaller eps. [printed]
+      * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` reports the projections that
+        stopped early.
 
     References:
       Dan Garber, Ben Kretzu: New Projection-free Algorithms for Online Convex Optimization with Adaptive Regret

@@ -37,14 +37,14 @@ class LPMState(NamedTuple):
 class LPM(BlockLearner):
     """LPM: LOO-BOGD on the Lagrangian of loss and violation; the multiplier rises with each block's violation.
 
-    This is a reconstruction: the pseudo-code of the paper could not be obtained, only its abstract (T linear
-    minimisations, first-order access to $g_t$, a Lagrangian primal-dual method). Results here say nothing about the
-    original. There are two interpretations of its multiplier. By default it is damped, as the drift argument for the
-    quoted rates needs. It is then $eta_l$ times the violation of the last block, below 0.001 in the problems of the
-    figures, so that the plays are those of LOO-BOGD. In the other interpretation, `queue`, theta is 0: Wang, Wan &
-    Zhang describe the method as LOO-BOGD "under the drift-plus-penalty framework" (related work), whose queue adds up
-    all violation. $l_m$ is then $eta_l$ times $Q_t$, and the figures use it with a tuned $eta_l$. The domain needs
-    `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
+    This is a reconstruction from the abstract of the paper (T linear minimisations, first-order access to $g_t$, a
+    Lagrangian primal-dual method), since the pseudo-code could not be obtained. Results here say nothing about the
+    original. The multiplier can be interpreted in two ways. By default it is damped, as the drift argument for the
+    quoted rates requires. A damped multiplier is $eta_l$ times the violation of the last block, which is below 0.001 in
+    the problems of the figures, so that the plays are those of LOO-BOGD. In the other interpretation, the preset
+    `queue`, theta is 0: Wang, Wan & Zhang (related work) describe the method as LOO-BOGD "under the drift-plus-penalty
+    framework", whose queue adds up all violation. The multiplier $l_m$ is then $eta_l$ times $Q_t$. The figures use
+    `queue` with a tuned $eta_l$. The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
 
     Guarantee:
       The rates quoted for LPM are regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8})$; a drift argument gives
@@ -52,8 +52,8 @@ class LPM(BlockLearner):
 
     Deviations:
       * The method and all its constants are our reconstruction. [reconstructed]
-      * `cut_first`, `most_calls` [ours], and a default $eps = 60 R^2 T^{-1/2}$ with which x does not move from
-        $x_1 = 0$ for all $T <= 32400$ [reconstructed]: as in LOO-BOGD. `practical` has a smaller eps.
+      * `cut_first` and `most_calls` [ours] are as in LOO-BOGD, and so is the default $eps = 60 R^2 T^{-1/2}$, with
+        which x does not move from $x_1 = 0$ for any $T <= 32400$ [reconstructed]. `practical` has a smaller eps.
 
     References:
       Dan Garber, Ben Kretzu: Projection-free Online Convex Optimization with Time-Varying Constraints. ICML 2024.
@@ -65,7 +65,7 @@ class LPM(BlockLearner):
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 4"
     dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
-        None, "[0, inf)", "theta, pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
+        None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
 
     @classmethod
@@ -108,7 +108,7 @@ class LPM(BlockLearner):
         return LPMState(run=self.descend(state), dual=dual, block_sum=block_sum, violation=violation)
 
     def diagnostics(self, state: LPMState) -> dict[str, jax.Array]:
-        """Return multiplier `dual`, `oracle_calls` of the last round, and whether their cap left it `unfinished`."""
+        """Return the multiplier `dual`, the last round's `oracle_calls`, and whether the projection is `unfinished`."""
         return {"dual": state.dual, **super().diagnostics(state)}
 
 

@@ -4,7 +4,7 @@
     w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1                      cost of a unit of violation
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
 
-Everything is divided by beta gamma here: with the weight $rho = w / gamma$, h' = grad f + rho 1[g > 0] grad g. The
+This module divides everything by beta gamma: with the weight $rho = w / gamma$, h' = grad f + rho 1[g > 0] grad g. The
 iterates are the same if step sizes are divided by the same factor, and no number is as small as beta gamma, which is
 1e-10 for the theorems' constants on a large domain.
 """
@@ -71,10 +71,10 @@ def surrogate_values(feedback: ConstrainedValue, weight: jax.Array) -> list[jax.
 
 
 def double_until(level: jax.Array, target: ArrayLike) -> jax.Array:
-    """Compute `while level < target: level *= 2` for a positive level, without the loop, exact on every device.
+    """Return the result of `while level < target: level *= 2` for a positive level, exactly and without a loop.
 
-    The smallest power of two at or above the ratio is a carry in its binary form: adding all ones to the fraction moves
-    the exponent up by one unless the fraction was zero. (log2 and exp2 are not exact at powers of two.)
+    The smallest power of two at or above the ratio follows from its binary form: adding all ones to the fraction bits
+    raises the exponent by one unless the fraction was zero. (log2 and exp2 are not exact at powers of two.)
     """
     ratio = jnp.asarray(target / level, level.dtype)
     unsigned = jnp.uint32 if level.dtype == jnp.float32 else jnp.uint64

@@ -30,12 +30,12 @@ class OFWState(NamedTuple):
 
 @pytree
 class OFW(PointLearner):
-    """Online Frank-Wolfe, which ignores constraints; a baseline that shows the cost of a constraint.
+    """Online Frank-Wolfe, which ignores constraints; a baseline that shows what a constraint costs.
 
     The domain needs only `zero`, `lmo` and `diameter`.
 
     Guarantee: for convex losses with gradients of norm at most G, regret $O(G D T^{3/4})$.
-    Deviations: `eta_scale` [ours] multiplies eta; 1 is the theory.
+    Deviations: `eta_scale` [ours] multiplies eta; the theory uses 1.
     References: E. Hazan, S. Kale, "Projection-free Online Learning", ICML 2012, Algorithm 1; constants as in E. Hazan,
       "Introduction to Online Convex Optimization", 2016, Algorithm 24.
     """
@@ -45,7 +45,7 @@ class OFW(PointLearner):
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of the losses")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the theory")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; the theory uses 1")
 
     @classmethod
     def example(cls) -> "OFW":

@@ -44,16 +44,18 @@ class OFWTVC(PointLearner):
     The iterates depend on `beta`, `gamma` and `lam` only through `lam beta` and `lam / gamma` (and `g_init`, if given).
 
     Guarantee:
-      Theorem 1, for the defaults: $f_t$, $g_t$ convex and G-Lipschitz on K, and some point of K satisfies every
-      constraint. Regret against any such point <= $64 G D (T^{3/4} + 1)$, and $Q_T <= 128 G D T^{3/4}$ ln(2 + 4 T)
-      (constants of the proof). The theorem does not cover `eta_scale` above 1, a `step_cap` above 1 or other constants.
+      Theorem 1, for the defaults: if $f_t$ and $g_t$ are convex and G-Lipschitz on K and some point of K satisfies
+      every constraint, then the regret against any such point is at most $64 G D (T^{3/4} + 1)$, and $Q_T <= 128 G D
+      T^{3/4}$ ln(2 + 4 T) (constants of the proof). The theorem does not cover `eta_scale` above 1, a `step_cap` above
+      1 or other constants.
 
     Deviations:
-      * `step_cap`: inf [printed], 1 [ours]. (12) as printed takes steps of size 2 and $sqrt(2)$ in the first rounds of
-        an epoch, which leave K; the cap at 1 is Hazan & Kale's.
+      * `step_cap`: inf [printed], 1 [ours]. As printed, (12) takes steps of size 2 and $sqrt(2)$ in the first rounds of
+        an epoch, which leave K; Hazan & Kale cap steps at 1.
       * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
-        $beta G gamma = 1 / (64 D)$; eta is then too small by the factor 64 D, and the iterate oscillates around $x_1$.
-        beta G gamma is a lower bound of every target of line 5, so that the constants of the theorem hold.
+        $beta G gamma = 1 / (64 D)$; With G~ = 1, eta is too small by the factor 64 D, and the iterate oscillates around
+        $x_1$. The default beta G gamma is a lower bound of every target of line 5, so the constants of the theorem
+        hold.
       * `eta_scale` [ours] multiplies (9); the paper has 1.
       * `constraint_scale` [ours] multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
         the scale $G_f / G_g$ makes their bounds equal. $Q_t$ is then in scaled units.
@@ -75,19 +77,19 @@ class OFWTVC(PointLearner):
     beta: ArrayLike | None = param(None, "(0, inf)", "beta, scale of the surrogate; None: 1 / (64 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "gamma, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
-    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; 1 is the paper's")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (9); 1 is the paper's")
-    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
+    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; the paper uses 1")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (9); the paper uses 1")
+    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; the paper uses inf")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
         """Use Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, from G~_1 = beta G gamma.
 
-        For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003 in every run:
-        the constraint has hardly any effect, and the bounds hold because they are loose.
+        For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003 in every run.
+        The constraint therefore has hardly any effect, and the bounds hold only because they are loose.
         """
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
@@ -98,10 +100,10 @@ class OFWTVC(PointLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
-        """Weigh the constraint like the loss from the start, without a theorem.
+        """Give constraint and loss similar weights from the start, without a theorem.
 
-        These constants are ours, set by hand on one small problem:
-        gamma = lam = T^{-3/4} / 2, beta = 40 / (G D), eta times 10.
+        These constants are ours, set by hand on one small problem: gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D);
+        eta is multiplied by 10.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -146,8 +148,8 @@ class OFWTVC(PointLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`,
-          `gap`: Frank-Wolfe gap of F_t at x_t, an upper bound of F_t(x_t) - min_K F_t, and `oracle_calls` of a round.
+          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`, the
+          Frank-Wolfe `gap` of F_t at x_t (an upper bound of F_t(x_t) - min_K F_t), and the `oracle_calls` of a round.
         """
         surrogate, queue = state.surrogate, state.queue.total
         return {

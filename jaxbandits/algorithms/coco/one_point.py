@@ -14,8 +14,8 @@ from jaxbandits.types import PointDecision
 class OnePoint:
     """Estimator that plays `y + delta u` for a uniform unit vector u and queries the value there.
 
-    The mean of the estimate is the gradient at y of F smoothed over the ball of radius delta around y, for F that does
-    not depend on u. With |F| <= M its squared norm is at most `(d M / delta)^2`.
+    If F does not depend on u, the mean of the estimate is the gradient at y of F smoothed over the ball of radius delta
+    around y. If |F| <= M, the squared norm of the estimate is at most `(d M / delta)^2`.
 
     References: A. D. Flaxman, A. T. Kalai, H. B. McMahan: Online convex optimization in the bandit setting: gradient
       descent without a gradient. SODA 2005.

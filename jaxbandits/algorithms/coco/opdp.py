@@ -45,14 +45,14 @@ class OPDP(PointLearner):
     domain needs `zero`, `lmo` and `diameter`. Decisions are points of any form.
 
     Guarantee:
-      The rates quoted for OPDP are $T^{5/6}$ for regret and violation under stochastic constraints, $T^{5/6 + a}$ and
-      T^{11/12 - a/2} under adversarial ones, a in (0, 1).
+      The rates quoted for OPDP are $T^{5/6}$ for regret and violation under stochastic constraints. Under adversarial
+      constraints they are $T^{5/6 + a}$ for regret and T^{11/12 - a/2} for violation, with a in (0, 1).
 
     Deviations:
       * The method and its constants are our reconstruction. [reconstructed]
       * `hard` [ours]: True uses $g^+$ in place of g, so that a violation in one round cannot be offset in another. The
         experiments of the constrained family use True.
-      * `eta_scale` [ours]: multiplies eta; 1 is online Frank-Wolfe's.
+      * `eta_scale` [ours] multiplies eta; online Frank-Wolfe uses 1.
 
     References:
       Dabeen Lee, Nam Ho-Nguyen, Dongyeong Lee: Projection-free Online Convex Optimization with Stochastic Constraints.
@@ -66,8 +66,10 @@ class OPDP(PointLearner):
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     dual_step: ArrayLike | None = param(None, "[0, inf)", "mu, step of the multiplier; None: T^(-5/6) / (G D)")
-    damping: ArrayLike | None = param(None, "[0, inf)", "theta, pulls the multiplier to 0; None: G D T^(-1/6)")
-    hard: ArrayLike = param(False, BOOL, "True: g^+ in place of g")
+    damping: ArrayLike | None = param(
+        None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: G D T^(-1/6)"
+    )
+    hard: ArrayLike = param(False, BOOL, "True: use g^+ in place of g")
     eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta")
 
     @classmethod

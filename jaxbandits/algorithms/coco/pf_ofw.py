@@ -25,8 +25,8 @@ class PFOFW(PointLearner):
 
     The domain needs `zero`, `lmo` and `diameter` only.
 
-    Guarantee: for convex losses, regret $O(G D T^{3/4})$ for the largest gradient norm G that occurs, which need not be
-      known (the argument of Theorem 1 without constraints).
+    Guarantee: for convex losses, the regret is $O(G D T^{3/4})$ for the largest gradient norm G that occurs, which need
+      not be known (by the argument of Theorem 1 without constraints).
 
     Deviations:
       * `g_init`: 1.0 [printed], None [ours]: the first nonzero gradient sets G~, so that the plays do not depend on the
@@ -43,9 +43,11 @@ class PFOFW(PointLearner):
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, inside Algorithm 1; ignores constraints"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T")
-    g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: the first gradient; 1: the paper's")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; 1 is the paper's")
-    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; inf is the paper's")
+    g_init: ArrayLike | None = param(
+        None, "(0, inf)", "G~_1, gradient bound; None: the first gradient; the paper uses 1"
+    )
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; the paper uses 1")
+    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; the paper uses inf")
 
     @classmethod
     def example(cls) -> "PFOFW":
@@ -65,7 +67,7 @@ class PFOFW(PointLearner):
         size = points.norm(h)
         if self.g_init is not None:
             return step_epochs(self.domain, state, t, h, size, self.step_cap)
-        # Before the first nonzero gradient the level is 0, and the step uses an arbitrary positive one.
+        # Before the first nonzero gradient the level is 0, and the step uses an arbitrary positive level.
         largest = jnp.maximum(state.level, size)
         level = jnp.where(state.level > 0.0, state.level, jnp.where(size > 0.0, size, 1.0))
         run = step_epochs(self.domain, state._replace(level=level), t, h, size, self.step_cap)

@@ -8,7 +8,8 @@
 
 Everything is divided by beta gamma, as in `lyapunov`: lam_s becomes alpha.
 
-Notation: K `block`, L `steps`, T horizon, G lipschitz, alpha `curvature`; the domain's diameter D and inner_radius r.
+Notation: K `block`, L `steps`, T horizon, G lipschitz, alpha `curvature`; D and r diameter and inner_radius of the
+domain.
 """
 
 import math
@@ -39,7 +40,7 @@ class SCBFWTVCState(NamedTuple):
     direction: Point  # [d]  u_t of the next round
     queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
-    calls: jax.Array  # [] int32, linear minimisations after the last round
+    calls: jax.Array  # [] int32, linear minimisations at the end of the last round
 
 
 @pytree
@@ -50,19 +51,21 @@ class SCBFWTVC(BanditLearner):
     iterates depend on `beta` and `gamma` only through `beta / gamma`.
 
     Guarantee:
-      Theorem 4: for alpha-strongly convex $f_t$, convex $g_t$, both G-Lipschitz, $|f_t| <= M$ on K, and a point of K
-      that satisfies every constraint, the expected regret is $O(T^{2/3} log T)$ and $Q_T$ is $O(T^{5/6} log T)$.
+      Theorem 4: if $f_t$ is alpha-strongly convex, $g_t$ is convex, both are G-Lipschitz, $|f_t| <= M$ on K, and some
+      point of K satisfies every constraint, then the expected regret is $O(T^{2/3} log T)$ and $Q_T$ is $O(T^{5/6} log
+      T)$.
 
     Deviations:
       * `recenter` [reconstructed]: in (27) as printed the quadratic of every block is centred at 0 and pulls the
-        iterates to 0: for $f = ||x - a||^2 / 2$ and exact gradients y tends to a / 2, with linear regret. The default
-        adds the term -lam_s $K y_m$ of the quadratic around $y_m$, as in the analogue (14). False: as printed.
+        iterates to 0. For $f = ||x - a||^2 / 2$ and exact gradients, y tends to a / 2, with linear regret. The default
+        adds the term -lam_s $K y_m$ of the quadratic around $y_m$, as in the analogous (14); `recenter = False` is as
+        printed.
       * `beta`, `gamma`: the theorem's statement has $beta = 1 / (G D T^{2/3})$, $gamma = G / (G + alpha D)$ and also
         $gamma = O(T^{2/3})$ [printed]; the proof has $beta = 1$, gamma = 16 (8 ln $T^{1/3}$ + C3) $G^2 T^{2/3} / alpha$
-        with C3 = $8 + 3 c + c D / r + 12 D$ [reconstructed]. The defaults are the proof's, `printed` has the
-        statement's.
-      * `c` [ours]: the paper has "a constant c > 0"; the default is $c = 0.9 r$; `delta` overrides $c T^{-1/3}$,
-        and must be below r.
+        with C3 = $8 + 3 c + c D / r + 12 D$ [reconstructed]. The defaults are those of the proof, and `printed` uses
+        those of the statement.
+      * `c` [ours]: the paper has "a constant c > 0", and the default is $c = 0.9 r$. `delta` overrides $c T^{-1/3}$ and
+        must be below r.
       * `weight_before`, `estimator`, `constraint_scale` [ours]: as in BFW-TVC.
 
     References:
@@ -82,7 +85,7 @@ class SCBFWTVC(BanditLearner):
     recenter: ArrayLike = param(True, BOOL, "False: the quadratics of (27) are centred at 0, as printed")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod
@@ -102,9 +105,10 @@ class SCBFWTVC(BanditLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
-        """Weigh the constraint like the loss when Q_t reaches G D sqrt(T) (ours, no theorem).
+        """Give constraint and loss equal weights when Q_t reaches G D sqrt(T) (ours, no theorem).
 
-        beta = 1 / (G D), gamma = 2 sqrt(T), delta = 0.3 r, and shorter blocks: K = L = sqrt(T).
+        The constants are beta = 1 / (G D), gamma = 2 sqrt(T) and delta = 0.3 r, with shorter blocks of
+        K = L = sqrt(T).
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)

@@ -21,7 +21,7 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 class SCOFW(PointLearner):
     """Strongly convex online Frank-Wolfe; ignores constraints. The domain needs `zero` and `lmo` only.
 
-    Guarantee: for losses that are alpha-strongly convex with bounded gradients, regret $O(T^{2/3})$, for every T.
+    Guarantee: for alpha-strongly convex losses with bounded gradients, the regret is $O(T^{2/3})$ for every T.
     Deviations: none.
     References: Y. Wan, L. Zhang, "Projection-free Online Learning over Strongly Convex Sets", AAAI 2021, its algorithm
       for strongly convex losses on general sets.

@@ -40,18 +40,19 @@ class SCOFWTVC(PointLearner):
     """SCOFW-TVC: one Frank-Wolfe step with line search per round on the sum of the strongly convex surrogates.
 
     The domain needs `zero`, `lmo` and `diameter` only. The iterates depend on `beta` and `gamma` only through
-    $(2 beta Q + 1) / gamma$. With the constants of the theorem this is an exact penalty of weight about
-    $1 + alpha D / G$: it enforces a constraint whose multiplier is smaller.
+    $(2 beta Q + 1) / gamma$. With the constants of the theorem the surrogate is an exact penalty of weight about $1 +
+    alpha D / G$; it enforces constraints whose multiplier is smaller than this weight.
 
     Guarantee:
-      Theorem 2, for the defaults: $f_t$ alpha-strongly convex, $g_t$ convex, both G-Lipschitz on K, and some point of K
-      satisfies every constraint. Regret against any such point <= $224 G^2 T^{2/3} / (gamma^2 alpha)$
-      + $G D (gamma + 1) / gamma$, and $Q_T^2 <= (2 + gamma) / beta^2 + 2 gamma G D T / beta$.
+      Theorem 2, for the defaults: if $f_t$ is alpha-strongly convex, $g_t$ is convex, both are G-Lipschitz on K, and
+      some point of K satisfies every constraint, then the regret against any such point is at most $224 G^2 T^{2/3} /
+      (gamma^2 alpha)$ + $G D (gamma + 1) / gamma$, and $Q_T^2 <= (2 + gamma) / beta^2 + 2 gamma G D T / beta$.
 
     Deviations:
       * `beta` is the proof's $gamma alpha / (500 G^2 T^{2/3})$, equation (40) [printed]; Theorem 2 states $1 / (G D
-        T^{2/3})$ instead [printed, `SCOFWTVC.printed`], for which (39) fails at every alpha.
-      * The bound on $Q_T$ above is the inequality of (41) [printed]; its last equality does not follow from (40).
+        T^{2/3})$ instead (preset `printed`), for which (39) fails at every alpha.
+      * The bound on $Q_T$ above is the inequality of (41) [printed]; the last equality of (41) does not follow from
+        (40).
       * Equation (17) prints $sigma_{s_k,t}$ for the step of this algorithm.
       * `constraint_scale` [ours] multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
         the scale $G_f / G_g$ makes their bounds equal. $Q_t$ is then in scaled units.
@@ -71,7 +72,7 @@ class SCOFWTVC(PointLearner):
     beta: ArrayLike | None = param(None, "(0, inf)", "beta; None: gamma alpha / (500 G^2 T^(2/3)), as in the proof")
     gamma: ArrayLike | None = param(None, "(0, inf)", "gamma, weight of the loss; None: G / (G + alpha D)")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; with G_f / G_g losses and constraints have the same G"
+        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod
@@ -128,7 +129,7 @@ class SCOFWTVC(PointLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss, `gap`: Frank-Wolfe gap of F_t / (beta gamma) at x_t, and
+          `weight` of the constraint relative to the loss, the Frank-Wolfe `gap` of F_t / (beta gamma) at x_t, and the
           `oracle_calls` of a round.
         """
         return {

@@ -40,16 +40,16 @@ class SinhaVazeState(NamedTuple):
 class SinhaVaze(PointLearner):
     """Method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
 
-    Guarantee: regret $O(sqrt T)$ and $Q_T = O(sqrt T log T)$, if all $f_t$, $g_t$ are convex and G-Lipschitz on K, and
-      some point of K satisfies every constraint.
+    Guarantee: the regret is $O(sqrt T)$ and $Q_T = O(sqrt T log T)$ if all $f_t$, $g_t$ are convex and G-Lipschitz on
+      K, and some point of K satisfies every constraint.
     Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed];
-      the exponent is clamped at 60 (float32) or 600 (float64) [ours], see `diagnostics`.
+      the exponent is clamped at 60 (float32) or 600 (float64), which `diagnostics` reports [ours].
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).
     """
 
     feedback: ClassVar[type] = Constrained
-    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; with projections"
+    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; uses projections"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "project", "diameter")
     horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through lam")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")

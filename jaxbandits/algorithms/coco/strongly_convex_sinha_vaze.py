@@ -4,8 +4,8 @@
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
     x_t+1 = P_K(x_t - eta_t h_t),   eta_t = 1 / (gamma beta alpha t)
 
-Everything is divided by beta gamma (see `lyapunov`): steps $1 / (alpha t)$ along grad $f + (w / gamma)$ 1[g > 0] grad
-g.
+Everything is divided by beta gamma (see `lyapunov`), which gives steps $1 / (alpha t)$ along grad $f + (w / gamma)$ 1[g
+> 0] grad g.
 
 Notation: K domain, T horizon, G lipschitz, alpha curvature; $b = beta$, $V = gamma$.
 """
@@ -36,15 +36,15 @@ class StronglyConvexSinhaVazeState(NamedTuple):
 class StronglyConvexSinhaVaze(PointLearner):
     """Method of Sinha & Vaze for strongly convex losses. The domain needs `zero` and `project`.
 
-    Guarantee: regret $O(log T)$ and $Q_T = O(sqrt(T log T))$, for $f_t$ alpha-strongly convex, $g_t$ convex, both
-      G-Lipschitz on K, with a point of K that satisfies every constraint.
+    Guarantee: the regret is $O(log T)$ and $Q_T = O(sqrt(T log T))$ if $f_t$ is alpha-strongly convex, $g_t$ is convex,
+      both are G-Lipschitz on K, and some point of K satisfies every constraint.
     Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed].
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).
     """
 
     feedback: ClassVar[type] = Constrained
-    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, strongly convex losses; projects"
+    source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, strongly convex losses; uses projections"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "project")
     horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through gamma")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")

@@ -15,8 +15,8 @@ from jaxbandits.types import PointDecision
 class TwoPoint:
     """Estimator that also queries the mirrored point: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
 
-    The estimate has the mean of the one-point estimate, but its size does not grow as delta shrinks: `E ||.||^2` is d
-    times the squared gradient of a linear F for every delta.
+    The estimate has the same mean as the one-point estimate, but its size does not grow as delta shrinks: for a linear
+    F its mean square is d times the squared gradient for every delta.
 
     Deviations: the papers charge the mean of both values; here only `y + delta u` is played and charged, and the
       mirrored point is a free second query (the shape of the decision shows two queries per round). [ours]

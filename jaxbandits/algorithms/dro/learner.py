@@ -37,8 +37,8 @@ class GroupLearner(abc.ABC):
     start: Point = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
     diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; 1 is the theory")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q, and gamma; 1 is the theory")
+    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; the theory uses 1")
+    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q, and gamma; the theory uses 1")
     step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w (anytime forms: in round 1); None: w_scale times theory")
     step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q (anytime forms: in round 1); None: q_scale times theory")
 

@@ -1,6 +1,6 @@
 """Tuned multipliers of the constants in the presets `practical`, by name of the learner; generated, not edited.
 
-`jaxbandits tune dro --write` races the points of a grid and writes this (docs/verdicts.md).
+`jaxbandits tune dro --write` races the points of a grid and writes this file (docs/verdicts.md).
 """
 
 MULTIPLIERS: dict[str, dict[str, float]] = {

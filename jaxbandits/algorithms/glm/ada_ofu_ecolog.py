@@ -4,10 +4,10 @@ OFU-ECOLog with a data-dependent warm-up, on a parameter set $Theta_t$ that shri
 
     play         argmax_x  x'theta_t + sigma_t ||x||_{W_t^{-1}}
     theta^u      = argmin_{Theta_t} ||theta - theta_t||^2_{W_t} / (2 + D) + l(x'theta; u),   u = 0, 1   (implicit steps)
-    theta_bar    = the same with l(x'theta; 0) + l(x'theta; 1)
+    theta_bar    = the same minimiser with l(x'theta; 0) + l(x'theta; 1) as the loss
     if mu'(x'theta_bar) <= 2 mu'(x'theta^u) for both u, with the reward r:
         theta_t+1 = theta^r,   W_t+1 = W_t + mu'(x'theta_t+1) x x',   Theta_{t+1} = Theta_t
-    otherwise the round goes to the warm-up set H:
+    otherwise the round joins the warm-up set H:
         V^H      += x x' / kappa,   V^H_1 = lambda I
         theta^H   = argmin_{||theta|| <= S} sum_{s in H} l(x_s'theta; r_s) + lambda ||theta||^2 / 2
         Theta_{t+1} = {||theta|| <= S, ||theta - theta^H||_{V^H} <= beta^H},   W_t+1 = W_t
@@ -16,11 +16,11 @@ OFU-ECOLog with a data-dependent warm-up, on a parameter set $Theta_t$ that shri
     beta^H       = gamma + gamma^2 / sqrt(lambda),   n = |H| + 1
     gamma        = sqrt(lambda) (S + 1/2) + d / sqrt(lambda) log(4/delta (1 + n / (16 d lambda)))
 
-Rewards 0 and 1 only: l(z; r) = log(1 + e^z) - r z. $Theta_1$ is the ball. Whether a round is in H does not depend on
-its reward, only on its two possible values.
+Rewards are 0 or 1, and l(z; r) = log(1 + e^z) - r z. $Theta_1$ is the ball. Membership in H is decided from both
+possible rewards of a round, not from the observed reward.
 
 Notation: lambda `ridge`, S `norm_bound`, D `diameter`, the 2 of the rule `curvature_ratio`. Cost per round: $O(K d^2)$,
-three scalar root searches, in a warm-up round a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$
+three scalar root searches, and in a warm-up round a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$
 otherwise).
 """
 
@@ -69,33 +69,34 @@ class AdaOFUECOLog(EllipsoidLearner):
     """Optimism for logistic bandits by implicit online steps, with a warm-up where the curvature is uncertain.
 
     Guarantee:
-      With arms in the unit ball, `D = 2S` and kappa over the ball, theta* lies in every set {||theta - theta_t||_{W_t}
-      <= sigma_t} with probability `1 - delta` as long as it lies in every $Theta_t$: the sum of `l_s(theta_bar_s) -
-      l_s(theta*)` over s not in H is bounded by Ville's inequality, the remainder is the regret of the implicit step,
-      and the projection of $theta_t$ into $Theta_{t+1}$ never increases its distance from theta*. [ours] The $Theta_t$
-      contain theta* with the probability of the bound gamma, `1 - delta` in its source. Leading term of the regret in
-      the original: $O(d log T sqrt(T / kappa*))$.
+      With arms in the unit ball, `D = 2S` and kappa computed over the ball, theta* lies in every set {||theta -
+      theta_t||_{W_t} <= sigma_t} with probability `1 - delta` as long as it lies in every $Theta_t$. The proof bounds
+      the sum of `l_s(theta_bar_s) - l_s(theta*)` over s not in H by Ville's inequality; the remainder is the regret of
+      the implicit step, and the projection of $theta_t$ onto $Theta_{t+1}$ never increases its distance from theta*.
+      [ours] All $Theta_t$ contain theta* with the probability of the bound gamma, which is `1 - delta` in its source.
+      The leading term of the original's regret is $O(d log T sqrt(T / kappa*))$.
 
     Deviations:
       * [reconstructed] The weight $1 / (2 + D)$ of the steps and the rule that sends a round to H are reconstructed.
-        $beta^H$ is the radius of OFULog-r with the rounds of H alone, and lambda is fixed: the sources available do not
-        state the constants of the original. Public code has no warm-up.
+        $beta^H$ is the radius of OFULog-r with the rounds of H alone, and lambda is fixed, since the available sources
+        do not state the constants of the original. Public code has no warm-up.
       * [ours] $theta^H$ minimises over the ball. Then `||theta^H - theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)`
         wherever the gradient at theta* has norm gamma, by self-concordance, and $Theta_t$ is never empty.
-      * [ours] D stays 2S while $Theta_t$ shrinks; $sigma_t$ is "ville" of `ECOLog`; $theta_t$ is projected into
-        $Theta_{t+1}$ in the norm of $W_t$.
+      * [ours] D stays 2S while $Theta_t$ shrinks; $sigma_t$ is the radius "ville" of `ECOLog`; $theta_t$ is projected
+        onto $Theta_{t+1}$ in the norm of $W_t$.
       * [ours] The steps are solved up to rounding by a safeguarded Newton search; the original solves to accuracy 1/t.
       * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, which is exact and costs
         $O(K)$. If arms change, $theta^H$ is NaN. Without `n_arms`, the history holds `capacity` rounds.
-      * [ours] `beta_scale` multiplies $sigma_t$, `warmup_scale` $beta^H$. With 1 the warm-up needs thousands of rounds
-        before $Theta_t$ is smaller than the ball. Ties: the first arm wins.
+      * [ours] `beta_scale` multiplies $sigma_t$, and `warmup_scale` multiplies $beta^H$. With `warmup_scale = 1` the
+        warm-up needs thousands of rounds before $Theta_t$ is smaller than the ball. Ties go to the first arm.
 
     Numerics:
       In float32, over 60 rounds with S of 3 and 7 and an ellipsoid that cuts the ball (`warmup_scale` 0.004), $theta_t$
       and $theta^H$ are within 3e-4 of float64, W within 1e-3 and $sigma_t$ within 1e-4 (relative), and the same rounds
-      are warm-up (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference). If a ratio of curvatures is
-      within rounding error of `curvature_ratio`, the decision may differ. After 10^5 rounds of one arm its width is
-      within 1e-4, the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      are warm-up rounds (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference). If a ratio of curvatures
+      is within rounding error of `curvature_ratio`, the decision may differ. After 10^5 rounds of one arm the width of
+      that arm is within 1e-4 and the estimate within 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
@@ -105,20 +106,20 @@ class AdaOFUECOLog(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
-    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
     capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability, of sigma_t and of beta^H each")
+    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability of sigma_t, and also of beta^H")
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
     kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / mu'(S)")
     curvature_ratio: ArrayLike = param(
         2.0, "[1, inf)", "ratio of mu' at theta_bar and theta^u above which a round is in H"
     )
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies sigma_t; 1 is the theory")
-    warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies sigma_t; the theory uses 1")
+    warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "AdaOFUECOLog":
-        """Use both radii of the proofs, lambda = d and `D = 2S`; set `n_arms`, or `capacity`, for the history."""
+        """Use both radii of the proofs, lambda = d and `D = 2S`; set `n_arms` or `capacity` for the history."""
         return cls(dim=dim, **changes)
 
     @classmethod
@@ -169,7 +170,7 @@ class AdaOFUECOLog(EllipsoidLearner):
         return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self.lam * self.norm_bound**2 + spread, 0.0))
 
     def warmup_radius(self, count: jax.Array) -> jax.Array:
-        """Return beta^H `[]` after `count` warm-up rounds, `warmup_scale` included; infinite for 0: no ellipsoid."""
+        """Return beta^H `[]` after `count` warm-up rounds, `warmup_scale` included; infinite for `count` = 0."""
         ridge, dim = self.lam, float(self.dim)
         root = jnp.sqrt(ridge)
         log_term = jnp.log(4.0 / self.delta * (1.0 + (count + 1.0) / (16.0 * dim * ridge)))

@@ -2,7 +2,7 @@
 
     play         argmax_x  x'theta_t + radius_t ||x||_{W_t^{-1}}
     theta_t+1    = argmin_{||theta|| <= S} ||theta - theta_t||^2_{W_t} / (2 + D) + l(x'theta; r)     (an implicit step)
-    theta_bar_t  = the same with l(x'theta; 0) + l(x'theta; 1) in place of l(x'theta; r)
+    theta_bar_t  = the same minimiser with l(x'theta; 0) + l(x'theta; 1) in place of l(x'theta; r)
     W_t+1        = W_t + mu'(x'theta_t+1) x x',   W_1 = lambda I
     "ville"      radius^2 = 4 lambda S^2 + (2 + D) (log(1/delta) + G_t),   G_t = sum_s l_s(theta_bar_s) - l_s(theta_s+1)
     "code"       radius^2 = 4 lambda S^2 + 2 (2 + D) ((2 + D) nu_t/4 + D^2/(2 + D) + G_t) + 4 log(1 + t),
@@ -12,8 +12,8 @@
                  with 1/2 for 1/(2 + D) in both steps, and theta_bar_t around theta_t+1 in place of theta_t
     score        "link": as above;   "mean": argmax_x  mu(x'theta_t) + radius_t ||x||_{W_t^{-1}}
 
-Logistic rewards only: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`.
-Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ per step where the ball is active; memory $O(d^2)$.
+Only for logistic rewards: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`. Cost
+per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ per step where the ball is active; memory $O(d^2)$.
 """
 
 import dataclasses
@@ -51,23 +51,24 @@ class ECOLog(EllipsoidLearner):
     """Optimism for logistic bandits by implicit online steps on the true loss.
 
     Guarantee:
-      "ville": with arms in the unit ball and `D = 2S`, theta* lies in every set with probability `1 - delta`: the sum
-      of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality (theta_bar_s does not depend on $r_s$), the
-      rest is the regret of the implicit step. [ours] Leading term of the regret $O(d log T sqrt(T / kappa*))$ in the
-      original.
+      For "ville", with arms in the unit ball and `D = 2S`, theta* lies in every set with probability `1 - delta`. The
+      sum of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality, since theta_bar_s does not depend on
+      $r_s$; the remainder is the regret of the implicit step. [ours] The leading term of the original's regret is $O(d
+      log T sqrt(T / kappa*))$.
 
     Deviations:
-      * [printed] The adaptive branch of the original (rounds on which the curvature at theta_bar and at the two
-        possible next estimates differs by more than 2 go to a warm-up set, which shrinks the parameter set) is omitted,
-        as in public code; `AdaOFUECOLog` has it, with a reconstructed confidence set for the warm-up data.
-      * [ours] "ville" is the default radius, "link" the default score.
+      * [printed] The adaptive branch of the original is omitted, as in public code. In that branch, rounds in which the
+        curvatures at theta_bar and at one of the two possible next estimates differ by a factor above 2 join a warm-up
+        set, which shrinks the parameter set. `AdaOFUECOLog` has this branch, with a reconstructed confidence set for
+        the warm-up data.
+      * [ours] The default radius is "ville" and the default score is "link".
       * [printed] "code" is the radius of code in the repository of OFUGLB's authors, a fork of the repository of
-        ECOLog's authors. A comment there by one of these authors refers to Lemmas 4 and 5 and equation (13). Its first
-        term contains lambda. `published` has the diameter `D = 2S` of the ball in the lemmas; the code has `D = S` and
-        `ridge = S`.
+        ECOLog's authors. A comment in that code, by one of ECOLog's authors, refers to Lemmas 4 and 5 and equation
+        (13). Its first term contains lambda. `published` has the diameter `D = 2S` of the ball in the lemmas; the code
+        has `D = S` and `ridge = S`.
       * [printed] "public" is the radius of the first author's code in the repository of RS-GLinCB's authors, with the
-        steps of that code. The preset `public` also has its score "mean", and lambda = d instead of `ridge = 10`. Both
-        public codes have this score, which adds a width in the space of parameters to a mean reward.
+        steps of that code. The preset `public` also uses the score "mean" of that code, but lambda = d instead of its
+        `ridge = 10`. Both public codes have this score, which adds a width in the space of parameters to a mean reward.
       * [ours] The steps are solved up to rounding by a safeguarded Newton search on `x'theta`; the original stops a
         projected gradient method at accuracy 1/t, which costs $O(log t)$. `beta_scale` multiplies the radius.
       * [reconstructed] The implicit step has the weight $1 / (2 + D)$; arXiv:2507.11847 does not state one.
@@ -75,8 +76,8 @@ class ECOLog(EllipsoidLearner):
     Numerics:
       In float32 the estimate is within 1e-4 of float64, the radius and $W^{-1}$ within 1e-4 (relative), over 300 rounds
       ("ville", "public": $d = 5$, $S = 3$; "code": $d = 2$, $S = 5$;
-      float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm its width is
-      within 1e-4, the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm the width of that
+      arm is within 1e-4 and the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
@@ -85,15 +86,15 @@ class ECOLog(EllipsoidLearner):
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
     radius_rule: str = static(
-        "ville", doc='"ville": from the losses observed, proved; "code", "public": of public code'
+        "ville", doc='"ville": proved, from the observed losses; "code", "public": as in public code'
     )
-    score: str = static("link", doc='of an arm: "link": optimistic x\'theta; "mean": mean reward plus width')
+    score: str = static("link", doc='score of an arm. "link": optimistic x\'theta; "mean": mean reward plus width')
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S, for \"code\" S")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
-        """Use the proved radius "ville" with `D = 2S`; it holds for every lambda > 0, and lambda = d unless given."""
+        """Use the proved radius "ville" with `D = 2S`, which holds for every lambda > 0; the default lambda is d."""
         return cls(**{"dim": dim, "radius_rule": "ville"} | changes)
 
     @classmethod
@@ -167,8 +168,8 @@ class ECOLog(EllipsoidLearner):
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
         """Solve an implicit step, for `count` observations of the arm x with rewards that sum to `total`.
 
-        The minimiser `[d]` of ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z, z = x'theta, over
-        ||theta|| <= S; "public": with 1/2 for 1 / (2 + D).
+        The result `[d]` minimises ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z, with z = x'theta,
+        over ||theta|| <= S. For "public", 1/2 replaces 1 / (2 + D).
         """
         scale = 1.0 if self.radius_rule == "public" else 0.5 * (2.0 + self._diameter)
 

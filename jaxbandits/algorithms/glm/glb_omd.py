@@ -6,9 +6,9 @@
     H_t+1      = H_t + mu'(x'theta_t+1)/g x x',   H_1 = lambda I
     beta_t^2   = 4 lambda S^2 + 2 eta log(1/delta) + 6 d eta^2 log(2 + 2 C_mu t / (lambda g)),   t = 1, 2, ...
 
-The state holds $H_t^{-1}$ and not $H_t$: both rank-one updates and the projection need only the inverse. The data
-radius, which measures the move $||theta_t - theta_{t+1}||$ in the $H_t$ norm, needs both. The step uses the curvature
-at the old estimate (times eta), and the matrix uses the curvature at the new one.
+The state holds $H_t^{-1}$ and not $H_t$: both rank-one updates and the projection need only the inverse. Only the data
+radius, which measures $||theta_t - theta_{t+1}||$ in the $H_t$ norm, also needs $H_t$. The step uses the curvature at
+the old estimate (times eta), and the matrix uses the curvature at the new one.
 
 Notation: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, $C_mu$, mu, g from `link`.
 Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active; memory $O(d^2)$.
@@ -49,7 +49,7 @@ class GLBOMDState(NamedTuple):
 class GLBOMD(EllipsoidLearner):
     """Optimism for generalised linear bandits, estimated by one online mirror descent step per round.
 
-    The loss of a round is replaced by its second-order expansion, so that a step is closed-form except for the
+    The loss of a round is replaced by its second-order expansion, so that a step has a closed form except for the
     projection.
 
     Guarantee:
@@ -64,9 +64,11 @@ class GLBOMD(EllipsoidLearner):
         $H_1$ singular.
       * [ours] `radius_rule="data"` replaces Theorem 1's radius by a radius that contains every computable term of Lemma
         4 and bounds the others by Lemma 5 with point masses at $theta_s$. It is valid for any `ridge > 0` and
-        `step_size >= 1 + R S`, and usually smaller; for a Poisson link with large S it is larger.
+        `step_size >= 1 + R S`, and is usually smaller than Theorem 1's radius; for a Poisson link with large S it is
+        larger.
       * [ours] `center` moves the ball and $theta_1$, for links that are not defined at 0 (`Exponential`). Lemma 4 and
-        the data radius hold by translation; Theorem 1's radius needs mu' bounded around 0 and is rejected otherwise.
+        the data radius hold by translation; Theorem 1's radius requires that mu' is bounded around 0, and is rejected
+        otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
       * [ours] $theta_1 = c$ and ties go to the first arm; the paper states neither.
 
@@ -85,13 +87,13 @@ class GLBOMD(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Algorithm 1"
-    radius_rule: str = static("theory", doc='"theory": Theorem 1; "data": from the observed losses')
+    radius_rule: str = static("theory", doc='"theory": Theorem 1; "data": computed from the observed losses')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants R, C_mu, g")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta* - center||")
     center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that theta* lies in; None: 0")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d, the paper's experiments")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d, as in the paper's experiments")
     step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: 1 + R S")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":

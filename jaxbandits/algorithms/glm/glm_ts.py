@@ -3,9 +3,9 @@
     theta~ ~ N(theta_t, v^2 H_t^{-1}),   play argmax_x x'theta~
 
 theta_t and $H_t$ are those of `GLBOMD`: one step of online mirror descent per round and the sum of the curvatures,
-instead of the maximum-likelihood estimate and its Hessian, which cost $O(t)$. The link is increasing and does not
-change which arm is the best. Notation: v width. Cost per round $O(K d + d^2)$, plus $O(d^3)$ when the projection of
-`GLBOMD` is active; memory $O(d^2)$.
+instead of the maximum-likelihood estimate and its Hessian, which cost $O(t)$. The link is increasing, so the best arm
+does not depend on it. Notation: v width. Cost per round $O(K d + d^2)$, plus $O(d^3)$ when the projection of `GLBOMD`
+is active; memory $O(d^2)$.
 """
 
 from typing import ClassVar
@@ -26,16 +26,16 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class GLMTS:
-    """Thompson sampling with a Gaussian around the estimate of GLB-OMD.
+    """Thompson sampling from a Gaussian distribution around the estimate of GLB-OMD.
 
     Guarantee:
-      None for v = 1. `theory` draws from the confidence set of GLB-OMD (v is its radius), the inflation that proofs for
-      Thompson sampling need (Abeille & Lazaric 2017); for this estimator the proof is not published.
+      None for v = 1. `theory` multiplies v by the radius of GLB-OMD's confidence set, an inflation that proofs for
+      Thompson sampling need (Abeille & Lazaric 2017); no proof is published for this estimator.
 
     Deviations:
-      * [ours] The estimate and its Hessian are updated in one pass; the paper solves for both in every round (its
+      * [ours] The estimate and its Hessian are updated in one pass; the paper computes both anew in every round (its
         Laplace approximation). `ridge` of the estimator is the prior's precision.
-      * [ours] Ties: the first arm wins.
+      * [ours] Ties go to the first arm.
 
     References:
       Branislav Kveton, Manzil Zaheer, Csaba Szepesvari, Lihong Li, Mohammad Ghavamzadeh, Craig Boutilier.
@@ -49,7 +49,9 @@ class GLMTS:
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
     draws_in_set: bool = static(False, BOOL, "True: multiply v by the radius of the confidence set")
-    estimator: GLBOMD = param(doc="learner whose estimate and Hessian are used; its radius only with draws_in_set")
+    estimator: GLBOMD = param(
+        doc="learner whose estimate and Hessian are used; its radius matters only with draws_in_set"
+    )
 
     @classmethod
     def theory(cls, *, dim: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "GLMTS":

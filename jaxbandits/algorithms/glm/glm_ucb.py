@@ -7,8 +7,8 @@
                 kappa0^2 = 3 + 2 log(1 + 2 / lambda_t)
     "det"       rho_t = C_mu / c_mu R_sub sqrt(2 log(1/delta) + log det V_t - d log lambda_t) + sqrt(lambda_t) S
 
-The score is in the space of rewards. $C_mu$ and $c_mu$ are the extreme slopes of mu on [-S, S], so that $rho_t$ grows
-with $kappa = 1 / c_mu$: exponentially in S for a Bernoulli or Poisson link.
+Scores are in units of the reward. $C_mu$ and $c_mu$ are the extreme slopes of mu on [-S, S], so that $rho_t$ grows with
+$kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
 
 Notation: $lambda_t$ `ridge`, S `norm_bound`, $c_mu$ `curvature`, R_max `reward_bound`, R_sub `noise_scale`,
 T `horizon`.
@@ -47,8 +47,8 @@ class GLMUCB(ArmLearner):
     """Optimism in reward space around the maximum-likelihood estimate; the first method for generalised linear bandits.
 
     Guarantee:
-      With `radius_rule="filippi"`, arms in the unit ball and rewards in [0, R_max]: regret
-      `O(kappa d log^{3/2} T sqrt(T))` with probability `1 - delta`.
+      With `radius_rule="filippi"`, arms in the unit ball and rewards in [0, R_max], the regret is `O(kappa d log^{3/2}
+      T sqrt(T))` with probability `1 - delta`.
 
     Deviations:
       * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$ also
@@ -60,12 +60,13 @@ class GLMUCB(ArmLearner):
       * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
         $O(K)$. If arms change, the estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round
         costs $O(t)$.
-      * [ours] `rho_scale` multiplies $rho_t$. Ties: the first arm wins.
+      * [ours] `rho_scale` multiplies $rho_t$. Ties go to the first arm.
 
     Numerics:
       Float32 suffices: over 200 rounds the estimate is within 1e-5 of float64 and $rho_t$ within 1e-6 (relative), for
       Bernoulli and Poisson links with $S = 5$ (float32/test_glm_mle.py::test_follows_the_float64_reference); after 3000
-      rounds a Newton step from it is below 1e-5 (float32/test_glm_mle.py::test_residues_of_long_runs_stay_small).
+      rounds a Newton step from the estimate is below 1e-5
+      (float32/test_glm_mle.py::test_residues_of_long_runs_stay_small).
 
     References:
       Sarah Filippi, Olivier Cappe, Aurelien Garivier, Csaba Szepesvari. Parametric Bandits: The Generalized Linear
@@ -75,16 +76,16 @@ class GLMUCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010"
-    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
     capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
-    radius_rule: str = static("filippi", doc='"filippi": the original; "det": from the determinant of V_t')
+    radius_rule: str = static("filippi", doc='"filippi": the original radius; "det": from the determinant of V_t')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R_max, rewards are in [0, R_max]; the paper: 100 for Poisson")
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R_sub, sub-Gaussian constant of the noise")
-    curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, smallest slope of mu; None: over the ball")
+    curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, smallest slope of mu; None: its minimum over the ball")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
-    rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; 1 is the theory")
+    rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "GLMUCB":

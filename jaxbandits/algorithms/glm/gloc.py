@@ -8,8 +8,8 @@
     w_t+1     = argmin_{||w|| <= S} ||w - (w_t - (mu(z) - r)/k V_t+1^{-1} x)||_{V_t+1}
 
 The predictions z of an online learner w are the targets of a ridge regression, and the regret bound B of the learner is
-the size of the confidence set. Notation: lambda `ridge`, S `norm_bound`, R `noise_scale`, k `curvature` (their
-kappa, the reciprocal of the usual one). Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active.
+the size of the confidence set. Notation: lambda `ridge`, S `norm_bound`, R `noise_scale`, k `curvature` (kappa in that
+paper, the reciprocal of the usual kappa). Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active.
 """
 
 from typing import ClassVar, NamedTuple
@@ -47,23 +47,23 @@ class GLOC(EllipsoidLearner):
     """Generalised linear bandit by online-to-confidence-set conversion.
 
     Guarantee:
-      Noise R-sub-Gaussian, `mu' >= k` on `[-S, S]`, arms in the unit ball: with probability `1 - delta`, for all t,
-      `||theta_t - theta*||_{V_t} <= radius_t`; regret $O~(d sqrt(T) / k)$. Poisson noise is not sub-Gaussian: there the
-      default `noise_scale` is [ours] and nothing is guaranteed.
+      If the noise is R-sub-Gaussian, `mu' >= k` on `[-S, S]` and arms lie in the unit ball, then `||theta_t -
+      theta*||_{V_t} <= radius_t` for all t with probability `1 - delta`, and the regret is $O~(d sqrt(T) / k)$. Poisson
+      noise is not sub-Gaussian: the default `noise_scale` is [ours] for a Poisson link, and there is no guarantee.
 
     Deviations:
       * [reconstructed] arXiv:2507.11847, whose experiments use GLOC, gives only its definitions; the confidence set
-        here is that of the published corollary. Public code differs: it centres the set at w, uses S in place of R,
-        rescales to the sphere instead of projecting, and drops `lambda S^2` and the residual.
-      * [ours] The residual is the sum of `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is the same number
-        but has no cancellation in float32.
+        here is that of the published corollary. Public code differs from it: it centres the set at w, uses S in place
+        of R, rescales to the sphere instead of projecting, and drops `lambda S^2` and the residual.
+      * [ours] The residual is the sum of `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is equal but has
+        no cancellation in float32.
       * [ours] `beta_scale` multiplies the radius; ties go to the first arm; $w_1 = 0$.
 
     Numerics:
       In float32 the centre is within 1e-4 of float64, the radius and $V^{-1}$ within 1e-4 (relative), over 300 rounds
       with a Gaussian, a Bernoulli and a Poisson link
-      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius also after 20,000 rounds, where the
-      residual is the difference of two sums near 1e5
+      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius is also within 1e-4 after 20,000
+      rounds, where the residual is the difference of two sums near 1e5
       (float32/test_glm_one_pass.py::test_residual_of_gloc_does_not_cancel). After 10^6 rounds of one arm its width is
       within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
@@ -78,11 +78,11 @@ class GLOC(EllipsoidLearner):
         None, "(0, inf)", "R; None: sqrt(g C_mu), which is exact for Gaussian and Bernoulli rewards"
     )
     curvature: ArrayLike | None = param(None, "(0, inf)", "k, lower bound on mu'; None: the minimum of mu' on [-S, S]")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "GLOC":
-        """Use the published set, with k and R from the link; it holds for every lambda > 0 (d unless given)."""
+        """Use the published set with k and R from the link; it is valid for every lambda > 0 (the default is d)."""
         return cls(dim=dim, **changes)
 
     @classmethod

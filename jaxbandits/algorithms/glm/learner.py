@@ -45,7 +45,7 @@ class ArmLearner(abc.ABC):
 
 @pytree
 class EllipsoidLearner(ArmLearner):
-    """Abstract learner whose confidence sets are ellipsoids around `theta`, in the norm that `inverse` inverts."""
+    """Abstract learner whose confidence sets are ellipsoids around `theta`; `inverse` is their inverse matrix."""
 
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
 
@@ -79,12 +79,12 @@ class LevelSetLearner(ArmLearner):
     Its state holds the rounds `data`, the minimiser `theta` and the maximisers of the last round, `guess`.
     """
 
-    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
     capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: State) -> jax.Array:
-        """Return the root of the level `[]` before round t (counted from 0), its multiplier included."""
+        """Return the square root of the level `[]` before round t (counted from 0), its multiplier included."""
 
     @property
     @abc.abstractmethod
@@ -115,7 +115,7 @@ class LevelSetLearner(ArmLearner):
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
         slack = jnp.square(self.radius(t, state))
-        # With delta = 1 it may be 0 before the first reward; any positive slack then works, since L = 0.
+        # With delta = 1 the level may be 0 before the first reward; any positive slack then works, since L = 0.
         slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
         loss = self.loss(state.data, t, state.theta)
         return level_set.maximise(loss, state.theta, slack, obs.arms, self.ball, state.guess)

@@ -6,7 +6,7 @@
     play      argmax_x max_{th in C_t} x'th
 
 Lip_t bounds the slope of $L_t$ on the ball. With $u = 2 S$ Lip_t / d the infimum is d (1 + log u) for $u > 1$, else d
-u. The estimate has no regularisation, and the set is the level set itself, not an ellipsoid around it.
+u. The estimate has no regularisation, and the confidence set is the level set itself, not an ellipsoid.
 
 Notation: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`. Cost per round: about 2 (fixed arms) or 5
 evaluations of $L_t$ for each of the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many
@@ -49,19 +49,19 @@ class OFUGLB(LevelSetLearner):
       regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms logarithmic in T, for self-concordant links.
 
     Deviations:
-      * [ours] The maximiser over the set is accurate in float64 to 1e-11 of its largest value $S ||x||$ in 95 of 100
-        cases and to 5e-9 in the worst case (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson
+      * [ours] In float64 the maximum over the set is accurate to 1e-11 of its largest value $S ||x||$ in 95 of 100
+        cases, and to 5e-9 in the worst case (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson
         with $S = 5$, Bernoulli with $S = 7$); the paper uses a general solver (SLSQP).
-      * [printed] `lipschitz="paper"`: t - 1 for a Bernoulli link, `e^S (t - 1) + log(d / delta)` for a Poisson link;
-        other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The authors' code has
-        `(1 + S/2) (t - 1)` for Bernoulli links, which `lipschitz_scale` can reproduce.
+      * [printed] With `lipschitz="paper"` Lip_t is t - 1 for a Bernoulli link and `e^S (t - 1) + log(d / delta)` for a
+        Poisson link; other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The
+        authors' code has `(1 + S/2) (t - 1)` for Bernoulli links, which `lipschitz_scale` can reproduce.
       * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
         $O(K)$. If arms change, the estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round
         costs $O(t)$.
-      * [ours] While the arms played do not span $R^d$ the minimiser is not unique: the estimate is then the limit of
-        Newton's method from the last estimate. The set does not depend on it.
-      * [ours] `beta_scale` multiplies $beta_t$. In round 1 the set is the ball, and the longest arm is played. Ties:
-        the first arm wins.
+      * [ours] While the arms played do not span $R^d$ the minimiser is not unique, and the estimate is the limit of
+        Newton's method from the last estimate. The set does not depend on this choice.
+      * [ours] `beta_scale` multiplies $beta_t$. In round 1 the set is the ball, and the longest arm is played. Ties go
+        to the first arm.
 
     Numerics:
       In float32 scores are within 1e-4 of their largest value $S ||x||$, and the estimate is within 1e-4 S of float64
@@ -78,11 +78,11 @@ class OFUGLB(LevelSetLearner):
     lipschitz: str = static("paper", doc='"paper": the constants of the paper; "data": from the observed rewards')
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     lipschitz_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies Lip_t")
-    beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta_t; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFUGLB":
-        """Use the set of Theorem 3.1 with the paper's Lip_t; set `n_arms`, or `capacity`, for the history."""
+        """Use the set of Theorem 3.1 with the paper's Lip_t; set `n_arms` or `capacity` for the history."""
         return cls(**{"dim": dim, "lipschitz": "paper"} | changes)
 
     @classmethod

@@ -46,16 +46,16 @@ class OFULogR(LevelSetLearner):
 
     Deviations:
       * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
-      * [reconstructed] $gamma_t$ and the level are written from the analysis, not from published code, where the level
-        has `gamma^2 / lambda` (smaller, and not a loss in its dimensions).
-      * [ours] The maximiser over the set is accurate in float64 to 1e-13 of $S ||x||$
+      * [reconstructed] $gamma_t$ and the level follow the analysis, not published code. The code has `gamma^2 / lambda`
+        in the level, which is smaller and does not have the dimension of a loss.
+      * [ours] In float64 the maximum over the set is accurate to 1e-13 of $S ||x||$
         (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the history is stored as
         counts and totals of K fixed arms, which is exact and costs $O(K)$. If arms change, the estimate is NaN. Without
         `n_arms`, the history holds `capacity` rounds, and a round costs $O(t)$.
-      * [ours] `gamma_scale` multiplies $gamma_t + gamma_t^2 / sqrt(lambda_t)$. Ties: the first arm wins.
+      * [ours] `gamma_scale` multiplies $gamma_t + gamma_t^2 / sqrt(lambda_t)$. Ties go to the first arm.
 
     Numerics:
-      In float32 scores are within 1e-4 of $S ||x||$ of float64, the estimate within 1e-5 (200 rounds;
+      In float32 scores differ from float64 by at most 1e-4 $S ||x||$ and the estimate by at most 1e-5 (200 rounds;
       float32/test_glm_mle.py::test_follows_the_float64_reference).
 
     References:
@@ -67,11 +67,11 @@ class OFULogR(LevelSetLearner):
 
     source: ClassVar[str] = "Abeille, Faury & Calauzenes, AISTATS 2021"
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
-    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the square root of the level; 1 is the theory")
+    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the square root of the level; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULogR":
-        """Use the level set of the analysis, lambda_t = d log(1 + t); set `n_arms`, or `capacity`, for the history."""
+        """Use the level set of the analysis, lambda_t = d log(1 + t); set `n_arms` or `capacity` for the history."""
         return cls(dim=dim, **changes)
 
     @classmethod

@@ -3,11 +3,12 @@
     warm-up   when max_x ||x||^2_{V^{-1}} >= 1 / (gamma^2 kappa R^2): play that x, V += x x', and fit th_o to the
               warm-up rounds alone, V_1 = lambda I
     else      drop every x with  x'th_o + w(x) < max_z [z'th_o - w(z)],   w(x) = gamma sqrt(kappa) ||x||_{V^{-1}}
-              play argmax over the others of  x'th_tau + beta ||x||_{H_tau^{-1}}
+              play the argmax over the remaining x of  x'th_tau + beta ||x||_{H_tau^{-1}}
               H += mu'(x'th_o) / e x x';   when det H > 2 det H_tau: H_tau = H, and fit th_tau to the other rounds
     gamma = 25 R S sqrt(d log(T/delta)),   beta = 150 sqrt(d log(T/delta)),   lambda = d log(T/delta) / R^2
 
-Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`, th_tau over the ball. Rewards are in [0, R].
+Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`, that of th_tau over the ball. Rewards are in [0,
+R].
 
 Notation: lambda `ridge`, S `norm_bound`, R `reward_bound`, kappa `kappa`, T `horizon`. Cost per round: $O(K d^2)$, and
 a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$ otherwise) in rounds with a fit, of which there are
@@ -40,7 +41,7 @@ class RSGLinCBState(NamedTuple):
     """State of `RSGLinCB` at the start of a round."""
 
     theta_o: Vector  # [d]  th_o, from the warm-up rounds
-    theta_tau: Vector  # [d]  th_tau, from the others
+    theta_tau: Vector  # [d]  th_tau, from the other rounds
     warmup_data: Data  # warm-up rounds
     data: Data  # rounds that th_tau is fitted to
     v_inverse: InverseFactors  # V^{-1}
@@ -54,27 +55,27 @@ class RSGLinCB(ArmLearner):
     """Rarely switching optimism: a warm-up by exploration, then a few refits of the estimate.
 
     Guarantee:
-      `RSGLinCB.theory`, arms in the unit ball, rewards in [0, R]: regret `O(d S R sqrt(T / kappa*) log(R T / delta))`
-      up to terms logarithmic in T, with `O(log^2 T)` refits and a warm-up that grows with kappa.
+      With `RSGLinCB.theory`, arms in the unit ball and rewards in [0, R], the regret is `O(d S R sqrt(T / kappa*) log(R
+      T / delta))` up to terms logarithmic in T, with `O(log^2 T)` refits and a warm-up that grows with kappa.
 
     Deviations:
-      * [printed] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round is
-        warm-up at their horizons.
+      * [printed] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round up to
+        their horizons is a warm-up round.
       * [printed] `practical` has the constants of the authors' code: lambda = 1/2, $gamma = R S sqrt(d log(T/delta))$,
         a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, mu' in H without the e,
         the mean of both estimates as centre, and warm-up rounds in both fits. The code also fits th_tau in the first
-        round after the warm-up, and over R^d.
-      * [ours] The determinant is checked at the end of a round, which is the same rule; but with `reuse_warmup`,
-        warm-up rounds between a refit and the next use of it enter the next refit only.
+        round after the warm-up, and minimises over R^d.
+      * [ours] The determinant is checked at the end of a round, which is an equivalent rule. With `reuse_warmup`,
+        however, warm-up rounds between a refit and its next use enter only the next refit.
       * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
         $O(K)$. If arms change, the estimates are NaN. Without `n_arms`, the history holds `capacity` rounds.
-      * [ours] `gamma_scale`, `beta_scale`; `kappa=None` is the supremum $1 / c_mu$ over the ball. Ties: the first arm
-        wins.
+      * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta; `kappa=None` is the supremum $1 / c_mu$
+        over the ball. Ties go to the first arm.
 
     Numerics:
       Float32 suffices: over 200 rounds the estimates are within 1e-4 of float64
       (float32/test_glm_mle.py::test_rs_glincb_follows_the_float64_reference). Determinants are stored as logarithms.
-      After 10^6 rounds of one arm the widths are within 1e-4, the estimate within 1e-3
+      After 10^6 rounds of one arm the widths are within 1e-4 and the estimate within 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
@@ -85,7 +86,7 @@ class RSGLinCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2"
-    n_arms: int | None = static(None, "[1, inf)", "K, if the arms are fixed; None: they change")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
     capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
     reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is also fitted to the warm-up rounds")
@@ -93,13 +94,13 @@ class RSGLinCB(ArmLearner):
     link: Link = param(factory=Bernoulli, doc="mean function and its constants")
     reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
     kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / c_mu")
-    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability, below 1, so that lambda is positive even at T = 1")
+    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability; below 1, so that lambda is positive even at T = 1")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
     threshold: ArrayLike | None = param(None, "(0, inf)", "threshold of the warm-up; None: 1 / (gamma^2 kappa R^2)")
     det_ratio: ArrayLike = param(2.0, "(1, inf)", "growth of det H between two fits")
-    curvature_discount: ArrayLike = param(math.e, "(0, inf)", "mu' is divided by it in H")
-    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies gamma; 1 is the theory")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta; 1 is the theory")
+    curvature_discount: ArrayLike = param(math.e, "(0, inf)", "divisor of mu' in H")
+    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies gamma; the theory uses 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":
@@ -126,7 +127,7 @@ class RSGLinCB(ArmLearner):
 
     @classmethod
     def example(cls) -> "RSGLinCB":
-        return cls.practical(dim=2, n_arms=5, horizon=200, norm_bound=2.0, threshold=1.3)  # its own threshold: 1.31
+        return cls.practical(dim=2, n_arms=5, horizon=200, norm_bound=2.0, threshold=1.3)  # the default is 1.31
 
     def check(self) -> None:
         """Raise `InputError` for an unknown centre, a value that is not a link, or a wrong `n_arms` or `capacity`."""
@@ -166,7 +167,7 @@ class RSGLinCB(ArmLearner):
     ) -> RSGLinCBState:
         del key
         x = decision.x
-        # In a warm-up round x has the largest norm, which is above the threshold; else every norm is below.
+        # In a warm-up round x has the largest norm, which reaches the threshold; otherwise every norm is below it.
         v_image = inverse_factors.image(state.v_inverse, x)
         explore = v_image.width_sq >= self._threshold
         warm_up = explore.astype(v_image.width_sq.dtype)

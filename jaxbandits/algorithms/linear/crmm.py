@@ -34,7 +34,7 @@ class CRMMState(NamedTuple):
 
     estimate: Estimate  # theta_n [d], V_n^{-1} [d, d]
     epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
-    rewards: jax.Array  # [reps]  rewards of this epoch; entries beyond t mod reps are old
+    rewards: jax.Array  # [reps]  rewards of this epoch; entries from t mod reps on are from the last epoch
     radius: jax.Array  # []  radius of the confidence set, `beta_scale` included; constant
 
 
@@ -52,18 +52,19 @@ class CRMM:
       every median, and under changing arm sets the median mixes several arms: both can cause linear regret.
 
     Deviations:
-      * [reconstructed] The radius is derived for mode "ons" if medians are within R of the mean; the paper's own
-        constants were not available. Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou, ICML 2025) reuses it.
+      * [reconstructed] The radius is derived for mode "ons", under the assumption that medians are within R of the
+        mean; the paper's own constants were not available. Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou,
+        ICML 2025) reuses it.
       * [reconstructed] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and the
         median is credited to z (Wang et al. 2025 only say "the closest available arms").
-      * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius. Ties: the
-        first arm wins.
+      * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius. Ties go to
+        the first arm.
 
     Numerics:
-      Float32 suffices: medians are small where single rewards are huge, and the estimate stays within 3e-5 of float64
-      over 18000 rounds (Student, df = 1.7, over 2.5 decades;
+      Float32 suffices, since medians are small even where single rewards are huge. The estimate stays within 3e-5 of
+      float64 over 18000 rounds (Student noise with 1.7 degrees of freedom, whose scale spans 2.5 decades;
       float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 rounds of one arm the width is within
-      1e-4, the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      1e-4 and the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with
@@ -86,7 +87,7 @@ class CRMM:
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
     delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(

@@ -1,4 +1,4 @@
-"""CRTM: linear bandit with rewards truncated one by one (Xue, Wang, Wan, Yi & Zhang, NeurIPS 2023).
+"""CRTM: linear bandit that truncates each reward once (Xue, Wang, Wan, Yi & Zhang, NeurIPS 2023).
 
     play      argmax_x  x'theta_t + beta_scale radius ||x||_{V_{t-1}^{-1}}
     truncate  y_t = r_t where ||x_t||_{V_t^{-1}} |r_t| <= Gamma, else 0
@@ -39,13 +39,14 @@ class CRTMState(NamedTuple):
 class CRTM:
     """Optimistic linear bandit on truncated rewards, at constant cost per round.
 
-    The method is for generalised linear bandits; this is the case of the identity link. A reward is dropped when it is
-    large for the leverage of its arm, so that only a raw moment must exist, with a known bound.
+    The method is for generalised linear bandits; this is the case of the identity link. A reward is set to 0 if it is
+    too large for the leverage of its arm. The method therefore needs only a known bound on a raw moment of the rewards.
 
     Guarantee:
       $E[|reward|^{1+eps} | past] <= u$, $||x|| <= L$, $||theta*|| <= S$. Mode "ons", theory preset: with high
       probability regret $O~(d T^{1/(1+eps)})$ for any sequence of arm sets, at a cost of $O(1)$ in t and T (as quoted
-      by Wang et al. 2025, Table 1). For $eps < 1$ the constants are reconstructed, so that only the rate is reliable.
+      by Wang et al. 2025, Table 1). For $eps < 1$ the constants are reconstructed: the rate is reliable, the constants
+      are not.
 
     Deviations:
       * [reconstructed] At $eps = 1$ Gamma and the radius follow a restatement in the literature; for eps < 1 they are
@@ -54,12 +55,12 @@ class CRTM:
         that Wang, Zhang, Zhao & Zhou (ICML 2025) timed. Its confidence set reuses the formula of "ons".
       * [ours] `reward_moment = None` takes $u = (nu + L S)^{1+eps}$ (Minkowski).
       * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius and
-        `threshold_scale` Gamma. Ties: the first arm wins.
+        `threshold_scale` Gamma. Ties go to the first arm.
 
     Numerics:
-      As for `online_regression`: float32 keeps the estimate to 3e-5 ("ls": 1e-6) of its largest value over 18000 rounds
-      with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within
-      rounding error of the threshold may fall on the other side of it.
+      In float32 the error of the estimate stays below 3e-5 ("ls": 1e-6) of its largest value over 18000 rounds with
+      rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within rounding
+      error of the threshold may fall on the other side of it.
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with
@@ -83,7 +84,7 @@ class CRTM:
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
     delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
     threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies Gamma; inf: no truncation")
 
     @classmethod

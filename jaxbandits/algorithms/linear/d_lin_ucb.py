@@ -35,23 +35,23 @@ class DLinUCBState(NamedTuple):
 
 @pytree
 class DLinUCB:
-    """Optimism with exponentially weighted least squares: weights decay by gamma per round.
+    """Optimistic linear bandit with exponentially weighted least squares; weights decay by gamma per round.
 
     Guarantee:
-      None with these constants. (A regret of the order $d^{2/3} B^{1/3} T^{2/3}$ was stated for gamma as in `theory`;
-      its proof has a gap, and the corrected proof gives $B^{1/4} T^{3/4}$ in B and T.)
+      None with these constants. The paper states a regret of the order $d^{2/3} B^{1/3} T^{2/3}$ for the gamma of
+      `theory`, but the proof has a gap; the corrected proof gives the order $B^{1/4} T^{3/4}$ in B and T.
 
     Deviations:
-      * [printed] With `authors_code` W is as in the authors' code, gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I with
+      * [printed] With `authors_code` W is gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I, as in the authors' code, with
         the new V, which already contains the round. $x_t x_t'$ therefore counts twice, and V is decayed in place of W.
       * [ours] At gamma = 1, where the paper divides by 0, (1 - gamma^{2t}) / (1 - gamma^2) is replaced by its limit t.
-        `beta_scale` multiplies the radius. Ties: the first arm wins.
+        `beta_scale` multiplies the radius. Ties go to the first arm.
 
     References:
       Yoan Russac, Claire Vernade, Olivier Cappe. Weighted Linear Bandits for Non-Stationary Environments.
       NeurIPS 2019, arXiv:1909.09146, Algorithm 1, Corollary 1.
       Peng Zhao, Lijun Zhang, Yuan Jiang, Zhi-Hua Zhou. A Simple Approach for Non-stationary Linear Bandits.
-      arXiv:2103.05324: the gap, and the rate without it.
+      arXiv:2103.05324 (the gap and the corrected rate).
     """
 
     feedback: ClassVar[type] = Reward

@@ -44,7 +44,7 @@ _BLOCK = 256  # samples per step of one pass
 
 
 class Sample(NamedTuple):
-    """Sample in the form of Eq. (6); zeros until it is written."""
+    """Sample in the form of Eq. (6). Unused entries of the history are zeros."""
 
     design: Vector  # [d]  x_s / sigma_s
     response: jax.Array  # []  r_s / sigma_s
@@ -83,17 +83,17 @@ class HeavyOFUL:
       * [ours] The paper leaves the solver of Eq. (6) open. Here a pass replaces every Huber term by the parabola that
         touches it from above at the current point, minimises the sum exactly over the ball, and so never increases the
         objective; the passes end when a step is below rounding, or after `passes` passes.
-      * [ours] `beta_scale` and `tau_scale` multiply $beta_t$ and $tau_t$, `c0` and `c1` may be set; with both
-        multipliers 1 and both constants None this is the paper's method.
+      * [ours] `beta_scale` and `tau_scale` multiply $beta_t$ and $tau_t$, and `c0` and `c1` may be set. If both
+        multipliers are 1 and both constants are None, this is the paper's method.
       * [ours] Beyond `capacity` rounds the estimate is NaN, since dropping samples would be a different method.
-      * [ours] Ties: the first arm wins.
+      * [ours] Ties go to the first arm.
 
     Numerics:
-      Float32 suffices for the estimate: within 1e-4 of float64 over 3000 rounds with rewards of 1e4
-      (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 with rewards of 1e5
-      (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards), since a pass sums clipped residuals at the
-      current point and never rewards. Widths are within 1e-4 after 10^6 rounds of one arm
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      Float32 suffices for the estimate, since a pass sums clipped residuals at the current point and never rewards. It
+      is within 1e-4 of float64 over 3000 rounds with rewards of 1e4
+      (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 rounds with rewards
+      of 1e5 (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards). Widths are within 1e-4 after 10^6
+      rounds of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jiayi Huang, Han Zhong, Liwei Wang, Lin F. Yang. Tackling Heavy-Tailed Rewards in Reinforcement Learning with
@@ -107,7 +107,9 @@ class HeavyOFUL:
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
-    passes: int = static(1000, "[1, inf)", "cap on the passes per round; at most 500 were needed (97 % clipped)")
+    passes: int = static(
+        1000, "[1, inf)", "cap on the passes per round; at most 500 were needed when 97 % of samples were clipped"
+    )
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
     moment_bound: ArrayLike | None = param(
@@ -236,7 +238,7 @@ class HeavyOFUL:
         return minimiser, significant
 
     def _fit(self, count: jax.Array, state: HeavyOFULState) -> Vector:
-        """Solve Eq. (6) from the last solution; under `vmap`, finished trials keep theirs while others continue."""
+        """Solve Eq. (6) from the last solution. Under `vmap`, finished trials keep their solution."""
 
         def cond_fun(carry: tuple[Vector, jax.Array, jax.Array]) -> jax.Array:
             return carry[1] & (carry[2] < self.passes)

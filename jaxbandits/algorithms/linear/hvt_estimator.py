@@ -35,7 +35,7 @@ from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.numerics.schedule import power
 
-_TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is exactly zero because V^{-1} x is
+_TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is 0 because V^{-1} x = 0
 
 
 class HvtState(NamedTuple):
@@ -120,24 +120,25 @@ class HvtEstimator(HvtConstants):
 
     Guarantee:
       Noise with $E[noise | past] = 0$ and $E[|noise|^{1+eps} | past] = nu_t^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$.
-      With all multipliers 1 and `step_size=4`, with probability at least 1 - 4 delta, for all $t >= 1$: `||theta_{t+1}
-      - theta*||_{V_t} <= radius(t)` (Lemma 1), for any way of choosing $x_t$ from the past.
+      With all multipliers 1 and `step_size=4`, the inequality `||theta_{t+1} - theta*||_{V_t} <= radius(t)` holds for
+      all $t >= 1$ with probability at least 1 - 4 delta (Lemma 1), however $x_t$ is chosen from the past.
 
     Deviations:
       * [reconstructed] $beta_0 = sqrt(lambda (2 + 4 S^2))$ for every eps: Eq. (10) reads 0^0 at $t = 0$, $eps = 1$.
       * [printed] kappa contains the general alpha, as in Algorithm 1; Lemma 1 prints its value 4.
-      * [ours] `beta_scale`, `sigma_beta_scale`, `tau_scale` multiply beta in `radius`, beta in $sigma_t$ and $tau_t$:
-        with all three equal to 1 this is the paper's estimator, whose constants are far too large in practice.
+      * [ours] `beta_scale` multiplies beta in `radius`, `sigma_beta_scale` multiplies beta in $sigma_t$, and
+        `tau_scale` multiplies $tau_t$. With all three equal to 1 this is the paper's estimator, whose constants are far
+        too large in practice.
       * [printed] `extra_sigma` adds $2 sqrt(2) q$ to the maximum in $sigma_t$, as Lemma 5 does (Eq. (17)); Lemma 1 and
         Algorithm 1 are printed without it, and it is off by default.
       * [ours] `norm_bound = inf` disables the projection and removes S from $beta_t$ (without a guarantee).
 
     Numerics:
-      Float32 suffices for the estimate: within 1e-4 of float64 over 18000 samples, rewards of 1e4 and more included
-      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every step starts from the last
-      residual and is clipped. Widths are within 1e-5 after 18000 samples
-      (float32/test_linear.py::test_widths_over_a_long_run) and within 1e-4 after 10^6 of one x oblique to the axes, for
-      nu from 1.31 to 0, and never negative; the estimate is then within 1e-3
+      Float32 suffices for the estimate, since every step starts from the last residual and is clipped. The estimate is
+      within 1e-4 of float64 over 18000 samples, some with rewards of 1e4 and more
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run). Widths are never negative. They are
+      within 1e-5 after 18000 samples (float32/test_linear.py::test_widths_over_a_long_run), and within 1e-4 after 10^6
+      samples of one x oblique to the axes, for nu from 1.31 to 0; the estimate is within 1e-3 after these 10^6 samples
       (float32/test_linear.py::test_a_million_rounds_of_one_arm). With $nu = 0$ and the paper's sigma_min = $1/sqrt(T)$
       = 1e-3, a sample has weight 10^6 / 4 and determines only x'theta. The components of theta that no sample
       determines are then rounding errors, up to the size of theta
@@ -182,7 +183,7 @@ class HvtEstimator(HvtConstants):
 
         Args:
           t: `[]` number of earlier samples.
-          state: the state after them.
+          state: state after the earlier samples.
           x: `[d]` the arm, ||x|| <= L.
           reward: `[]` r.
           moment: `[]` nu, the scale (E |noise|^{1+eps})^{1/(1+eps)} of its noise, or a bound on it.
@@ -215,7 +216,7 @@ class HvtEstimator(HvtConstants):
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
         """Compute sigma_t, w_t, tau_t and psi_t of a sample, as `update` does, without an update of the state.
 
-        They show whether the sample is clipped and which term determines sigma_t.
+        The values show whether the sample is clipped and which term determines sigma_t.
         """
         _, width = self._leverage(state, x)
         return self._weigh(t, state, width, reward - x @ state.theta, moment)

@@ -33,14 +33,14 @@ class HvtIdentification(HvtConstants):
     With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` it is `RecursiveLeastSquares`.
 
     Guarantee:
-      No theorem in the paper. Lemma 1 holds for every coordinate: with all multipliers 1 and `step_size=4`, with
-      probability at least 1 - 4 n delta, `||theta_i - theta*_i||_{V_t} <= radius(t)` for all i and t, provided that
-      $||z_t|| <= L$ for all t. States are unbounded, so this L is nominal.
+      The paper has no theorem. Lemma 1 holds for every coordinate. With all multipliers 1 and `step_size=4`, it gives
+      `||theta_i - theta*_i||_{V_t} <= radius(t)` for all i and t with probability at least 1 - 4 n delta, provided that
+      $||z_t|| <= L$ for all t. States are unbounded, so L is only a nominal bound.
 
     Deviations:
-      * [ours] The paper only says that its estimator may give one-pass identification; this algorithm is ours. On the
-        example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4 costs variance, and
-        heavy disturbances excite the state.
+      * [ours] The paper only says that its estimator may be used for one-pass identification; this algorithm is ours.
+        On the example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4 costs
+        variance, and heavy disturbances excite the state.
       * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `norm_bound = inf`).
 
     Numerics:
@@ -57,7 +57,9 @@ class HvtIdentification(HvtConstants):
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
     shared: bool = static(
-        True, BOOL, doc="True: one V for all coordinates, with the largest nu; False: one V per coordinate, with its nu"
+        True,
+        BOOL,
+        doc="True: one V for all coordinates, with the largest nu; False: one V per coordinate, with its own nu",
     )
     moment_bound: ArrayLike | None = param(
         None, "[0, inf)", "nu, bound on every moment scale; None: part of the feedback"
@@ -93,7 +95,7 @@ class HvtIdentification(HvtConstants):
         return self.estimator_of(self.n_states + self.n_inputs)
 
     def init(self, key: jax.Array) -> HvtState:
-        """Return the state of one estimator, but with `theta` `[n, p]`, and n times `inverse` unless `shared`."""
+        """Return the state of one estimator, but with `theta` `[n, p]` and, unless `shared`, n copies of `inverse`."""
         del key  # deterministic
         state = self.estimator.init()
 

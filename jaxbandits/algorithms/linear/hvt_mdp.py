@@ -31,17 +31,17 @@ class HvtMDP(HvtConstants):
     """One-pass Huber regression for each step of an episode, and optimistic backward induction on top.
 
     Guarantee:
-      No theorem in the paper. By its Lemma 1 for each step and a union bound, in the theory preset with probability at
-      least 1 - 4 H delta, $r_h$ <= rtil_h <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs, steps and episodes;
-      hence $V_1$ is an upper bound of V*_1, and the regret of an episode is at most the sum over its steps of the
-      expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
+      The paper has no theorem. Its Lemma 1 for each step and a union bound give, in the theory preset, $r_h$ <= rtil_h
+      <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs, steps and episodes with probability at least 1 - 4 H
+      delta. Hence $V_1$ is an upper bound of V*_1, and the regret of an episode is at most the sum over its steps of
+      the expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
 
     Deviations:
-      * [ours] The paper (Section 6.1) only says that Hvt-UCB has the potential for linear MDPs: the whole algorithm is
-        ours, with known transitions and unclipped values. Full Heavy-LSVI-UCB (unknown transitions, weighted value
-        regression) is Huang et al.'s.
+      * [ours] The paper (Section 6.1) only says that Hvt-UCB may extend to linear MDPs. The whole algorithm is ours,
+        with known transitions and unclipped values. Heavy-LSVI-UCB of Huang et al. covers unknown transitions by
+        weighted value regression.
       * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
-      * [ours] Ties: the first action wins.
+      * [ours] Ties go to the first action.
 
     Numerics:
       In float32 every estimate is within 1e-4 of float64 over 300 episodes

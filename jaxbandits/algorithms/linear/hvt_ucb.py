@@ -25,26 +25,27 @@ from jaxbandits.types import ArmDecision, ArmObs, Feedback, Reward, ScaledReward
 class HvtUCB(HvtConstants):
     """Optimistic linear bandit for noise that may have infinite variance, at constant cost per round.
 
-    The defaults are the paper's theory (`theory`). Its radius is more than 10^3 times the error in practice, too large
-    for figures like the paper's, so `practical` scales beta and tau down; all comparisons in figures use that preset.
+    The defaults are the paper's theory (`theory`). In practice its radius is more than 10^3 times the error, too large
+    for figures such as the paper's. `practical` therefore scales beta and tau down; all comparisons in figures use
+    `practical`.
 
     Guarantee:
-      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. Theory preset, with
-      probability at least 1 - 1/T, e = (1-eps)/(2(1+eps)): regret <= $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$
-      is observed (Theorem 1); $O~(d T^{1/(1+eps)})$ when only a bound nu (`moment_bound`) is known (Corollary 1), which
-      matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. The guarantee holds for
-      any sequence of arm sets.
+      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. With the theory preset and e
+      = (1-eps)/(2(1+eps)), the regret is at most $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ with probability at least 1 -
+      1/T if $nu_t$ is observed (Theorem 1). It is $O~(d T^{1/(1+eps)})$ if only a bound nu (`moment_bound`) is known
+      (Corollary 1), which matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. The
+      guarantee holds for any sequence of arm sets.
 
     Deviations:
       * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
-      * [reconstructed] tau0 is always computed; Algorithm 1 lists it among its inputs, with c0 and c1, which it does
-        not use.
-      * [ours] Ties: the first arm wins.
+      * [reconstructed] tau0 is always computed. Algorithm 1 lists it among its inputs, together with c0 and c1, which
+        the algorithm does not use.
+      * [ours] Ties go to the first arm.
 
     Numerics:
-      As for `HvtEstimator`: float32 keeps the estimate accurate for rewards of any size
-      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), and the bonus over 10^6 rounds
-      (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      In float32 the estimate is accurate for rewards of any size
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), and the bonus is accurate over 10^6
+      rounds (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
@@ -65,7 +66,7 @@ class HvtUCB(HvtConstants):
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HvtUCB":
-        """Use the theory with the tuned multipliers (`jaxbandits tune linear`), tuned on Figure 1.
+        """Use the theory with multipliers tuned on Figure 1 (`jaxbandits tune linear`).
 
         The preset is meant for noise about as large as the rewards (a scale of 0.3 S L or more). With less noise, a
         share of the trials settles on a wrong arm and has linear regret, in float64 as in float32. The share is 11 % at

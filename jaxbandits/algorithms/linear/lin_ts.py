@@ -35,14 +35,14 @@ class LinTS:
     """Thompson sampling with the Gaussian posterior of a linear model.
 
     Guarantee:
-      Noise R-sub-Gaussian, arms and theta* in the unit ball, `theory`: with probability at least 1 - delta the regret
-      is $O~(d^{3/2} sqrt(T))$ (Theorem 1).
+      If the noise is R-sub-Gaussian, and arms and theta* lie in the unit ball, the regret of `theory` is $O~(d^{3/2}
+      sqrt(T))$ with probability at least 1 - delta (Theorem 1).
 
     Deviations:
-      * [printed] v = 1 by default, the posterior for noise of variance 1; `theory` has the paper's v, which is larger
-        by a factor of the order $sqrt(d log T)$.
-      * [ours] `theory` has log T in place of log t; `ridge` is lambda, which is 1 in the paper. Ties: the first arm
-        wins.
+      * [printed] The default v = 1 is the posterior for noise of variance 1; `theory` uses the paper's v, which is
+        larger by a factor of the order $sqrt(d log T)$.
+      * [ours] `theory` uses log T in place of log t; lambda is a field (`ridge`), while the paper fixes it at 1. Ties
+        go to the first arm.
 
     References:
       Shipra Agrawal, Navin Goyal. Thompson Sampling for Contextual Bandits with Linear Payoffs. ICML 2013, Algorithm 1.

@@ -43,7 +43,7 @@ class MENUState(NamedTuple):
     estimates: jax.Array  # [k, d]  theta_{n,j} in row j
     epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
     epoch_index: jax.Array  # [] int32  index of z in that round
-    rewards: jax.Array  # [k]  rewards of this epoch; entries beyond t mod k are old
+    rewards: jax.Array  # [k]  rewards of this epoch; entries from t mod k on are from the last epoch
 
 
 @pytree
@@ -64,17 +64,17 @@ class MENU:
         is credited to z.
       * [printed] The paper does not define the median of an even number of distances. As in the authors' code, it is
         the mean of the two middle distances, without the distance 0 of an estimate to itself.
-      * [ours] Before the first epoch ends the radius is $sqrt(lambda) S$, the set ${||theta|| <= S}$.
+      * [ours] Before the first epoch ends the radius is $sqrt(lambda) S$, which gives the set ${||theta|| <= S}$.
       * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties between
-        arms or estimates: the first wins.
+        arms or estimates go to the first.
 
     Numerics:
       Float32 suffices: a reward of 1e9 rounds away small rewards only in the regression that receives it, which is not
       the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
       The estimate stays within 1e-4 of its largest value over 18000 rounds, except in epochs (at most one in twenty) in
       which two estimates are equally central up to rounding
-      (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of one arm the width is within
-      1e-4, all k estimates are within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of one arm the width is within 1e-4
+      and all k estimates are within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -93,13 +93,13 @@ class MENU:
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(
         cls, *, dim: int, horizon: float, eps: ArrayLike = 1.0, delta: float | None = None, **changes: FieldValue
     ) -> "MENU":
-        """Use ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls per epoch, delta = 1/T unless given."""
+        """Use ridge lambda = 1 and k = ceil(24 log(e T / delta)) pulls per epoch, with delta = 1/T by default."""
         rounds = ranges.real("horizon", horizon, "[1, 1e18]")
         failure = 1.0 / rounds if delta is None else ranges.real("delta", delta, "(0, 1)")
         reps = math.ceil(24.0 * math.log(math.e * rounds / failure))
@@ -241,7 +241,7 @@ def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
     """Count the `rows[0], ..., rows[k-1]` that are at most `bound`, entry by entry.
 
     The loop reads its numbers from memory. In a fused comparison XLA computes them once for each side with two
-    different roundings, so that a row may fail to be at most itself.
+    different roundings, so a value may compare as larger than itself.
     """
     zero = jnp.zeros(jnp.broadcast_shapes(rows.shape[1:], bound.shape), jnp.int32)
     return lax.fori_loop(0, len(rows), lambda s, count: count + (rows[s] <= bound), zero, unroll=_UNROLL)

@@ -40,23 +40,25 @@ class OFUL:
     """Optimism in the face of uncertainty for linear bandits with sub-Gaussian noise.
 
     Guarantee:
-      Noise R-sub-Gaussian given the past, $||theta*|| <= S$: with probability at least 1 - delta, for all t,
-      `||theta_t - theta*||_{V_t} <= radius_t` (Theorem 2), hence regret $O~(d sqrt(T))$ for any sequence of arm sets
-      (Theorem 3). Heavy-tailed noise has no R, and there is no guarantee: use the moment scale for R.
+      If the noise is R-sub-Gaussian given the past and $||theta*|| <= S$, then `||theta_t - theta*||_{V_t} <= radius_t`
+      for all t with probability at least 1 - delta (Theorem 2). The regret is then $O~(d sqrt(T))$ for any sequence of
+      arm sets (Theorem 3). For heavy-tailed noise no R exists and there is no guarantee; set R to the scale of the
+      moment.
 
     Deviations:
-      * [ours] The optimistic parameter is not intersected with the ball (the bonus is the plain ellipsoid's).
-      * [ours] `beta_scale` multiplies the radius. Ties: the first arm wins.
-      * [reconstructed] lambda defaults to d, and delta to 1/(8T) in `theory` and `practical`: the values of Wang et
-        al. (ICML 2025) for their own method; they state neither for OFUL.
+      * [ours] The confidence set is the ellipsoid alone, not its intersection with the ball.
+      * [ours] `beta_scale` multiplies the radius. Ties go to the first arm.
+      * [reconstructed] lambda defaults to d, and delta to 1/(8T) in `theory` and `practical`. These are the values of
+        Wang et al. (ICML 2025) for their own method; they state neither for OFUL.
 
     Numerics:
-      Float32 keeps the estimate within 1e-4 of float64, relative to its largest value so far, over 18000 rounds
-      with rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run): every
-      step corrects the error of the last. After 10^6 rounds of one oblique arm the estimate is within 1e-3, the width
-      within 1e-4, and its square is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$
-      is stored as factors (`numerics.inverse_factors`), and sums over rounds are compensated. This holds for
-      $lambda = d$. With lambda = 1e-3 the components of theta that no reward determines drift by a few percent
+      In float32 the estimate stays within 1e-4 of float64, relative to its running maximum, over 18000 rounds with
+      rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every
+      step corrects the error of the last one. After 10^6 rounds of one oblique arm the estimate is within 1e-3 and the
+      width within 1e-4, and the squared width is never negative
+      (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is stored as factors
+      (`numerics.inverse_factors`) and sums over rounds are compensated. These figures are for $lambda = d$. With lambda
+      = 1e-3 the components of theta that no reward determines drift by a few percent
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:
@@ -72,7 +74,7 @@ class OFUL:
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":

@@ -31,14 +31,15 @@ class OFULMDP:
     """Ridge regression for each step of an episode, and optimistic backward induction on top.
 
     Guarantee:
-      R-sub-Gaussian noise, $||theta*_h|| <= S$: by OFUL's Theorem 2 and a union bound, with probability at least
-      1 - H delta, $r_h$ <= rtil_h <= $r_h + 2$ radius_h $||phi||_{V_h^{-1}}$ for all pairs, steps and episodes (with
-      `beta_scale = 1`). Heavy-tailed noise has no R, and there is no guarantee: use the moment scale for R.
+      If the noise is R-sub-Gaussian and $||theta*_h|| <= S$, OFUL's Theorem 2 and a union bound give $r_h$ <= rtil_h <=
+      $r_h + 2$ radius_h $||phi||_{V_h^{-1}}$ for all pairs, steps and episodes with probability at least 1 - H delta
+      (with `beta_scale = 1`). For heavy-tailed noise no R exists and there is no guarantee; set R to the scale of the
+      moment.
 
     Deviations:
       * [ours] This is the counterpart of `HvtMDP` with the estimator of `OFUL`, known transitions and unclipped values.
       * The deviations of `OFUL` apply (plain ellipsoid; `beta_scale`).
-      * [ours] Ties: the first action wins.
+      * [ours] Ties go to the first action.
 
     Numerics:
       In float32 every estimate is within 1e-4 of float64 over 300 episodes
@@ -58,7 +59,7 @@ class OFULMDP:
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on every ||theta*_h||")
     delta: ArrayLike = param(0.01, "(0, 1)", "failure probability of each step")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(

@@ -6,11 +6,11 @@
 
 Both modes share one step, and store no sum of rewards.
 
-Numerics: float32 suffices for the estimate: over 18000 samples with rewards of 1e4 and more it stays within 3e-5
-("ons") and 1e-6 ("ls") of float64, relative to its largest value so far
-(float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm it is within 1e-3, and the
-width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm): $V^{-1}$ is stored as factors
-(`numerics.inverse_factors`).
+Numerics: float32 suffices for the estimate. Over 18000 samples with rewards of 1e4 and more it stays within 3e-5
+("ons") and 1e-6 ("ls") of float64, relative to its running maximum
+(float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm the estimate is within 1e-3
+and the width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is
+stored as factors (`numerics.inverse_factors`).
 
 Notation: lambda ridge, S norm_bound. $O(d^2)$ per sample, plus the projection of "ons" where it is active.
 """
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 class Design(NamedTuple):
-    """Design $V_t$ with the arm of the sample added, before its reward is used."""
+    """Design $V_t$, which contains the arm of the current sample; the reward is not used yet."""
 
     inverse: InverseFactors  # V_t^{-1}
     gain: Vector  # [d]  V_t^{-1} x

@@ -53,21 +53,21 @@ class _Turn(NamedTuple):
 
 @pytree
 class PhasedElimination:
-    """Elimination of fixed arms by their estimated gaps: regret grows with $sqrt(d)$, not with d.
+    """Elimination of fixed arms by their estimated gaps; the regret grows with $sqrt(d)$, not with d.
 
     Guarantee:
-      Noise R-sub-Gaussian, rewards linear in the arm, gaps at most 1: with probability at least 1 - delta the regret
-      after n rounds is at most $C sqrt(n d log(K log(n) / delta))$ for a constant C (Theorem 22.1).
+      If the noise is R-sub-Gaussian, rewards are linear in the arm and gaps are at most 1, the regret after n rounds is
+      at most $C sqrt(n d log(K log(n) / delta))$ for a constant C, with probability at least 1 - delta (Theorem 22.1).
 
     Deviations:
-      * [ours] The design of `numerics.design` takes a fixed number of steps and has at most d + steps arms (the book:
-        an optimal design on $d (d + 1) / 2$ arms). Its g replaces d, so that the intervals hold with the book's
-        probability. R is 1 in the book.
+      * [ours] The design of `numerics.design` takes a fixed number of steps and has at most d + steps arms (the book
+        uses an optimal design on $d (d + 1) / 2$ arms). The g of this design replaces d, so that the intervals hold
+        with the book's probability. R is 1 in the book.
       * [ours] Arms that are 0 have no weight in a design, since their reward is known. If A_l has no other arm, its
         arms are played forever and the estimate does not change.
       * [ours] If no arm with remaining plays is available, the learner plays the available arm of A_l that is best by
         the last estimate (or, if none of A_l is available, the best available arm) and does not count the play. Plays
-        beyond T(x) while feedback is delayed are not counted either. Ties: the first arm wins.
+        beyond T(x) while feedback is delayed are not counted either. Ties go to the first arm.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 12, Theorem 22.1.
@@ -134,7 +134,7 @@ class PhasedElimination:
         def turn(carry: _Turn) -> _Turn:
             return _Turn(jnp.zeros((), bool), self._next_phase(obs.arms, carry.state))
 
-        # A loop of one step or none: a branch would compute the design in every round, for trials change phases at
+        # A loop of at most one step. A branch would compute the design in every round, since trials change phases at
         # different times.
         is_due = is_counted & (jnp.max(remaining) == 0)
         return batching.while_loop(lambda carry: carry.is_due, turn, _Turn(is_due, after), max_steps=1).state
@@ -159,6 +159,6 @@ class PhasedElimination:
         log_term = jnp.log(arms.shape[0] * phase * (phase + 1.0)) - jnp.log(self.delta)
         accuracy = jnp.square(self.noise_scale) * jnp.exp2(2.0 * phase)
         plays = jnp.ceil(2.0 * design.largest * accuracy * log_term * design.weights)
-        plays = jnp.where(design.weights > 0.0, jnp.clip(plays, 1.0, _MOST_PLAYS), 0.0)  # 1: R^2 may underflow
+        plays = jnp.where(design.weights > 0.0, jnp.clip(plays, 1.0, _MOST_PLAYS), 0.0)  # >= 1: R^2 may underflow
         plays = plays.astype(jnp.int32)
         return Phase(number, is_left, plays, plays, design.complement)

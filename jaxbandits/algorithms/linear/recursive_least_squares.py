@@ -29,8 +29,8 @@ class RecursiveLeastSquares:
     """Ridge regression of the next state on state and input, one sample at a time; the learner chooses no inputs.
 
     Guarantee:
-      Equals the batch ridge estimate after every sample. With R-sub-Gaussian noise the confidence ellipsoids of
-      `OFUL` hold for each coordinate; for noise with infinite variance there is no guarantee.
+      The estimate equals the batch ridge estimate after every sample. With R-sub-Gaussian noise the confidence
+      ellipsoids of `OFUL` hold for each coordinate; for noise with infinite variance there is no guarantee.
 
     Deviations:
       None.
@@ -38,7 +38,7 @@ class RecursiveLeastSquares:
     Numerics:
       In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples
       (float32/test_extensions.py::test_identification_follows_the_float64_loop). After 10^6 samples of one regressor
-      the estimate is within 1e-3, its width within 1e-4
+      the estimate is within 1e-3 and the width of the regressor within 1e-4
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:

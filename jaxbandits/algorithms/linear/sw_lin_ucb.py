@@ -35,21 +35,20 @@ class SWLinUCBState(NamedTuple):
 
 @pytree
 class SWLinUCB:
-    """Optimism with least squares on the last tau rounds.
+    """Optimistic linear bandit with least squares on the last tau rounds.
 
     Guarantee:
-      None with these constants. (A regret of the order $d^{2/3} B^{1/3} T^{2/3}$ was stated for tau as in `theory`; its
-      proof has a gap, and the corrected proof gives $B^{1/4} T^{3/4}$ in B and T.)
+      None with these constants. The paper states a regret of the order $d^{2/3} B^{1/3} T^{2/3}$ for the tau of
+      `theory`, but the proof has a gap; the corrected proof gives the order $B^{1/4} T^{3/4}$ in B and T.
 
     Deviations:
-      * [ours] `beta_scale` multiplies the radius. Ties: the first arm wins.
+      * [ours] `beta_scale` multiplies the radius. Ties go to the first arm.
 
     References:
       Wang Chi Cheung, David Simchi-Levi, Ruihao Zhu. Learning to Optimize under Non-Stationarity. AISTATS 2019.
       Yoan Russac, Claire Vernade, Olivier Cappe. Weighted Linear Bandits for Non-Stationary Environments.
-      NeurIPS 2019: the method as a baseline.
-      Peng Zhao, Lijun Zhang, Yuan Jiang, Zhi-Hua Zhou. A Simple Approach for Non-stationary Linear Bandits.
-      arXiv:2103.05324: the gap, and the rate without it.
+      NeurIPS 2019 (uses the method as a baseline). Peng Zhao, Lijun Zhang, Yuan Jiang, Zhi-Hua Zhou. A Simple Approach
+      for Non-stationary Linear Bandits. arXiv:2103.05324 (the gap and the corrected rate).
     """
 
     feedback: ClassVar[type] = Reward

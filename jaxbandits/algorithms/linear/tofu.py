@@ -1,4 +1,4 @@
-"""TOFU: linear bandit on truncated rewards, truncated again every round (Shao, Yu, King & Lyu, NeurIPS 2018).
+"""TOFU: linear bandit that truncates all rewards again every round (Shao, Yu, King & Lyu, NeurIPS 2018).
 
     play    argmax_x  x'theta_t + beta_scale radius_t ||x||_{V_t^{-1}}
     V_t     = lambda I + sum_{s <= t} x_s x_s'
@@ -51,22 +51,22 @@ class TOFU:
       authors' lower bound $Omega(d T^{1/(1+eps)})$ up to logarithms. The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * [printed] $b_t$ has the exponent 1/(1+eps); public code of the authors has 1/2, the same at $eps = 1$.
+      * [printed] $b_t$ has the exponent 1/(1+eps); public code of the authors has 1/2, which is equal at $eps = 1$.
       * [ours] `reward_moment = None` takes $b = (nu + L S)^{1+eps}$ (Minkowski).
-      * [ours] Before the first round the radius is $sqrt(lambda) S$, the set ${||theta|| <= S}$.
+      * [ours] Before the first round the radius is $sqrt(lambda) S$, which gives the set ${||theta|| <= S}$.
       * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius and
-        `threshold_scale` $b_t$. Ties: the first arm wins.
+        `threshold_scale` $b_t$. Ties go to the first arm.
       * [ours] Beyond `capacity` rounds the estimate is NaN, since dropping samples would be a different method.
 
     Numerics:
       In float32 the estimate is within 1e-4 of float64, relative to its size, after 18000 rounds, even if 98 % of them
-      play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all of them do;
-      the width of that arm is within 1e-4 after 10^6 rounds
+      play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all rounds play one
+      arm; the width of that arm is within 1e-4 after 10^6 rounds
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are dropped before they enter the
-      sums. A sample within rounding error of the threshold may fall on the other side of it, as in CRTM. Here every
-      round truncates again, so that the estimate differs only in such a round, by $b_t$ times the norm of a row of
-      $V_t^{-1/2}$ (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds
-      without such a sample.
+      sums. A sample within rounding error of the threshold may fall on the other side of it, as in CRTM. Since every
+      round truncates all samples again, the estimate is affected only in that round, by $b_t$ times the norm of a row
+      of $V_t^{-1/2}$ (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for
+      rounds without such a sample.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -88,7 +88,7 @@ class TOFU:
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||, used only if b is derived")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
     delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
     threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies b_t; inf: no truncation")
 
     @classmethod
@@ -163,7 +163,7 @@ class TOFU:
 
 
 def _truncated_sum(root: jax.Array, rows: jax.Array, written: jax.Array, threshold: jax.Array) -> jax.Array:
-    """Return the sum `[d]` of the entries of root x up to the threshold, over the rows x that are `written`."""
+    """Return the sum `[d]` of root x over the `written` rows x; entries of root x above the threshold count as 0."""
     z = rows @ root
     return jnp.sum(jnp.where(written[:, None] & (jnp.abs(z) <= threshold), z, 0.0), axis=0)
 

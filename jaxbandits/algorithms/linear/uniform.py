@@ -2,7 +2,7 @@
 
     play the floor(u n)-th of the n available arms, u uniform on [0, 1)
 
-No state, no update.
+The learner has no state and no update.
 """
 
 from typing import ClassVar
@@ -20,7 +20,7 @@ class Uniform:
     """Uniformly random play without learning; one uniform draw per round.
 
     Guarantee:
-      None: expected regret grows as T times the mean gap.
+      None. The expected regret grows as T times the mean gap.
 
     Deviations:
       None. A draw has 24 bits, so the probabilities are exact up to 2^-24.
@@ -30,7 +30,7 @@ class Uniform:
     """
 
     feedback: ClassVar[type] = Reward
-    source: ClassVar[str] = "uniformly random play, the floor of every comparison"
+    source: ClassVar[str] = "uniformly random play, a baseline for every comparison"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     reads_features: ClassVar[bool] = False
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")

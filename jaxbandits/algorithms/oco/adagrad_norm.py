@@ -43,7 +43,7 @@ class AdaGradNorm(GradientLearner):
 
     source: ClassVar[str] = "McMahan & Streeter, COLT 2010"
     domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> AdaGradNormState:
         del key  # deterministic

@@ -51,7 +51,7 @@ class OptimisticOMD(GradientLearner):
     domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; 1 is the theory")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic

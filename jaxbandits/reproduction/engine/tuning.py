@@ -443,7 +443,7 @@ _HEADER = (
     '"""Tuned multipliers of the constants in the presets `{preset}`, by name of the learner; generated, not edited.\n'
 )
 _MODULE = '''
-`jaxbandits tune {family} --write` races the points of a grid and writes this (docs/verdicts.md).
+`jaxbandits tune {family} --write` races the points of a grid and writes this file (docs/verdicts.md).
 """
 
 MULTIPLIERS: dict[str, dict[str, float]] = {{
