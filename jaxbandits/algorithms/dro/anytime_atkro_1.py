@@ -28,16 +28,17 @@ from jaxbandits.types import Gradient, GroupDecision
 class AnytimeATkRO1(TwoPlayers):
     """ATkRO(1)_a; with k = 1 it is Online(1)_a.
 
-    Its steps contain log m, not log(m/k), and group i is drawn with probability q_i.
+    The step sizes contain log m, not log(m/k), and group i is drawn with probability q_i.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the bound of Theorem 8 for Online(1)_a (Theorem 16).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the bound of Theorem 8 for
+      Online(1)_a holds (Theorem 16).
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
-      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
+      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
+      (off by default) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -49,8 +50,10 @@ class AnytimeATkRO1(TwoPlayers):
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
-    clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
-    gamma: ArrayLike | None = param(None, "[0, inf)", "gamma_1, over sqrt(t), implicit exploration; None: step_q / 2")
+    clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
+    gamma: ArrayLike | None = param(
+        None, "[0, inf)", "implicit exploration gamma_1 of round 1, divided by sqrt(t) in round t; None: step_q / 2"
+    )
 
     @classmethod
     def example(cls) -> "AnytimeATkRO1":
@@ -62,7 +65,7 @@ class AnytimeATkRO1(TwoPlayers):
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, or those given."""
+        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, unless others are given."""
         return self.resolve_steps(equation_30(self.n_groups, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

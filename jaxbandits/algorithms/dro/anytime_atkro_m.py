@@ -28,13 +28,13 @@ class AnytimeATkROm(TwoPlayers):
     """ATkRO(m)_a, the anytime form of ATkRO(m); with $k = 1$ it is SMD(m)_a.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after any t rounds is at
-      most $sqrt(D^2 G^2 + log(m/k)) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation (Theorem 13; there also
-      with high probability).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
+      any t rounds is at most $sqrt(D^2 G^2 + log(m/k)) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation
+      (Theorem 13, also stated with high probability).
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -55,7 +55,7 @@ class AnytimeATkROm(TwoPlayers):
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1)` of (52) with their multipliers, or those given."""
+        """Return `(eta^w_1, eta^q_1)` of (52) with their multipliers, unless others are given."""
         return self.resolve_steps(equation_19(self.n_groups, *self.geometry(), k=self.k))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

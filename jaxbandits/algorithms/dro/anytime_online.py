@@ -28,15 +28,15 @@ class AnytimeOnline(TwoPlayers):
     """Online(1)_a, the anytime form of Online(1): mirror descent from q_t with the step of round t, not FTRL.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after any t
-      rounds is at most $((3 + log t) sqrt(m log m) + D G (5 + 3 log t)) / (2 (sqrt(t + 1) - 1))$ + lower orders
-      (Theorem 8; there also with high probability).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
+      output after any t rounds is at most $((3 + log t) sqrt(m log m) + D G (5 + 3 log t)) / (2 (sqrt(t + 1) - 1))$ +
+      lower orders (Theorem 8, also stated with high probability).
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
-      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
+      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
+      (off by default) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -47,15 +47,17 @@ class AnytimeOnline(TwoPlayers):
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Section 3.3.1"
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
-    gamma: ArrayLike | None = param(None, "[0, inf)", "gamma_1, over sqrt(t), implicit exploration; None: step_q / 2")
+    clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
+    gamma: ArrayLike | None = param(
+        None, "[0, inf)", "implicit exploration gamma_1 of round 1, divided by sqrt(t) in round t; None: step_q / 2"
+    )
 
     @classmethod
     def example(cls) -> "AnytimeOnline":
         return cls(dim=3, n_groups=4)
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, or those given."""
+        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, unless others are given."""
         return self.resolve_steps(equation_30(self.n_groups, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

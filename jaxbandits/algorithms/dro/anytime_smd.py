@@ -27,14 +27,14 @@ class AnytimeSMD(TwoPlayers):
     """SMD(m)_a, the anytime form of SMD(m).
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after any t rounds is at
-      most $sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation (Theorem 2; there also
-      with high probability). The theorem requires the same ratio $eta^w_t / eta^q_t$ in all rounds, which holds for any
-      `step_w`, `step_q`.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
+      any t rounds is at most $sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation
+      (Theorem 2, also stated with high probability). The theorem requires the same ratio $eta^w_t / eta^q_t$ in all
+      rounds, which holds for any `step_w`, `step_q`.
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -50,7 +50,7 @@ class AnytimeSMD(TwoPlayers):
         return cls(dim=3, n_groups=4)
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1)` of (19) with their multipliers, or those given."""
+        """Return `(eta^w_1, eta^q_1)` of (19) with their multipliers, unless others are given."""
         return self.resolve_steps(equation_19(self.n_groups, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -31,20 +31,21 @@ SAMPLERS = ("dep_round", "systematic")
 
 @pytree
 class ATkROk(TwoPlayers):
-    """ATkRO(k); with $k = 1$ it is Online(1), with $k = m$ empirical risk minimisation on group means.
+    """ATkRO(k); with $k = 1$ it is Online(1), and with $k = m$ it is empirical risk minimisation on group means.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T rounds
-      is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / (k T))$ + lower orders (Theorems 14, 15; there also with high
-      probability). There is no guarantee for anytime steps. The step of q contains log m, not log(m/k).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
+      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / (k T))$ + lower orders (Theorems 14 and 15,
+      also stated with high probability). There is no guarantee for anytime steps. The step of q contains log m, not
+      log(m/k).
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
-      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
-      Groups are drawn by dependent rounding, as in the paper, or by systematic sampling (`sampler`) [ours]: the proofs
-      use only the number of groups and the probability of each.
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
+      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
+      (off by default) uses max(1 - loss, 0) [ours]. Groups are drawn by dependent rounding, as in the paper, or by
+      systematic sampling (`sampler`) [ours]: the proofs use only the number of groups and the inclusion probability of
+      each.
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -56,10 +57,10 @@ class ATkROk(TwoPlayers):
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
-    sampler: str = static("dep_round", doc="how k groups are drawn: dep_round, or systematic (one uniform)")
-    clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
+    sampler: str = static("dep_round", doc="how k groups are drawn: dep_round, or systematic (one uniform draw)")
+    clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
-    gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
+    gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, the implicit exploration; None: step_q / 2")
 
     @classmethod
     def example(cls) -> "ATkROk":
@@ -73,7 +74,7 @@ class ATkROk(TwoPlayers):
             raise InputError(f"ATkROk.sampler must be one of {', '.join(SAMPLERS)}, got {format_value(self.sampler)}")
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q, gamma)` of Theorem 15 with their multipliers, or those given."""
+        """Return `(eta_w, eta_q, gamma)` of Theorem 15 with their multipliers, unless others are given."""
         return self.resolve_steps(theorem_5(self.n_groups, self.horizon, *self.geometry(), k=self.k), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

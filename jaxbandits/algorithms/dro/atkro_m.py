@@ -26,15 +26,16 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class ATkROm(TwoPlayers):
-    """ATkRO(m), the fixed-step form; with k = 1 it is SMD(m), with k = m empirical risk minimisation on group means.
+    """ATkRO(m), the fixed-step form; with k = 1 it is SMD(m), and with k = m it minimises the mean of the group risks.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after T rounds is
-      at most $2 sqrt(10 (D^2 G^2 + log(m/k)) / T)$ in expectation (Theorem 12; there also with high probability).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
+      T rounds is at most $2 sqrt(10 (D^2 G^2 + log(m/k)) / T)$ in expectation (Theorem 12, also stated with high
+      probability).
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -57,7 +58,7 @@ class ATkROm(TwoPlayers):
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 12 with their multipliers, or those given."""
+        """Return `(eta_w, eta_q)` of Theorem 12 with their multipliers, unless others are given."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry(), k=self.k))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

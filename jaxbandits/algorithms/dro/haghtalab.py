@@ -1,4 +1,4 @@
-"""Haghtalab et al.: SMD for group DRO that reuses samples (NeurIPS 2022, first version; a comparator, biased).
+"""Haghtalab et al.: SMD for group DRO that reuses samples (NeurIPS 2022, first version; a biased baseline).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     in rounds t = 1, m + 1, 2 m + 1, ...: draw z'_i from every group i, and keep them for m rounds
@@ -26,7 +26,7 @@ from jaxbandits.types import GroupDecision, SampledRows
 
 
 class HaghtalabState(NamedTuple):
-    """Both players, and the stored rows, one per group."""
+    """State of both players, and the stored rows, one per group."""
 
     players: Players
     x: jax.Array  # [m, d]  features of z'_i
@@ -38,13 +38,14 @@ class Haghtalab(GroupLearner):
     """SMD with reused samples, two new samples per round on average. Zhang et al. discuss it but do not run it.
 
     Guarantee:
-      None. From the third round of a block on, $w_t$ depends on the rows of the block through q: their losses at $w_t$
-      are biased estimates of the risks, which the authors' analysis overlooks (Zhang et al., after (18)).
+      None. From the third round of a block on, $w_t$ depends on the rows of the block through q. The losses of these
+      rows at $w_t$ are therefore biased estimates of the risks, which the authors' analysis overlooks (Zhang et al.,
+      after (18)).
 
     Deviations:
       The learner receives rows and uses the logistic loss of a linear model [ours]. The authors state no step sizes;
-      here they are those of Theorem 1, whose bounds on both gradients hold [ours]. A ball of radius 3, $G = sqrt(d)$
-      and multipliers 1 are [ours].
+      this class uses those of Theorem 1, whose bounds on both gradients hold [ours]. The ball of radius 3, $G =
+      sqrt(d)$ and multipliers of 1 are [ours].
 
     References:
       N. Haghtalab, M. I. Jordan, E. Zhao, "On-demand sampling: Learning optimally from multiple distributions", NeurIPS
@@ -53,8 +54,8 @@ class Haghtalab(GroupLearner):
     """
 
     feedback: ClassVar[type] = SampledRows
-    source: ClassVar[str] = "Haghtalab, Jordan & Zhao, NeurIPS 2022, first version: a comparator"
-    dim: int = static(range="[1, inf)", doc="d, of features and model")
+    source: ClassVar[str] = "Haghtalab, Jordan & Zhao, NeurIPS 2022, first version; a baseline"
+    dim: int = static(range="[1, inf)", doc="d, dimension of features and model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
@@ -63,7 +64,7 @@ class Haghtalab(GroupLearner):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""
+        """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, unless others are given."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry()))
 
     def init(self, key: jax.Array) -> HaghtalabState:

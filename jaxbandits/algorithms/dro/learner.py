@@ -24,23 +24,27 @@ from jaxbandits.types import Gradient
 class GroupLearner(abc.ABC):
     """Abstract learner of `min_w max_q sum_i q_i R_i(w)`, w in W, with q in the simplex over m groups.
 
-    A final class adds the number of groups (`n_groups`, or `budgets` from which it follows), the theorem of its
-    steps, and the functions of the protocol.
+    A final class adds the number of groups (`n_groups`, or `budgets`, whose length gives it), the step sizes of its
+    theorem, and the functions of the protocol.
     """
 
     environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups",)
     feedback: ClassVar[type] = Gradient
-    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # steps that the theory derives from D^2
+    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # step sizes that the theory derives from D^2
     dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the structure of `start`")
-    # The radius is ours: the paper states none.
+    # The paper states no radius; this value is ours.
     domain: ConvexSet = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
-    start: Point = param(None, doc="w_1, any pytree of arrays; None: domain.zero, the centre of a ball")
+    start: Point = param(None, doc="w_1, any pytree of arrays; None: domain.zero (the centre if W is a ball)")
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
     diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
     w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; the theory uses 1")
     q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q, and gamma; the theory uses 1")
-    step_w: ArrayLike | None = param(None, "[0, inf)", "eta_w (anytime forms: in round 1); None: w_scale times theory")
-    step_q: ArrayLike | None = param(None, "[0, inf)", "eta_q (anytime forms: in round 1); None: q_scale times theory")
+    step_w: ArrayLike | None = param(
+        None, "[0, inf)", "eta_w (in anytime forms that of round 1); None: w_scale times the theory"
+    )
+    step_q: ArrayLike | None = param(
+        None, "[0, inf)", "eta_q (in anytime forms that of round 1); None: q_scale times the theory"
+    )
 
     @classmethod
     def theory(cls, **fields: FieldValue) -> Self:
@@ -56,18 +60,18 @@ class GroupLearner(abc.ABC):
 
     @abc.abstractmethod
     def steps(self) -> Steps:
-        """Return the step sizes of the theorem times their scales, or those given."""
+        """Return the step sizes of the theorem times their scales, unless others are given."""
 
     def resolve_steps(self, theory: Steps, gamma: ArrayLike | None = None) -> Steps:
         """Scale the steps of the theorem, and replace those that are given."""
         return theory.scale(self.w_scale, self.q_scale).replace(self.step_w, self.step_q, gamma)
 
     def geometry(self) -> tuple[ArrayLike, ArrayLike]:
-        """Return D^2 and G: as given, else the range of ||w - w_1||^2 / 2 over W, and sqrt(d).
+        """Return D^2 and G; by default these are the range of ||w - w_1||^2 / 2 over W, and sqrt(d).
 
-        sqrt(d) is for linear models on features with unit variance. From the centre of a ball D^2 is B^2 / 2, for B
-        half its diameter; elsewhere half the square of the diameter bounds it. If W has no diameter, `check` requires
-        explicit steps, so that none uses D^2.
+        sqrt(d) is for linear models on features with unit variance. If w_1 is the centre of a ball with radius B, D^2
+        is B^2 / 2; otherwise the bound is half the square of the diameter. If W has no diameter, `check` requires
+        explicit steps, which do not need D^2.
         """
         diameter_sq, lipschitz = self.diameter_sq, self.lipschitz
         if diameter_sq is None:

@@ -25,18 +25,18 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class Online(TwoPlayers):
-    """Online(1), the fixed-step form: `horizon` enters the steps, and the average may be read at any round.
+    """Online(1), the fixed-step form; `horizon` enters the step sizes, and the average can be read in any round.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T
-      rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / T)$ + lower orders (Theorem 5; there also with high
-      probability), although q depends on the past samples.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
+      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / T)$ + lower orders (Theorem 5, also stated
+      with high probability), although q depends on the past samples.
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
-      `q_scale` also multiplies gamma, which is $eta_q / 2$ in the proofs. Logistic losses may exceed 1, and 1 - loss is
-      then negative, as in the paper's experiments; `clip` (off by default) uses max(1 - loss, 0) [ours].
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
+      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
+      (off by default) uses max(1 - loss, 0) [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -48,16 +48,16 @@ class Online(TwoPlayers):
     environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups", "dro/group_data")
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    clip: bool = static(False, BOOL, "use max(1 - loss, 0) in the estimate")
+    clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
-    gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, implicit exploration; None: step_q / 2")
+    gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, the implicit exploration; None: step_q / 2")
 
     @classmethod
     def example(cls) -> "Online":
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q, gamma)` of Theorem 5 with their multipliers, or those given."""
+        """Return `(eta_w, eta_q, gamma)` of Theorem 5 with their multipliers, unless others are given."""
         return self.resolve_steps(theorem_5(self.n_groups, self.horizon, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

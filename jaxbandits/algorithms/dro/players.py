@@ -1,7 +1,7 @@
 """State of the two players of group DRO, `min_w max_q sum_i q_i R_i(w)`: a model w descends, group weights q ascend.
 
-Each player holds its iterate and the running mean of its iterates, weighted by step sizes where these change. An
-algorithm decides which groups are sampled and turns the samples into a gradient for w and a gain for each group.
+Each player holds its iterate and the running mean of its iterates, which is weighted by the step sizes if they change.
+An algorithm decides which groups are sampled and turns the samples into a gradient for w and a gain for each group.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Saddle(NamedTuple):
 
 
 class Model(NamedTuple):
-    """Model player, by projected gradient descent."""
+    """Model player, which follows projected gradient descent."""
 
     w: Point  # [d]  w_t
     mean: Point  # [d]  mean of w_1, ..., w_{t-1}
@@ -45,9 +45,9 @@ class Model(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Weights player, by entropic mirror ascent. It is Hedge on gains, and Exp3-IX on `importance_weighted_gains`."""
+    """Weights player, which follows entropic mirror ascent (Hedge; Exp3-IX on `importance_weighted_gains`)."""
 
-    log_q: jax.Array  # [m]  log q_t: a concentrated q underflows in float32, its logarithm does not
+    log_q: jax.Array  # [m]  log q_t, since a concentrated q underflows in float32
     mean: jax.Array  # [m]  mean of q_1, ..., q_{t-1}
 
     @classmethod
@@ -62,7 +62,7 @@ class Weights(NamedTuple):
         return elementary.exp(self.log_q)
 
     def step(self, q: jax.Array, gain: jax.Array, rate: ArrayLike, fraction: ArrayLike, k: int = 1) -> "Weights":
-        """Move to the q_{t+1} nearest to `q_{t,i} exp(rate gain_i)` in KL divergence with entries up to 1/k."""
+        """Move to the q_{t+1} with entries up to 1/k that is nearest to `q_{t,i} exp(rate gain_i)` in KL divergence."""
         return self.move_to(simplex.mirror_step(self.log_q, gain, rate, k), q, fraction)
 
     def move_to(self, log_q: jax.Array, q: jax.Array, fraction: ArrayLike) -> "Weights":
@@ -98,7 +98,7 @@ class Players(NamedTuple):
           q: `[m]` weights q_t of the decision.
           grad: `[d]` gradient that the model descends.
           gain: `[m]` gains that the weights ascend.
-          factors: factors of this round.
+          factors: `RoundFactors` of this round.
           k: weights are at most 1/k.
         """
         return self._replace(
@@ -120,7 +120,7 @@ def descend(w: Point, grad: Point, rate: ArrayLike, domain: ConvexSet) -> Point:
 def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, gamma: ArrayLike) -> jax.Array:
     """Return the gains `[m]` of Exp3-IX: -(1 - loss) / (Q q_i + gamma) for each sampled group i, 0 for the others.
 
-    Q q_i is at least 2^-40 here, the resolution of the draws.
+    Q q_i is floored at 2^-40, the resolution of the draws.
 
     Args:
       loss: `[Q]` losses of one sample from each sampled group.

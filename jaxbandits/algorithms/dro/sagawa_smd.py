@@ -29,14 +29,14 @@ class SagawaSMD(TwoPlayers):
     """SMD(1), the baseline of Zhang et al.; both gradients have the importance weight m.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the expected duality gap of the output after T rounds
-      is $O(m sqrt(log m / T))$, worse than that of Online(1) by $sqrt(m)$.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
+      output after T rounds is $O(m sqrt(log m / T))$, worse than that of Online(1) by $sqrt(m)$.
 
     Deviations:
       The form is (17) of Zhang et al., with both steps at ($w_t$, $q_t$). Algorithm 1 of Sagawa et al. has no factor m,
       moves q first and states no step sizes; those of Theorem 1 for gradients m times as large are used
-      [reconstructed]. The paper states no W, G or multipliers for its experiments: a ball of radius 3, $G = sqrt(d)$
-      and multipliers 1 are [ours].
+      [reconstructed]. The paper does not state W, G or multipliers for its experiments; the ball of radius 3, $G =
+      sqrt(d)$ and multipliers of 1 are [ours].
 
     References:
       S. Sagawa, P. W. Koh, T. B. Hashimoto, P. Liang, "Distributionally Robust Neural Networks for Group Shifts", ICLR
@@ -45,7 +45,7 @@ class SagawaSMD(TwoPlayers):
       Distributionally Robust Optimization and Beyond", JMLR, arXiv:2302.09267, equation (17).
     """
 
-    source: ClassVar[str] = "Sagawa, Koh, Hashimoto & Liang, ICLR 2020: SMD(1), a baseline"
+    source: ClassVar[str] = "Sagawa, Koh, Hashimoto & Liang, ICLR 2020; SMD(1), a baseline"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
@@ -54,7 +54,7 @@ class SagawaSMD(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 over m with their multipliers, or those given."""
+        """Return `(eta_w, eta_q)` of Theorem 1 over m with their multipliers, unless others are given."""
         return self.resolve_steps(sagawa(self.n_groups, self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -24,19 +24,20 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class SMD(TwoPlayers):
-    """SMD(m), the fixed-step form: `horizon` enters the steps, and the average may be read at any round.
+    """SMD(m), the fixed-step form; `horizon` enters the step sizes, and the average can be read in any round.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: the duality gap of the output after T rounds is
-      at most $2 sqrt(10 (D^2 G^2 + log m) / T)$ in expectation (Theorem 1; there also with high probability).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
+      T rounds is at most $2 sqrt(10 (D^2 G^2 + log m) / T)$ in expectation (Theorem 1, also stated with high
+      probability).
 
     Deviations:
-      None in the updates. The paper states no W, G or multipliers for its experiments: a ball of radius 3,
-      $G = sqrt(d)$ and multipliers 1 are [ours].
+      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
+      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
 
     Example:
-      A network with one hidden layer, trained on two groups of rows: the model is any pytree of arrays, the loss any
-      function of it.
+      This example trains a network with one hidden layer on two groups of rows. The model can be any pytree of arrays,
+      and the loss any function of the model.
 
       >>> import jax.numpy as jnp, numpy as np
       >>> from jaxbandits import simulate
@@ -71,7 +72,7 @@ class SMD(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, or those given."""
+        """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, unless others are given."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

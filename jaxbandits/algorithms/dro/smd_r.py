@@ -29,15 +29,16 @@ class SMDr(TwoPlayers):
     """SMD_r, for `rounds` = $n_1$ rounds; with equal budgets it is SMD(m).
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G: with probability 1 - delta, for every group at once,
-      $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) / n_i$, where p* is the optimum
-      of the weighted problem (Theorem 9). For groups with a small budget this allows risks of about $n_1 / n_i p*$.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then with probability 1 - delta, for
+      every group at once, $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) / n_i$,
+      where p* is the optimum of the weighted problem (Theorem 9). For groups with a small budget this allows risks of
+      about $n_1 / n_i p*$.
 
     Deviations:
-      None in the updates, which have no importance weights, as printed. The number of rows drawn from group i is
-      binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with $n_i$ rows
-      must define what it returns in this case. The paper states no W, G or multipliers for its experiments: a ball of
-      radius 3, $G = sqrt(d)$ and multipliers 1 are [ours].
+      The updates have no deviations; they have no importance weights, as printed. The number of rows drawn from group i
+      is binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with $n_i$ rows
+      must define what it returns in this case. The paper does not state W, G or multipliers for its experiments; the
+      ball of radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -68,7 +69,7 @@ class SMDr(TwoPlayers):
         return max(self.budgets)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 9 (those of Theorem 1) with their multipliers, or those given."""
+        """Return `(eta_w, eta_q)` of Theorem 9 (those of Theorem 1) with their multipliers, unless others are given."""
         return self.resolve_steps(theorem_1(self.n_groups, self.rounds, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -43,10 +43,10 @@ class Pair(NamedTuple):
 
 
 class SMPAState(NamedTuple):
-    """Anchor, the point extrapolated from it, and the mean of the extrapolated points."""
+    """Anchor, the point extrapolated from the anchor, and the mean of the extrapolated points."""
 
     anchor: Pair  # (w'_t, q'_t)
-    point: Pair  # (w_{t+1}, q_{t+1}) from an even round to the next; the anchor before the first
+    point: Pair  # (w_{t+1}, q_{t+1}) after even rounds; the anchor before the first round
     mean: Saddle  # of the extrapolated points
     steps: Steps  # []
 
@@ -56,15 +56,15 @@ class SMPA(GroupLearner):
     """SMPA_m, for `rounds` rounds of the loop; two rounds make up each of the $N = n_m / 2$ steps of the paper.
 
     Guarantee:
-      Losses in [0, 1] and convex, gradients of norm at most G, risks L-smooth: with probability 1 - delta, for every
-      group at once, $R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa + log^2 m))$, where p* is the optimum
-      of the weighted problem (Theorem 10).
+      If losses are convex with values in [0, 1], gradients have norm at most G and risks are L-smooth, then with
+      probability 1 - delta, for every group at once, $R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa +
+      log^2 m))$, where p* is the optimum of the weighted problem (Theorem 10).
 
     Deviations:
       The theorem does not specify an absolute constant c, which is 1 here [ours]. $n_i / n_m$ and $n_m / 2$ are rounded
-      down [ours]; rows that do not fill a batch are not used. The paper states no W, G, L or multipliers for its
-      experiments: a ball of radius 3, $G = sqrt(d)$, L = 1/4 (logistic losses of features with unit variance) and 1 are
-      [ours].
+      down [ours]; rows that do not fill a batch are not used. The paper does not state W, G, L or multipliers for its
+      experiments; the ball of radius 3, $G = sqrt(d)$, L = 1/4 (logistic losses of features with unit variance) and
+      multipliers of 1 are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -98,7 +98,7 @@ class SMPA(GroupLearner):
         return 2 * (min(self.budgets) // 2)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 10 with their multipliers, or those given."""
+        """Return `(eta_w, eta_q)` of Theorem 10 with their multipliers, unless others are given."""
         smoothness = self.smoothness, self.regularity, self.constant
         return self.resolve_steps(theorem_10(self.budgets, *self.geometry(), *smoothness))
 
@@ -117,7 +117,7 @@ class SMPA(GroupLearner):
     def update(self, key, t, state: SMPAState, obs: None, decision: GroupDecision, feedback: Gradient) -> SMPAState:
         del key, obs
         sizes = batch_sizes(self.budgets)
-        share = budget_weights(self.budgets) / np.asarray(sizes)  # of b_i, each row
+        share = budget_weights(self.budgets) / np.asarray(sizes)  # share of b_i for each row
         grad = simplex.combine(simplex.repeat(decision.weights * share, sizes), feedback.grad)
         gain = simplex.block_sums(feedback.loss, sizes) * share
         pair = state.anchor.step(grad, gain, state.steps, self.domain)

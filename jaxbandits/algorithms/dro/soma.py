@@ -1,4 +1,4 @@
-"""Soma et al.: SMD against a bandit of 1/2-Tsallis entropy for group DRO (arXiv:2212.13669; a comparator).
+"""Soma et al.: SMD against a bandit of 1/2-Tsallis entropy for group DRO (arXiv:2212.13669; a baseline).
 
     min_w max_q  sum_i q_i R_i(w),   R_i(w) = E loss(w; z), z from group i;   w in W, q in the simplex
     draw i_t from q_t and one z from group i_t, then at the same point (w_t, q_t)
@@ -8,8 +8,8 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(2 / T)
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m + d)$, Newton's steps
-included.
+m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m + d)$, including Newton
+steps.
 """
 
 from typing import ClassVar
@@ -43,7 +43,7 @@ class Soma(TwoPlayers):
       2010. L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR, arXiv:2302.09267, Section 3.3.
     """
 
-    source: ClassVar[str] = "Soma, Gatmiry & Jegelka, 2022: a comparator"
+    source: ClassVar[str] = "Soma, Gatmiry & Jegelka, 2022; a baseline"
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
@@ -53,7 +53,7 @@ class Soma(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` with their multipliers, or those given."""
+        """Return `(eta_w, eta_q)` with their multipliers, unless others are given."""
         return self.resolve_steps(soma(self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

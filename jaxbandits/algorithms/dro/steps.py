@@ -79,7 +79,7 @@ def batch_sizes(budgets: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def budget_weights(budgets: tuple[int, ...]) -> np.ndarray:
-    """Return b `[m]` of (45): b_i = (1 / sqrt(n_m) + 1) / (1 / sqrt(n_m) + sqrt(n_m / n_i)), least and 1 for n_m."""
+    """Return b `[m]` of (45), b_i = (1 / sqrt(n_m) + 1) / (1 / sqrt(n_m) + sqrt(n_m / n_i)); it is 1 for n_m."""
     n = np.asarray(budgets, float)
     offset = 1.0 / np.sqrt(n.min())
     return (offset + 1.0) / (offset + np.sqrt(n.min() / n))
@@ -112,7 +112,7 @@ def theorem_10(
 
 
 class RoundFactors(NamedTuple):
-    """Factor of the step sizes in a round, and weight of the round in the averages."""
+    """Factor of the step sizes in a round, and the weight of the round in the averages."""
 
     step: ArrayLike  # []  multiplies eta_w, eta_q and gamma
     average: ArrayLike  # []  weight of this round in the averages (20), eta_t / (eta_1 + ... + eta_t)

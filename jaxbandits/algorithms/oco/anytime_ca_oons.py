@@ -1,9 +1,9 @@
 """Anytime CA-OONS: one CA-OONS per epoch of doubling length (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
 
-Epoch $k = 1$, 2, ... is the rounds $2^(k-1) <= t < 2^k$, counted from 1, with N_k = max(1, k - 1) base learners and
-$T_k$ = $2^(k-1)$. One program serves all epochs: the state holds `learner.n_base` base learners, and those beyond $N_k$
-have weight 0. The restart is a branch on the round, which is the same for all trials, so that it costs nothing in other
-rounds.
+Epoch $k = 1$, 2, ... consists of the rounds $2^(k-1) <= t < 2^k$, counted from 1. It has N_k = max(1, k - 1) base
+learners and $T_k$ = $2^(k-1)$. One program serves all epochs: the state holds `learner.n_base` base learners, and those
+beyond $N_k$ have weight 0. The restart is a branch on the round number, which all trials share, so it costs nothing in
+other rounds.
 """
 
 from typing import ClassVar
@@ -25,11 +25,11 @@ from jaxbandits.types import FullInformation, Gradient, Obs, PointDecision
 class AnytimeCAOONS:
     """CA-OONS without a known horizon.
 
-    Guarantee: the bound of CA-OONS with one more logarithm of T (Remark 4.4), since the bounds of the epochs add up.
+    Guarantee: the bound of CA-OONS with an additional factor log T (Remark 4.4), since the bounds of the epochs add up.
     Deviations:
       * [reconstructed] $N_1 = 0$ is read as 1.
-      * [ours] The state has a fixed size: from round 2^(n_base + 1) on an epoch has `n_base` base learners, and the
-        guarantee requires $||u||$ <= 2^n_base; `learner.horizon` is not used.
+      * [ours] The state has a fixed size: from round 2^(n_base + 1) on, every epoch has `n_base` base learners, and the
+        guarantee requires $||u||$ <= 2^n_base. `learner.horizon` is not used.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
     """
@@ -47,13 +47,13 @@ class AnytimeCAOONS:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":
-        """Use the small constants of `CAOONS.practical` (ours), no guarantee."""
+        """Use the small constants of `CAOONS.practical` (ours), without a guarantee."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
     @classmethod
     def tuned(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":
-        """Use the constants of `CAOONS.tuned`, no guarantee."""
+        """Use the constants of `CAOONS.tuned`, without a guarantee."""
         return cls.theory(dim=dim, horizon=horizon, **scaled_constants(CAOONS, MULTIPLIERS["ca_oons"]) | changes)
 
     @classmethod

@@ -1,8 +1,8 @@
 """CA-OONS: comparator-adaptive Optimistic Online Newton Steps (Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 2).
 
-    base learner j = 1..N, N = ceil(log2 T): OONS on {||x|| <= D_j} and X with D_j = 2^j, z = 2G, its own gradients
-    h_t^j = l_t^j for the loss of the last round                              (0 in round 1)
-    w_t   = the meta algorithm MsMwC-Master on hints h_t and losses l_t, expert j with losses of at most G D_j
+    base learner j = 1..N, N = ceil(log2 T): OONS on the points of X with ||x|| <= D_j = 2^j, z = 2G, its own gradients
+    h_t^j = l_t^j with the loss of the last round                             (0 in round 1)
+    w_t   = the meta algorithm MsMwC-Master on hints h_t and losses l_t; expert j has losses of at most G D_j
     x_t   = sum_j w_{t,j} x_t^j                                                play, receive gradients
 
 The losses of the base learners, `meta_loss`:
@@ -41,7 +41,7 @@ BaseGrad = Literal["own", "played"]
 class CAOONSState(NamedTuple):
     """State of `CAOONS` at the start of round t, with the points $x_t^j$ and the weights $w_t$ of that round."""
 
-    base: OONSState  # leaves [..., N]: base learners and trials are one long axis (`tracing.vmap_merged`)
+    base: OONSState  # leaves [..., N]: `tracing.vmap_merged` merges base learners and trials into one axis
     meta: MasterState
     points: jax.Array  # [d, N]  x_t^j in column j
     play: MasterPlay  # w_t, h_t
@@ -49,27 +49,28 @@ class CAOONSState(NamedTuple):
 
 @pytree
 class CAOONS:
-    """Comparator-adaptive OONS: known Lipschitz constant, unknown (even infinite) diameter.
+    """Comparator-adaptive OONS for a known Lipschitz constant and an unknown, possibly infinite diameter.
 
     N base learners, whose radii double, are combined by weights for experts with losses on many scales. A round queries
     N + 1 gradients (`meta_loss="played"`), N (`"paper"`, `"value"`), or 1 (`base_grad="played"`, not with `"paper"`).
 
-    Guarantee: Theorem 4.1. For convex smooth $F_t$ and gradients of at most G, for every u at once, $E R_T(u) =
-      O~(max(2, ||u||)^2 + max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$. The proof needs inequality
-      (5), which fails for non-linear losses: it holds as stated for linear ones, where the three meta losses coincide.
-      The loss "value" is valid by Jensen's inequality, with the larger variance of $sup_x ||grad f_t - grad F_t||$. The
-      loss "played" is valid by convexity at $x_t$, but the step to $sigma^2$ is not proven. Start-up cost: at least
-      about $128 G D_i ln(...) + 384 G$.
+    Guarantee: Theorem 4.1. For convex smooth $F_t$ and gradients of norm at most G, $E R_T(u) = O~(max(2, ||u||)^2 +
+      max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$ for every u at once. The proof needs inequality (5),
+      which fails for non-linear losses; the theorem holds as stated for linear losses, where the three meta losses
+      coincide. The loss "value" is valid by Jensen's inequality, with the larger variance of $sup_x ||grad f_t - grad
+      F_t||$. The loss "played" is valid by convexity at $x_t$, but the step to $sigma^2$ is not proven. The start-up
+      cost is at least about $128 G D_i ln(...) + 384 G$.
     Deviations:
-      * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. One round is a counterexample to
-        (5), and on $f(x) = sqrt(1 + (x - 8)^2) - 1$, with all assumptions met and $sigma = 0$, the printed algorithm
-        stays at $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another correction [ours].
-      * [ours] `base_grad="played"`: all base learners receive grad $f_t(x_t)$: one gradient per round, no theorem.
+      * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. A single round can violate (5). On
+        $f(x) = sqrt(1 + (x - 8)^2) - 1$, which meets all assumptions with $sigma = 0$, the printed algorithm stays at
+        $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another correction [ours].
+      * [ours] With `base_grad="played"` all base learners receive grad $f_t(x_t)$. This needs one gradient per round
+        and has no theorem.
       * [reconstructed] The logarithm of N is to base 2, and N is at least 1. In the meta algorithm the square of the
         correction is restored, and the middle learners have rates $2 beta_k$ (`msmwc_master`).
-      * [ours] `n_small`: further radii 1, 1/2, ... for small comparators; the paper has 0.
-      * [printed] `radius` gives X = {||x|| <= radius}, which the paper's setting includes; by default it is infinite
-        and $X = R^d$.
+      * [ours] `n_small` adds radii 1, 1/2, ... for small comparators; the paper has none.
+      * [printed] `radius` sets X = {||x|| <= radius}, which the paper's setting includes; the default is infinite,
+        which gives $X = R^d$.
     Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms and
       compensated sums. The plays are invariant under rotation and sign
       (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), but by design not under a change of the units of losses
@@ -82,9 +83,11 @@ class CAOONS:
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     n_base: int = static(range="[1, 100]", doc="N = ceil(log2 T), base learners with radii 2, 4, ..., 2^N")
-    n_small: int = static(0, range="[0, 100]", doc="further base learners with radii 1, 1/2, ...; the paper: 0")
+    n_small: int = static(
+        0, range="[0, 100]", doc="number of additional base learners with radii 1, 1/2, ...; the paper uses 0"
+    )
     meta_loss: MetaLoss = static("played", doc="loss of a base learner: 'played', 'paper' or 'value'")
-    base_grad: BaseGrad = static("own", doc="gradient of a base learner: 'own' or 'played'")
+    base_grad: BaseGrad = static("own", doc="gradient that a base learner receives: 'own' (at its point) or 'played'")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
     radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
@@ -92,7 +95,7 @@ class CAOONS:
     c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; theory: 4")  # noqa: N815
     c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
     c_meta: ArrayLike = param(
-        32.0, "(0, inf)", "weight of the meta corrections, 1 / (c_meta 2^k) its rates; theory: 32"
+        32.0, "(0, inf)", "weight of the meta corrections, whose rates are 1 / (c_meta 2^k); theory: 32"
     )
 
     @property
@@ -108,13 +111,13 @@ class CAOONS:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
-        """Use small constants (ours), no guarantee: the start-up cost shrinks with `c_meta`."""
+        """Use small constants (ours) without a guarantee; the start-up cost shrinks with `c_meta`."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
     @classmethod
     def tuned(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
-        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
+        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
         return cls.theory(dim=dim, horizon=horizon, **scaled_constants(cls, MULTIPLIERS["ca_oons"]) | changes)
 
     @classmethod
@@ -171,7 +174,7 @@ class CAOONS:
         return CAOONSState(base=base, meta=meta, points=points, play=msmwc_master.play(meta, hint, self.c_meta))
 
     def losses(self, feedback: Gradient | FullInformation, points: Vector) -> jax.Array:
-        """Return the losses `[N]` of the base learners at `points` `[d, N]`: l_t^j of x_t^j, h_{t+1}^j of x_{t+1}^j."""
+        """Return the losses `[N]` of the base learners at `points` `[d, N]`: l_t at x_t^j, h_{t+1} at x_{t+1}^j."""
         if self.meta_loss == "value":
             oracle = getattr(feedback, "oracle")  # noqa: B009 (FullInformation, as `feedback` declares)
             return jax.vmap(oracle.value, in_axes=-1)(points) - oracle.value(jnp.zeros(self.dim))
@@ -192,7 +195,7 @@ class CAOONS:
 
     @property
     def base_learners(self) -> OONS:
-        """Base learners, an OONS with leaves `[N]`: radii min(D_j, radius), D_j = 2^j, j = 1 - n_small, ..., n_base."""
+        """Base learners as one OONS with leaves `[N]`: radii min(2^j, radius) for j = 1 - n_small, ..., n_base."""
         n, dtype = self.n_learners, jnp.result_type(float)
         bound = jnp.asarray([2.0**j for j in range(1 - self.n_small, self.n_base + 1)], dtype)
 
@@ -226,7 +229,7 @@ class CAOONS:
 
 def _base_round(learner: OONS, state: OONSState, point: Vector, grad: Vector) -> tuple[OONSState, Vector]:
     """Return the state of a base learner after a round, and its next point `[d]`."""
-    t = jnp.int32(0)  # OONS does not use it
+    t = jnp.int32(0)  # OONS does not use t
     state = learner.advance(t, state, point, grad)
     return state, learner.point(t, state)
 

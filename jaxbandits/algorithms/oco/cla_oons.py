@@ -48,18 +48,18 @@ class CLAOONSState(NamedTuple):
 
 @pytree
 class CLAOONS(GradientLearner):
-    """OONS without known D and G, on a growing ball and with gradients clipped to the observed range.
+    """OONS for unknown D and G, on a growing ball, with gradients clipped to the observed range.
 
-    Guarantee: Theorem 4.5. For convex smooth $F_t$, for every u: $E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
+    Guarantee: Theorem 4.5. For convex smooth $F_t$ and every u, $E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
       sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T}))$, with
       $sigma_{1:T}$ the sum of the standard deviations and Gfrak_{1:T} the sum of the largest mean gradients. (The proof
-      has 1 + $||u||^2$ in the first term.) At most log2(T) / 2 + 2 restarts. *Not* scale-free: $B_0$, $D_1 = 1$ and
-      $A_t$ have units.
+      has 1 + $||u||^2$ in the first term.) There are at most log2(T) / 2 + 2 restarts. The algorithm is *not*
+      scale-free, since $B_0$, $D_1 = 1$ and $A_t$ have units.
     Deviations:
       * [printed] The step size is taken from Appendix E, which has no $D_t$ in the second term; Algorithm 4 does not
-        state it. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
+        state the step size. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
       * [reconstructed] The sum V in the step size runs over the current epoch. At a restart the printed algorithm
-        computes the update that it then discards.
+        computes an update and discards it.
       * [printed] `radius` makes X a ball, which the paper's setting includes.
     Numerics: $A_t$ is shifted by the rounding of S (eps tr S). In float32 `load` stops growing near 10^7 rounds
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
@@ -82,12 +82,12 @@ class CLAOONS(GradientLearner):
 
     @classmethod
     def practical(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":
-        """Use small constants (ours), no guarantee."""
+        """Use small constants (ours) without a guarantee."""
         return cls(**{"dim": dim, "c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5} | changes)
 
     @classmethod
     def tuned(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":
-        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), no guarantee."""
+        """Multiply the paper's constants by tuned multipliers (`jaxbandits tune oco`), without a guarantee."""
         return cls.theory(dim=dim, **scaled_constants(cls, MULTIPLIERS["cla_oons"]) | changes)
 
     @classmethod
@@ -152,7 +152,7 @@ class CLAOONS(GradientLearner):
             first_scale=state.scale,
             bound=2.0 * needed,
         )
-        too_small = (state.bound < needed) & ~jnp.isnan(state.variation)  # a failed trial stays failed
+        too_small = (state.bound < needed) & ~jnp.isnan(state.variation)  # a NaN state stays NaN
         return trees.where(too_small, fresh, state)
 
     def step_size(self, state: CLAOONSState) -> jax.Array:

@@ -37,14 +37,15 @@ class ClippedParameterFreeMDState(NamedTuple):
 class ClippedParameterFreeMD(GradientLearner):
     """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest observed norm.
 
-    Guarantee: none proven for this combination. Its two reductions attain regret $O~(||u|| G sqrt(T) + G ||u||^3)$ on
-      $R^d$ without knowledge of G or $||u||$.
+    Guarantee: none is proven for this combination. The two reductions attain regret $O~(||u|| G sqrt(T) + G ||u||^3)$
+      on $R^d$ without knowledge of G or $||u||$.
     Deviations:
-      * [reconstructed] The algorithm combines two reductions (hints by clipping, artificial constraint); the paper does
-        not print this combination. The inner learner uses each new hint as its G immediately, with $V_t$ floored.
+      * [reconstructed] The algorithm combines two reductions (hints by clipping, and an artificial constraint); the
+        paper does not print this combination. The inner learner uses each new hint as its G immediately, with $V_t$
+        floored.
       * [printed] The gradient of the inner learner is halved only outside the ball, as in the benchmark that defined
-        this baseline. The constraint reduction halves it everywhere, which `halved` does.
-    Numerics: as `ParameterFreeMD` (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
+        this baseline. The constraint reduction halves it everywhere, as does `halved = True`.
+    Numerics: the same as for `ParameterFreeMD` (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,
       arXiv:1902.09013; A. Cutkosky, F. Orabona, "Black-Box Reductions for Parameter-free Online Learning in Banach
       Spaces", COLT 2018, arXiv:1802.06293 (constraints); A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent",
@@ -53,9 +54,13 @@ class ClippedParameterFreeMD(GradientLearner):
 
     source: ClassVar[str] = "reconstruction after Cutkosky, COLT 2019"
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
-    scale: ArrayLike = param(1.0, "(0, inf)", "eps of the inner learner")
-    exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on its exponent; None: 0.45 ln(largest float)")
-    halved: bool = static(False, BOOL, doc="l_t = c_t / 2 inside the ball, too, as the constraint reduction is stated")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps, scale of the inner learner")
+    exponent_cap: ArrayLike | None = param(
+        None, "(0, inf)", "bound on the exponent of the inner learner; None: 0.45 ln(largest float)"
+    )
+    halved: bool = static(
+        False, BOOL, doc="True: l_t = c_t / 2 also inside the ball, as the constraint reduction is stated"
+    )
 
     def init(self, key: jax.Array) -> ClippedParameterFreeMDState:
         del key  # deterministic

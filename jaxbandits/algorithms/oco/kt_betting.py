@@ -35,14 +35,14 @@ class KTBetting(GradientLearner):
       most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5), which is nearly optimal without
       knowledge of $||u||$.
     Deviations:
-      * [ours] The wealth is updated as a product, which is the same number with relative instead of absolute rounding
-        errors, and it is capped at `wealth_cap`: on linear losses the wealth grows exponentially, by design, and would
+      * [ours] The wealth is updated as a product, which is equal but has relative instead of absolute rounding errors.
+        It is capped at `wealth_cap`, since on linear losses the wealth grows exponentially, by design, and would
         overflow.
       * [ours] With a `domain` the bet is projected and the learner receives the surrogate gradient of `reductions`,
-        which keeps the guarantee for every u in the domain; $R^d$ is the paper's.
+        which keeps the guarantee for every u in the domain. The paper's domain is $R^d$.
       * [printed] Gradients beyond G are not clipped: they can turn the wealth negative.
-    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). Gradients far
-      beyond G make the wealth or the square of a bet overflow: the state is then NaN, and the trial counts as failed
+    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). If gradients
+      far beyond G make the wealth or the square of a bet overflow, the state is NaN and the trial counts as failed
       (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Coin Betting and Parameter-Free Online Learning", NeurIPS 2016, arXiv:1602.04128,
       Algorithm 1, Corollary 5.
@@ -69,7 +69,7 @@ class KTBetting(GradientLearner):
         # Squares and sums of plays at the cap stay finite.
         cap = float(jnp.finfo(growth.dtype).max) ** 0.45 if self.wealth_cap is None else self.wealth_cap
         wealth = jnp.minimum(points.nan_if_infinite(state.wealth * growth), cap)
-        finite = points.inner(bet, bet) < jnp.inf  # always, with gradients within G
+        finite = points.inner(bet, bet) < jnp.inf  # always true if gradients are within G
         return KTBettingState(coin_sum=points.add(state.coin_sum, coin), wealth=jnp.where(finite, wealth, jnp.nan))
 
     def _bet(self, t: jax.Array, state: KTBettingState) -> Point:

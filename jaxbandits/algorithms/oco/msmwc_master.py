@@ -1,4 +1,4 @@
-"""MsMwC-Master: experts of unknown scale, by MsMwC over MsMwC learners (Chen, Luo & Wei, COLT 2021).
+"""MsMwC-Master: MsMwC over MsMwC learners, for experts of unknown scale (Chen, Luo & Wei, COLT 2021).
 
 Expert j = first..last loses at most $G 2^j$ in a round. Middle learner k, with rate $beta_k = 1 / (c 2^k)$, plays
 weights $w^k$ on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the middle learners of the set (7),
@@ -9,10 +9,10 @@ weights $w^k$ on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the mi
 
 and every middle learner is MsMwC on $h_t$, $l_t$ with the one rate $2 beta_k$. $c = 32$ `c_meta`.
 
-Steps of MsMwC add up (`numerics.entropy`). A middle learner with one rate is therefore a softmax over Z(k) of
-`-2 beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`, with the same two sums `[N]` for all of them: the state
-is $O(N + K)$ numbers, not K weights on N experts. A round costs N K exponentials and one equation for the multiplier of
-$p_t$.
+Steps of MsMwC add up (`numerics.entropy`). A middle learner with one rate is therefore a softmax over Z(k) of `-2
+beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`. The two sums `[N]` are the same for all middle learners, so
+the state needs $O(N + K)$ numbers instead of K weights on N experts. A round costs N K exponentials and one equation
+for the multiplier of $p_t$.
 
 The functions of this module are the meta algorithm of CA-OONS; `MsMwCMaster` is a learner that consists of it.
 """
@@ -32,23 +32,23 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 class Middle(NamedTuple):
-    """Middle learners, padded to K: those beyond the set S have no prior weight."""
+    """Middle learners, padded to K; those outside the set S have prior weight 0."""
 
     rate: jax.Array  # [K]  beta_k
-    log_prior: jax.Array  # [K]  ln p'_{1,k}; -inf beyond S
+    log_prior: jax.Array  # [K]  ln p'_{1,k}; -inf outside S
     count: jax.Array  # [K] int32  card Z(k): learner k mixes the first `count` experts
 
 
 class MasterPlay(NamedTuple):
-    """Weights of round t, and the hint $h_t$ that they are computed from."""
+    """Weights of round t, and the hint $h_t$ from which they are computed."""
 
     hint: jax.Array  # [N]  h_t
     middle: jax.Array  # [N, K]  share_k^{-1} w_t^k in column k: sums over experts run along the slow axis
-    share: jax.Array  # [K]  the share of a weight of 1 in the column
+    share: jax.Array  # [K]  factor that turns column k into w_t^k
     expected: jax.Array  # [K]  H_t
     log_p: jax.Array  # [K]  ln p_t
     weights: jax.Array  # [N]  w_t
-    offset: jax.Array  # []  the multiplier of p_t, a guess for the next multiplier
+    offset: jax.Array  # []  multiplier of p_t, which is the initial guess for the next one
 
 
 class MasterState(NamedTuple):
@@ -77,15 +77,15 @@ def middle_learners(
     """Return the set S of equation (7) for expert scales G 2^first, ..., G 2^(first + n_active - 1).
 
     With a = ceil(log2 G) and b = floor(log2(G sqrt(T))) the set is the interval from a + first + 2 to b + last + 2. For
-    T < 4 it may be empty, b < a, and only the lower end is used. Powers of two are compared through the exponents of
-    floating-point numbers, exactly.
+    T < 4 the interval may be empty (b < a); only its lower end is then used. Powers of two are compared exactly, by the
+    exponents of floating-point numbers.
 
     Args:
       n_experts: static, N.
       first: static, exponent of the smallest scale.
       lipschitz: G, > 0.
       horizon: T, 1 <= T <= 2^(first + N - 1).
-      c_meta: weight of the corrections, 1 / (rate of scale 1).
+      c_meta: weight of the corrections; middle learner k has the rate 1 / (c_meta 2^k).
       n_active: number of active experts; the others have weight 0. None: all N.
     """
     dtype = jnp.result_type(float)
@@ -117,7 +117,7 @@ def start(learners: Middle, n_experts: int) -> MasterState:
 
 
 def first_play(state: MasterState) -> MasterPlay:
-    """Return the `play` of round 1, where the hint and all sums are 0, without solving an equation.
+    """Return the `play` of round 1 in closed form; the hint and all sums are 0.
 
     The middle learners have their prior weights, and learner k is uniform on its experts Z(k).
     """
@@ -157,7 +157,7 @@ def _middle_weights(
     """Return `[N, K]`: column k proportional to w_t^k, a softmax over Z(k) of -2 beta_k (cost + 2 c beta_k square)."""
     expert = jnp.arange(len(cost), dtype=jnp.int32)[:, None]
     exponent = -2.0 * rate * (cost[:, None] + 2.0 * c_meta * rate * square[:, None])
-    exponent = jnp.where(expert < count, exponent, -jnp.inf)  # row 0 is finite: it is in every Z(k)
+    exponent = jnp.where(expert < count, exponent, -jnp.inf)  # row 0 is finite, since expert 0 is in every Z(k)
     return elementary.exp(exponent - jnp.max(exponent, axis=0))
 
 
@@ -185,20 +185,20 @@ class MsMwCMasterState(NamedTuple):
 
 @pytree
 class MsMwCMaster:
-    """Optimistic weights over experts whose loss scales double, if the right scale is unknown.
+    """Optimistic weights over experts whose loss scales double from one to the next, for an unknown best scale.
 
     Expert j = 1..N loses at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex and losses
     are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the experts' losses. The hint is the last loss.
 
-    Guarantee: Theorem 6 of Chen et al. (Lemma D.1 of Wang et al.): for every expert i, $sum_t <l_t,
-      w_t - e_i> = O(G 2^i Gamma_i + sqrt(Gamma_i sum_t (l_{t,i} - h_{t,i})^2))$, $Gamma_i = ln(N T 2^i / 2)$. With
-      explicit constants: the smallest over k with i in Z(k) of `ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} / beta_j - 1
-      / beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2` (`certificates.meta_bound`).
+    Guarantee: Theorem 6 of Chen et al. (Lemma D.1 of Wang et al.). For every expert i, $sum_t <l_t, w_t - e_i> = O(G
+      2^i Gamma_i + sqrt(Gamma_i sum_t (l_{t,i} - h_{t,i})^2))$, $Gamma_i = ln(N T 2^i / 2)$. With explicit constants,
+      the bound is the smallest over k with i in Z(k) of `ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} / beta_j - 1 /
+      beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2` (`certificates.meta_bound`).
     Deviations:
       * [reconstructed] The correction $b_t^k$ is printed without its square; the square of Chen et al. is restored. The
         $O(.)$ of the printed Lemma D.1 lacks the G of its first term.
-      * [reconstructed] The rate of the middle learners is not printed; $2 beta_k$ makes their precondition tight and
-        lets their negative term pay for $b_t$ exactly.
+      * [reconstructed] The rate of the middle learners is not printed. The rate $2 beta_k$ makes their precondition
+        tight, and their negative term then cancels $b_t$ exactly.
     Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are stored as logarithms,
       losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
@@ -213,7 +213,7 @@ class MsMwCMaster:
     n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G: expert j = 1..N loses at most G 2^j in absolute value")
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
-    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the corrections, and 1 / (c_meta 2^k) the rates; theory: 32")
+    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the corrections; the rates are 1 / (c_meta 2^k); theory: 32")
 
     @classmethod
     def example(cls) -> "MsMwCMaster":

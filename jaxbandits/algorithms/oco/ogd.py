@@ -33,7 +33,7 @@ class OGD(GradientLearner):
     Deviations:
       * [printed] Zinkevich analyses $eta_t = 1/sqrt(t)$; the factor D/G is the standard choice that makes the bound
         homogeneous.
-      * [ours] `step_scale` multiplies it; $x_1$ is the origin.
+      * [ours] `step_scale` multiplies the step size; $x_1$ is the origin.
     References: M. Zinkevich, "Online Convex Programming and Generalized Infinitesimal Gradient Ascent", ICML 2003,
       Theorem 1.
     """

@@ -3,8 +3,8 @@
     step_t, s_{t+1} = make(**options, **hyperparameters).update(g_t, s_t, x_t)
     x_1 = 0,   x_{t+1} = P_X[x_t + step_t]
 
-`init` and `update` call `make` with the traced values of `hyperparameters`: a learning
-rate is swept like every other field, under the name `"hyperparameters.learning_rate"`, without a new compilation.
+`init` and `update` call `make` with the traced values of `hyperparameters`. A learning rate is therefore swept like
+every other field, under the name `"hyperparameters.learning_rate"`, without another compilation.
 """
 
 import dataclasses
@@ -39,14 +39,14 @@ class OptaxLearnerState(NamedTuple):
 
 @pytree
 class OptaxLearner:
-    """Learner that applies an `optax.GradientTransformation` round by round from the origin, with a projection.
+    """Learner that starts at the origin and applies an `optax.GradientTransformation` and a projection in every round.
 
     `OptaxLearner(dim=2, make=optax.adam, hyperparameters={"learning_rate": 0.1})`, or one of the ready-made class
     methods `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`, `mechanized_sgd`.
 
-    Guarantee: the guarantee of the transformation, which is rarely a regret bound; the constants matter more than the
-      name of the method: `dog`, `dowg`, `cocob`, ... have optax's constants, which differ from the papers' in
-      safeguards (an eps in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` are the forms of the papers.
+    Guarantee: the guarantee of the transformation, which is rarely a regret bound and depends on its constants: `dog`,
+      `dowg`, `cocob`, ... have optax's constants, which differ from the papers' in safeguards (an eps in a denominator,
+      a first step). `DoG`, `DoWG` and `KTBetting` follow the papers.
     Deviations:
       * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters
         (`mechanize`, `schedule_free`) do not receive the projected point.
@@ -65,15 +65,17 @@ class OptaxLearner:
     source: ClassVar[str] = "any optax transformation, round by round"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points (each array is a separate block)")
-    make: Any = static(doc="makes the transformation from options and hyperparameters")
-    hyperparameters: Any = param(None, doc="the traced keyword arguments of make, by name")
-    options: Any = static((), doc="further keyword arguments of make, fixed: (name, value) pairs")
+    make: Any = static(doc="function that makes the transformation from options and hyperparameters")
+    hyperparameters: Any = param(None, doc="traced keyword arguments of make, by name")
+    options: Any = static((), doc="further, fixed keyword arguments of make, as (name, value) pairs")
     domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    oracle: bool = static(False, BOOL, doc="pass value_fn; needs an environment whose feedback has the loss function")
-    skip_zero_gradients: bool = static(False, BOOL, doc="do not update if the gradient is exactly zero")
+    oracle: bool = static(
+        False, BOOL, doc="True: pass value_fn; needs an environment whose feedback has the loss function"
+    )
+    skip_zero_gradients: bool = static(False, BOOL, doc="True: do not update if the gradient is exactly zero")
 
     def __post_init__(self) -> None:
-        # Mappings become sweepable or hashable; values may be tracers.
+        # Make mappings sweepable or hashable; values may be tracers.
         if isinstance(self.hyperparameters, dict):
             settings = settings_class(tuple(self.hyperparameters))(**self.hyperparameters)
             object.__setattr__(self, "hyperparameters", settings)
@@ -140,7 +142,7 @@ class OptaxLearner:
     def dadapt_adamw(
         cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: FieldValue
     ) -> "OptaxLearner":
-        """Use D-adapted AdamW (Defazio & Mishchenko, ICML 2023), no weight decay."""
+        """Use D-adapted AdamW (Defazio & Mishchenko, ICML 2023) without weight decay."""
         values = {
             "estim_lr0": ranges.numbers("initial_distance", initial_distance, "[0, inf)"),
             "learning_rate": learning_rate,
@@ -149,7 +151,7 @@ class OptaxLearner:
 
     @classmethod
     def mechanized_sgd(cls, *, dim: Shape, initial_scale: ArrayLike = 1e-3, **fields: FieldValue) -> "OptaxLearner":
-        """Use gradient descent, its scale learned by Mechanic (Cutkosky, Defazio & Mehta, NeurIPS 2023), no decay."""
+        """Use gradient descent with its scale learned by Mechanic (Cutkosky et al., NeurIPS 2023), without decay."""
         scale = ranges.numbers("initial_scale", initial_scale, "[0, inf)")
         return cls._of(mechanized_sgd, {"s_init": scale}, dim=dim, **fields)
 
@@ -163,7 +165,7 @@ class OptaxLearner:
 
     @property
     def feedback(self) -> type:
-        """Loss function if `oracle`, else its value and gradient at the play."""
+        """The loss function if `oracle`, else the value and gradient of the loss at the play."""
         return FullInformation if self.oracle else Gradient
 
     def spec_fields(self) -> Fields:
@@ -189,7 +191,7 @@ class OptaxLearner:
         point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
         try:
             jax.eval_shape(point.init, jax.random.key(0))
-        except Exception as error:  # of a user's or optax's `make`: any class
+        except Exception as error:  # `make` is from optax or a user and may raise any class of error
             name = getattr(self.make, "__name__", repr(self.make))
             reason = " ".join(str(error).split())
             hint = "" if self.oracle else "; a transformation that evaluates the loss itself needs oracle=True"
@@ -261,7 +263,7 @@ def _promote(first: jax.Array, after: Any) -> jax.Array:
 
 
 def _cast(leaf: jax.Array, dtype: Any) -> jax.Array:
-    """Return a strongly typed leaf; random keys, which have one type only, stay as they are."""
+    """Return a strongly typed leaf; random keys are returned unchanged, since they have only one type."""
     return leaf if jnp.issubdtype(dtype, jax.dtypes.prng_key) else lax.convert_element_type(leaf, dtype)
 
 

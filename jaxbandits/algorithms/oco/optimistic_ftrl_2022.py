@@ -30,14 +30,14 @@ class OptimisticFTRL2022State(NamedTuple):
 
 @pytree
 class OptimisticFTRL2022(GradientLearner):
-    """Optimistic follow-the-regularised-leader with the last gradient as the hint, step size of the 2022 paper.
+    """Optimistic follow-the-regularised-leader with the last gradient as the hint and the step size of the 2022 paper.
 
     Guarantee: for convex losses with bounded gradients whose means $F_t$ are L-smooth, the expected regret against
-      every fixed point is of the order of $D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})$ and terms that do not grow
-      with T (Theorem 5 of the paper, which defines the variance by the largest deviation over the domain).
+      every fixed point is of the order $D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})$ plus terms that do not grow with
+      T (Theorem 5 of the paper, which defines the variance by the largest deviation over the domain).
     Deviations:
-      * [reconstructed] nu is derived as 2 D G from `lipschitz` (one of two quoted versions of Theorem 5; the other, L
-        D^2 + D G^2, adds terms of different units); `offset` sets it directly.
+      * [reconstructed] nu is 2 D G with G from `lipschitz`. This is one of two quoted versions of Theorem 5; the other,
+        L D^2 + D G^2, adds terms of different units. `offset` sets nu directly.
       * [ours] `step_scale` multiplies the step size.
     Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex

@@ -32,16 +32,16 @@ class OptimisticOMDState(NamedTuple):
 
 @pytree
 class OptimisticOMD(GradientLearner):
-    """Optimistic gradient descent in two steps, with the last gradient as the hint and a self-confident step size.
+    """Optimistic gradient descent in two steps, with the last gradient as the hint and a data-dependent step size.
 
     Guarantee: for convex losses with gradients bounded by G whose means $F_t$ are smooth, the expected regret against
       every fixed point is $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T, with
       $sigma^2_{1:T}$ the cumulative variance of the gradients and $Sigma^2_{1:T}$ the cumulative variation of their
-      means. Path by path it is $O(D sqrt(delta + G^2 + V_T))$, for every T.
+      means. For every sequence of losses and every T it is $O(D sqrt(delta + G^2 + V_T))$.
     Deviations:
       * [printed] The step size is quoted from a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
-      * [ours] `step_scale` multiplies it.
-    Numerics: float32 suffices up to about 10^7 rounds, after which a round no longer changes `variation`
+      * [ours] `step_scale` multiplies the step size.
+    Numerics: float32 suffices up to about 10^7 rounds; later rounds no longer change `variation`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: S. Chen, Y.-J. Zhang, W.-W. Tu, P. Zhao, L. Zhang, "Optimistic Online Mirror Descent for Bridging
       Stochastic and Adversarial Online Convex Optimization", JMLR 25(178), 2024, arXiv:2302.04552.

@@ -40,11 +40,12 @@ class ParameterFreeMD(GradientLearner):
     Deviations:
       * [printed] The closed form of the static-regret algorithm was compared with one public implementation, not
         derived again.
-      * [ours] $E_t$ is capped at `exponent_cap`, so that plays on linear losses (exponential, by design) stay finite.
+      * [ours] $E_t$ is capped at `exponent_cap`, so that plays stay finite on linear losses, where they grow
+        exponentially by design.
       * [ours] With a `domain` the play is projected and the learner receives the surrogate gradient of `reductions`,
-        which keeps the guarantee for every u in the domain; $R^d$ is the paper's.
-    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference); exp(E) - 1 by
-      expm1.
+        which keeps the guarantee for every u in the domain. The paper's domain is $R^d$.
+    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference); exp(E) - 1 is
+      computed by expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
     """
 

@@ -31,22 +31,22 @@ class ScaleFreeFTRL(GradientLearner):
     """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
 
     Guarantee: for convex losses, for every u and every T the regret is $O((1 + ||u||^2) G sqrt(T))$ on $R^d$, with
-      G = max_t $||g_t||$ unknown to the algorithm. It is quadratic in $||u||$, since nothing is tuned.
+      G = max_t $||g_t||$ unknown to the algorithm. The bound is quadratic in $||u||$, since nothing is tuned.
     Deviations:
       * [printed] The regulariser is $||x||^2 / 2$.
       * [ours] `step_scale` multiplies the plays before the projection.
-    Numerics: exactly invariant under scaling by powers of two
-      (algorithms/oco/test_oco_baselines.py::test_the_unit_of_the_losses) while squares of gradients neither underflow
-      nor overflow. Below 1e-19 in float32 gradients count as zero
-      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero), and above 1e19 the trial
-      counts as failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
+    Numerics: the plays are exactly invariant under scaling by powers of two
+      (algorithms/oco/test_oco_baselines.py::test_the_unit_of_the_losses), as long as squares of gradients neither
+      underflow nor overflow. In float32, gradients below 1e-19 count as zero
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero), and with gradients above
+      1e19 the trial counts as failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Scale-Free Online Learning", Theoretical Computer Science 716, 2018,
       arXiv:1601.01974, Algorithm 1 (SOLO FTRL).
     """
 
     source: ClassVar[str] = "Orabona & Pal, TCS 2018"
     domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; 1 is the paper")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; the paper uses 1")
 
     @classmethod
     def example(cls) -> "ScaleFreeFTRL":
@@ -58,7 +58,7 @@ class ScaleFreeFTRL(GradientLearner):
 
     def point(self, t: jax.Array, state: ScaleFreeFTRLState) -> Point:
         del t
-        safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # where the energy is 0, so is the sum
+        safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # if the energy is 0, the sum is 0
         return self.domain.project(points.scale(state.gradient_sum, -self.step_scale / jnp.sqrt(safe)))
 
     def advance(self, t: jax.Array, state: ScaleFreeFTRLState, x: Point, grad: Point) -> ScaleFreeFTRLState:
