@@ -1,4 +1,4 @@
-"""The engine of experiments: how to declare, run and judge them. It does not depend on any particular experiment.
+"""The engine of experiments: declare, run and judge them. It does not depend on particular experiments.
 
 Experiments import the engine from here, and the functions that declare claims from `jaxbandits.reproduction.sentences`.
 """

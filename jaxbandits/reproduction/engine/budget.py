@@ -8,26 +8,26 @@ from jaxbandits.reproduction.engine.experiment import Experiment
 
 BUDGETS = {
     "quick": "a fiftieth of the rounds, at most 8 seeds, no slow learners, no times: nothing is decided",
-    "standard": "rounds, seeds and preset as declared; where it is cheap, tuned for each panel beside",
-    "full": "as declared, every other preset, other readings of the paper, other seeds, and double precision",
+    "standard": "rounds, seeds and preset as declared; where it is cheap, also with learners tuned for each panel",
+    "full": "as declared, and with every other preset, other readings of the paper, other seeds and double precision",
 }
 _SHARE, _FEW, _LEAST = 50, 8, 100
-_SHORT = 4000  # rounds of the longest trial up to which optimised code does not pay for its compilation
+_SHORT = 4000  # up to this many rounds in the longest trial, optimised compilation costs more than it saves
 _DOUBLE = "--float64"
 
 
 class BudgetRun(NamedTuple):
-    """One run: what is added to the name of its directory, and its settings."""
+    """One run: the suffix of its directory's name, and its settings."""
 
     suffix: str
-    settings: dict[str, Any]  # of `seeds`, `horizon`, `preset`, `seed`, ...; None: as declared; perhaps more options
+    settings: dict[str, Any]  # `seeds`, `horizon`, `preset`, `seed` (None: as declared), and further options
 
 
 def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[BudgetRun]:
     """Return the runs of an experiment within a budget.
 
     Args:
-      experiment: which.
+      experiment: the experiment.
       budget: one of `BUDGETS`.
       float64: True to run all of them in double precision. The names of their directories then say so, unless the
         experiment needs double precision anyway.
@@ -41,7 +41,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     double = "" if experiment.float64 or not float64 else _DOUBLE
     if budget == "quick":
         if experiment.claims and all(claim.least <= REPEATS for claim in experiment.claims):
-            return []  # of times, which a short run does not take
+            return []  # all claims are about times, which a short run does not measure
         least = min(_LEAST, experiment.horizon)
         horizon = max(least, experiment.horizon // _SHARE)
         less = {"without": tuple(experiment.slow), "no_timing": True}
@@ -64,7 +64,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
 
 
 def _longest(experiment: Experiment, horizon: int) -> int:
-    """Return the rounds of the longest trial in a run of `horizon` rounds; horizons may differ between learners."""
+    """Return the length of the longest trial in a run of `horizon` rounds; learners may have different horizons."""
     if experiment.horizons is None:
         return horizon
     preset = experiment.preset(None)

@@ -1,4 +1,4 @@
-"""Claims: rows of a paper's sentence as data, with a statistic, the region in which it should lie, and the words."""
+"""Claims: the rows of a paper's sentence as data, each with a statistic, its claimed region, and the wording."""
 
 import dataclasses
 import math
@@ -19,7 +19,7 @@ KINDS: Mapping[Kind, str] = {
     "theorem": "theorems and certificates, checked by running",
     "observation": "our own observations",
 }
-REPEATS = 3  # least number of timings
+REPEATS = 3  # smallest number of timings for a decision
 _ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-./")
 
 
@@ -34,30 +34,31 @@ class Measurements(NamedTuple):
 class Claim:
     """Statistical test of one row (one rival in one panel) of a paper's sentence.
 
-    A claim whose two ends are finite is a claim of equivalence ("comparable", "close"): two one-sided tests with the
-    margins `low` and `high`, both at 2.5 %, which is equivalent to a 95 % interval inside the margins.
+    A claim with two finite ends is a claim of equivalence ("comparable", "close"). It is tested by two one-sided tests
+    with the margins `low` and `high`, each at 2.5 %, which is equivalent to a 95 % interval inside the margins.
 
     Files and tables identify a claim by its `id` alone, so its words may change at any time.
 
     Attributes:
-      id: unique within its experiment and stable, "sentence/rival/panel": lower-case letters, digits, "-", "." and "/".
+      id: stable name, unique within its experiment, of the form "sentence/rival/panel", made of lower-case letters,
+        digits, "-", "." and "/".
       says: the sentence, paraphrased.
       statistic: function from measurements to a scalar estimate with its confidence interval.
-      place: place of the sentence in the paper, or the subject of an observation of ours.
-      low: the claim says that the statistic lies in `(low, high)`.
-      high: see `low`.
-      test: the statistic and its region in words; "": `says` has them.
-      where: the panel in words; "": none.
-      kind: kind of sentence, which determines the words of the verdict and the count that includes it.
-      panels: names of the panels that the statistic uses; (): all panels that it reads.
+      place: place of the sentence in the paper, or the subject of one of our own observations.
+      low: lower end of the claimed region `(low, high)` of the statistic.
+      high: upper end of the claimed region.
+      test: the statistic and its region in words; "" if `says` contains them.
+      where: the panel in words; "" for none.
+      kind: kind of sentence, which determines the wording of the verdict and the count to which it belongs.
+      panels: names of the panels that the statistic uses; () if they are to be inferred from its reads.
       labels: labels of the learners that the claim is about.
-      rival: label of the rival in this row; "": none.
+      rival: label of the rival in this row; "" for none.
       unit: what is counted: seeds, or repeats of timings.
       least: number of seeds or repeats that a decision needs.
-      presets: presets that the sentence is about; (): any preset.
-      cannot_fail: why no run could violate it at the constants used; "": a run could.
-      cannot_be_judged: why the paper does not say enough to test it; "": it does.
-      remark: what the verdict depends on, shown if the statement does not hold.
+      presets: presets that the sentence is about; () for any preset.
+      cannot_fail: why no run could violate the claim at the constants used; "" if a run could.
+      cannot_be_judged: why the paper does not say enough for a test; "" if it does.
+      remark: conditions on which the verdict depends, shown if the statement does not hold.
 
     Raises:
       InputError: for an invalid id, or an empty region.
@@ -90,7 +91,7 @@ class Claim:
 
     @property
     def sentence(self) -> str:
-        """Id of the sentence, within the experiment."""
+        """Id of the sentence within the experiment."""
         return self.id.partition("/")[0]
 
     @property
@@ -100,7 +101,7 @@ class Claim:
 
     @property
     def equivalence(self) -> bool:
-        """True where both ends are margins."""
+        """True if both ends are finite."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
@@ -112,6 +113,6 @@ class Claim:
 
 
 def slug(words: str) -> str:
-    """Return words in the form of a part of an id: "Hvt-UCB, bound only" is "hvt-ucb-bound-only"."""
+    """Convert words to the form of one part of an id: "Hvt-UCB, bound only" is "hvt-ucb-bound-only"."""
     spelled = "".join(c if c in _ID - {"/"} else " " for c in words.lower())
     return "-".join(spelled.split()).strip("-.")

@@ -22,9 +22,9 @@ class Panel(NamedTuple):
 
     title: str
     environment: Problem
-    x: float = math.nan  # where its results stand on such an axis; of equal ones the largest mean is drawn
-    bound: float = math.nan  # what the theory says (a bound, or the value itself), drawn there
-    rounds: int | None = None  # its own number of rounds; None: those of the run
+    x: float = math.nan  # position on such an x-axis; of panels with equal x the largest mean is drawn
+    bound: float = math.nan  # value or bound from the theory, drawn at x
+    rounds: int | None = None  # number of rounds of this panel; None: that of the run
 
     def horizon(self, horizon: int) -> int:
         """Return the rounds of a trial in a run of `horizon` rounds."""
@@ -33,12 +33,12 @@ class Panel(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TimePerRound:
-    """Timings of an experiment after its trials: time per round against the round.
+    """Timings of an experiment, measured after its trials: time per round as a function of the round.
 
     Attributes:
       panels: names of the panels.
-      at: trials side by side; None: as many as in the run.
-      unit: label whose time is the unit of the table's relative times; "": the fastest label.
+      at: number of trials per batch; None: as in the run.
+      unit: label whose time is the unit of the relative times in the table; "" for the fastest label.
     """
 
     panels: tuple[str, ...]
@@ -51,8 +51,8 @@ class Interpretation:
     """Alternative reading of a passage in the paper that is ambiguous, reconstructed or wrong as printed.
 
     Attributes:
-      text: the passage, and how this reading differs.
-      learners: label to the fields of that learner that differ from the usual ones.
+      text: the passage, and how this reading of it differs.
+      learners: mapping from a label to the fields of that learner that differ from the usual reading.
     """
 
     text: str
@@ -61,41 +61,46 @@ class Interpretation:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A figure of a paper as a declaration.
+    """Declaration of a figure of a paper.
 
     Attributes:
       name: registry name, `family/figure`.
-      title: one line for tables and figures.
+      title: title of one line for tables and figures.
       source: paper and figure.
       horizon: the paper's number of rounds.
       seeds: default number of trials.
-      presets: preset name to its description; the first one is the default.
-      algorithms: from (preset, horizon, panel) to label -> algorithm, or `Grid` of one that is swept.
-      panels: from horizon to panel name -> title and environment.
-      metric: the metric of the table, and of figures that name no other.
-      tabulated: further metrics with a separate table each.
-      claims: what the paper says about it.
-      notes: what a reader of the figure must know (tuning, readings of ambiguous text).
-      figures: what is drawn.
-      meters: extra meters.
-      derive: from (trials, their algorithm, panel) to further metrics `[H, S, M]`, such as a bound of the theory.
+      presets: mapping from the name of a preset to its description; the first one is the default.
+      algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
+        algorithm that is swept.
+      panels: function from the horizon to a mapping from panel names to titles and environments.
+      metric: metric of the table, and of figures that do not name another metric.
+      tabulated: further metrics, each with a separate table.
+      claims: statements of the paper about this figure.
+      notes: information for readers of the figure (tuning, readings of ambiguous text).
+      figures: figures that are drawn.
+      meters: additional meters.
+      derive: function from (trials, their algorithm, panel) to further metrics `[H, S, M]`, such as a bound of the
+        theory.
       record_points: as for `jaxbandits.compare`.
-      slow: label to seeds, for learners too slow to run all of them.
-      width: trials side by side; None: the default.
-      timed: the timings that follow the trials; None: no timings.
-      horizons: function from (horizon, panel, label -> algorithm) to label -> rounds, for learners with different
-        horizons.
+      slow: mapping from a label to its number of seeds, for learners too slow to run all seeds.
+      width: number of trials per batch; None: the default.
+      timed: timings that follow the trials; None: no timings.
+      horizons: function from (horizon, panel, mapping from labels to algorithms) to a mapping from labels to rounds,
+        for learners with different horizons.
       tuning: how learners are tuned.
       float64: True if the experiment needs double precision.
-      from_file: from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that file.
-      stand_ins: panel to the name of the data set that synthetic data replace if the user gives no file.
+      from_file: function from a data file of the user to the fields (`panels`, `title`, ...) of the experiment on that
+        file.
+      stand_ins: mapping from a panel to the data set that synthetic data replace if the user gives no file.
       real_data: names of the data sets that the user's file holds.
-      interpretations: other readings of the paper, by name; the ledger sets their verdicts beside the usual ones.
-      interpretation: name of the interpretation in use; None: the usual one.
-      headline: preset that the paper's sentences are about, whose verdicts the ledger shows first; "": the default one.
-      reconstructed: label of a reconstructed learner to the mark that its claims carry.
-      guessed: mark of the paper's statements if its text leaves settings open; "": none.
-      shows: what the paper's figure shows, in two sentences: axes, learners, settings that it states; "": no figure.
+      interpretations: other readings of the paper, by name; the ledger shows their verdicts next to those of the usual
+        reading.
+      interpretation: name of the interpretation in use; None: the usual reading.
+      headline: preset that the paper's sentences are about, whose verdicts the ledger shows first; "" for the default
+        preset.
+      reconstructed: mapping from the label of a reconstructed learner to the mark that its claims carry.
+      guessed: mark of the paper's statements if its text leaves settings open; "" for none.
+      shows: description of the paper's figure in two sentences (axes, learners, stated settings); "" for no figure.
 
     Raises:
       InputError: for two claims with one id.
@@ -144,7 +149,7 @@ class Experiment:
         return (*named, *([self.guessed] if self.guessed and claim.kind == "statement" else []))
 
     def with_interpretation(self, name: str | None) -> "Experiment":
-        """Return the experiment under another interpretation; itself for None.
+        """Return the experiment under another interpretation, or itself for None.
 
         Raises:
           InputError: for an unknown interpretation.
@@ -185,13 +190,13 @@ class Experiment:
         return dataclasses.replace(self, **{**known, **self.from_file(path)})
 
     def data_sets(self, panels: Mapping[str, Panel]) -> tuple[str, ...]:
-        """Return the names of the real data sets in the panels: of the user's file, or of files that were found."""
+        """Return the names of the real data sets in the panels, from the user's file or from files that were found."""
         standing = self.standing_in(panels)
         found = (data for name, data in self.stand_ins.items() if name in panels and name not in standing)
         return tuple(dict.fromkeys((*self.real_data, *found)))
 
     def preset(self, name: str | None) -> str:
-        """Return the name of a preset, checked; the default preset for None.
+        """Check the name of a preset and return it; return the default preset for None.
 
         Raises:
           InputError: for an unknown name.
@@ -207,11 +212,11 @@ class Erratum(NamedTuple):
     """Erratum of a paper: the printed text, what is wrong with it, and what the library does instead."""
 
     place: str
-    printed: str  # what stands there
-    because: str  # why it cannot stand, or what it leaves open
+    printed: str  # the printed text
+    because: str  # why the text is wrong, or what it leaves open
     instead: str  # what the library does
-    command: str  # that shows the difference
-    left_open: bool = False  # nothing is wrong: the text leaves open what a program has to decide
+    command: str  # command that shows the difference
+    left_open: bool = False  # True: the text is not wrong, but leaves open what a program has to decide
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,10 +259,10 @@ def import_experiments(package: str, names: str) -> tuple[Experiment, ...]:
 
 
 def choose(experiments: Mapping[str, Experiment], name: str) -> list[Experiment]:
-    """Return the experiment of a name, all of a family for `family/all`, every one for `all`.
+    """Return the experiments that `name` selects: one experiment, `family/all`, or `all`.
 
     Raises:
-      InputError: for an unknown name, with the closest known ones.
+      InputError: for an unknown name; the message lists the closest known names.
     """
     families = dict.fromkeys(known.partition("/")[0] for known in experiments)
     groups = {"all": "", **{f"{family}/all": f"{family}/" for family in families}}

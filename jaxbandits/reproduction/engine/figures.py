@@ -1,7 +1,7 @@
 """Figures of an experiment; each figure is an object that holds its settings.
 
-The module `report` draws the figures of this file. A figure of one experiment only is an object in the file of that
-experiment, with a method `draw(plt, report)`.
+The module `report` draws the figures of this file. A figure that only one experiment uses is an object in the file of
+that experiment, with a method `draw(plt, report)`.
 """
 
 import dataclasses
@@ -14,25 +14,25 @@ class Drawing(Protocol):
 
     @property
     def name(self) -> str:
-        """Suffix of its files beside those of the experiment's first figure; unique in an experiment."""
+        """Suffix of the names of its files; unique in an experiment, and "" for the first figure."""
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """A metric along a run, panels side by side: means with t-intervals above medians with quantiles.
+    """Curves of a metric over the rounds, panels side by side: means with t-intervals above medians with quantiles.
 
-    The second row is left out where it would repeat the first: all trials of every curve are the same.
+    The second row is omitted if it would repeat the first, that is, if all trials of every curve are equal.
 
     Attributes:
-      metric: which; None: the experiment's.
-      x: the abscissa: `round`, or any scalar metric that is recorded, such as a number of samples.
-      not_drawn: labels in the tables whose curves are left out, because they would flatten all others.
+      metric: name of the metric; None: that of the experiment.
+      x: metric on the x-axis: `round`, or any recorded scalar metric, such as a number of samples.
+      not_drawn: labels that are only in the tables, since their curves would flatten all others.
       logarithmic: True for an axis that is logarithmic above 1, for learners that differ by orders of magnitude.
-      times: the measured time per round beside them, of the first timed panels.
-      limit: what a claim allows of single trials, as a dashed line on a logarithmic axis (what is far below it is
-        rounding); then medians with quantiles only.
-      reference: a recorded metric that is the same for all learners, and what to call it: its mean in grey.
+      times: True to draw the measured time per round of the first timed panels next to the curves.
+      limit: largest value that a claim allows for single trials, drawn as a dashed line on a logarithmic axis, since
+        values far below it are rounding errors; with a limit, only medians with quantiles are drawn.
+      reference: name and title of a recorded metric that is the same for all learners; its mean is drawn in grey.
       name: see `Drawing`.
     """
 
@@ -51,8 +51,8 @@ class Against:
     """Final mean of a metric for each label against `Panel.x`, with t-intervals, and `Panel.bound` as a dashed line.
 
     Attributes:
-      axis: what `Panel.x` is.
-      metric: which; None: the experiment's.
+      axis: label of the axis of `Panel.x`.
+      metric: name of the metric; None: that of the experiment.
       not_drawn: as for `Curves`.
       name: see `Drawing`.
     """
@@ -65,25 +65,26 @@ class Against:
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """Time of one whole trial against `Panel.x`, and the time per round behind it in the first and last timed panel.
+    """Time of a whole trial against `Panel.x`, and the time per round in the first and last timed panel.
 
     Attributes:
-      axis: what `Panel.x` is.
+      axis: label of the axis of `Panel.x`.
       name: see `Drawing`.
     """
 
-    timed: ClassVar[bool] = True  # draws times, and nothing where there are none
+    timed: ClassVar[bool] = True  # draws times; nothing is drawn if there are none
     axis: str
     name: str = "cost"
 
 
 @dataclasses.dataclass(frozen=True)
 class Heatmap:
-    """Mean of the final metric over all pairs of the swept fields, the others at their nominal values.
+    """Mean of the final metric over all pairs of swept fields, with the other fields at their nominal values.
 
     Attributes:
-      nominal: field to the value (of the nearest point) at which the other maps pass; outlined.
-      metric: which; None: the experiment's.
+      nominal: mapping from a field to its nominal value; the nearest point of the grid is outlined, and the other maps
+        are sections through it.
+      metric: name of the metric; None: that of the experiment.
       name: see `Drawing`.
     """
 
@@ -94,11 +95,11 @@ class Heatmap:
 
 @dataclasses.dataclass(frozen=True)
 class Bound:
-    """Quantiles of a metric over trials beside a bound of the theory, on logarithmic axes; one column per panel.
+    """Quantiles of a metric over trials together with a bound of the theory, on logarithmic axes; one column per panel.
 
     Attributes:
-      metric: which; None: the experiment's.
-      bound: the metric that is the bound.
+      metric: name of the metric; None: that of the experiment.
+      bound: name of the metric that holds the bound.
       name: see `Drawing`.
     """
 
@@ -112,8 +113,8 @@ class Shares:
     """Distribution function of the final metric over seeds, one curve per panel and label.
 
     Attributes:
-      metric: which; None: the experiment's.
-      mark: a value that is marked: what the theory allows; None: none is.
+      metric: name of the metric; None: that of the experiment.
+      mark: value to mark, such as the largest that the theory allows; None: no mark.
       name: see `Drawing`.
     """
 
@@ -124,13 +125,13 @@ class Shares:
 
 @dataclasses.dataclass(frozen=True)
 class Exponents:
-    """Growth exponents of a mean metric against `Panel.x`, beside the theory's; and the mean curves behind them.
+    """Growth exponents of a mean metric against `Panel.x`, with those of the theory, and the mean curves behind them.
 
     Attributes:
-      axis: what `Panel.x` is.
-      theory: from `Panel.x` to the exponent that the theory states.
-      statement: what the theory's curve is called.
-      metric: which; None: the experiment's.
+      axis: label of the axis of `Panel.x`.
+      theory: function from `Panel.x` to the exponent that the theory states.
+      statement: label of the theory's curve.
+      metric: name of the metric; None: that of the experiment.
       name: see `Drawing`.
     """
 
@@ -143,15 +144,15 @@ class Exponents:
 
 @dataclasses.dataclass(frozen=True)
 class PanelCurves:
-    """A metric along a run: means with t-intervals, one axes with a legend per panel.
+    """Curves of a metric over the rounds, as means with t-intervals; one axes with a legend per panel.
 
     Attributes:
-      panels: names; empty: all.
-      metric: name; None: that of the experiment.
-      x: the abscissa, as for `Result.plot`.
-      logarithmic: True for a logarithmic abscissa.
-      mark: share of the rounds of a panel that is marked; 0: none.
-      pairs: panel and two labels of each axes, where not all labels of a panel share one.
+      panels: names of the panels; empty for all.
+      metric: name of the metric; None: that of the experiment.
+      x: metric on the x-axis, as for `Result.plot`.
+      logarithmic: True for a logarithmic x-axis.
+      mark: share of the rounds of a panel at which a line is drawn; 0 for none.
+      pairs: panel and two labels of each axes, if the labels of a panel are spread over several axes.
       name: see `Drawing`.
     """
 
@@ -166,13 +167,13 @@ class PanelCurves:
 
 @dataclasses.dataclass(frozen=True)
 class GroupCurves:
-    """The risk of single groups along a run: means with t-intervals, one axes per group.
+    """Curves of the risk of single groups over the rounds, as means with t-intervals; one axes per group.
 
     Attributes:
-      groups: indices, from 0.
-      panel: of the experiment.
-      x: the abscissa, as for `Result.plot`.
-      logarithmic: True for a logarithmic abscissa, for learners with rounds of their own.
+      groups: indices of the groups, from 0.
+      panel: name of the panel.
+      x: metric on the x-axis, as for `Result.plot`.
+      logarithmic: True for a logarithmic x-axis, for learners with different numbers of rounds.
       name: see `Drawing`.
     """
 

@@ -1,4 +1,4 @@
-"""Quantities that claims compare: `mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM")` is a test for each of the rivals.
+"""Quantities that claims compare: `mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM")` makes one test per rival.
 
 A quantity has a statistic in any panel and a description in words; a comparison adds the region in which the statistic
 should lie. `engine.sentence.claims` makes the rows of a sentence from comparisons and panels.
@@ -34,11 +34,11 @@ from jaxbandits.reproduction.engine.statistic import (
 )
 from jaxbandits.reproduction.engine.thresholds import COMPARABLE
 
-Panels = str | Mapping[str, Sequence[str]]  # a panel; or what several have in common, in words, and their names
+Panels = str | Mapping[str, Sequence[str]]  # a panel; or {description: names} of several panels
 
 
 class Test(NamedTuple):
-    """A comparison in a panel that is still to be named."""
+    """A comparison whose panel is not chosen yet."""
 
     words: str
     statistic: Callable[[str], Statistic]  # of the panel
@@ -46,7 +46,7 @@ class Test(NamedTuple):
     high: float
     labels: tuple[str, ...]
     rival: str = ""
-    kind: str = ""  # tells the tests of one sentence apart where labels do not
+    kind: str = ""  # distinguishes the tests of one sentence if labels do not
     unit: Unit = "seeds"
 
 
@@ -59,13 +59,13 @@ class Tests(tuple[Test, ...]):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Quantity:
-    """Number that runs estimate, for one or several learners.
+    """Number that is estimated from runs, for one or several learners.
 
     Attributes:
-      each: the words, the statistic of a panel, and the labels, for each learner.
-      unit: what is counted, such as seeds.
-      template: the words of a test, of `{of}` (the quantity) and `{region}`.
-      kind: a word for the quantity.
+      each: for each learner the wording, the statistic of a panel, and the labels.
+      unit: unit in which samples are counted, such as seeds.
+      template: wording of a test, with `{of}` (the quantity) and `{region}`.
+      kind: word that names the quantity.
     """
 
     each: tuple[tuple[str, Callable[[str], Statistic], tuple[str, ...]], ...]
@@ -74,7 +74,7 @@ class Quantity:
     kind: str = ""
 
     def between(self, low: float = -math.inf, high: float = math.inf) -> Tests:
-        """Say that the quantity lies in `(low, high)`."""
+        """Claim that the quantity lies in `(low, high)`."""
         _require(bool(self.each), "a quantity needs the label of a learner")
         _require(math.isfinite(low) or math.isfinite(high), "between needs low, high, or both")
         return Tests(
@@ -92,7 +92,7 @@ class Quantity:
         )
 
     def with_companions(self, show: Callable[[str, Statistic], Statistic]) -> "Quantity":
-        """Return the quantity with companions: `show` takes the panel and the statistic."""
+        """Return the quantity with companions; `show` maps a panel and a statistic to the statistic with companions."""
 
         def with_companion(statistic: Callable[[str], Statistic]) -> Callable[[str], Statistic]:
             return lambda panel: show(panel, statistic(panel))
@@ -109,12 +109,12 @@ class Quantity:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Average:
-    """A mean or a median over trials of the final value of a metric, of one learner or of several.
+    """Mean or median over trials of the final value of a metric, for one or several learners.
 
     Attributes:
-      labels: of the learners.
-      of: name of the metric; "": regret, or the metric of the mean that it is compared with.
-      factor: that it is multiplied by, > 0.
+      labels: labels of the learners.
+      of: name of the metric; "" for regret, or for the metric of the mean on the other side.
+      factor: factor of the mean or median, > 0.
       average: "mean" or "median".
     """
 
@@ -134,18 +134,18 @@ class Average:
         return self._compare(other, "above")
 
     def between(self, low: float = -math.inf, high: float = math.inf) -> Tests:
-        """Say that the mean lies in `(low, high)`."""
+        """Claim that the mean lies in `(low, high)`."""
         return self._against_number().between(low, high)
 
     def __truediv__(self, other: "Average") -> Quantity:
-        """Return the ratio of two means, by the seeds that both learners played."""
+        """Return the ratio of two means over the seeds that both learners played."""
         _require(self._is_plain() and other._is_plain(), "a ratio of means takes no factors")
         return self._pairs(
             other, "over that of {b}", lambda a, b: partial(mean_ratio, first=a, second=b, metric=self.metric)
         )
 
     def __sub__(self, other: "Average") -> Quantity:
-        """Return the difference of two means: of two learners, or of two metrics of the same one."""
+        """Return the difference of two means, of two learners or of two metrics of one learner."""
         _require(
             self._is_plain() and other.average == "mean", "a difference is of means, and only the second has a factor"
         )
@@ -166,7 +166,7 @@ class Average:
         )
 
     def close_to(self, other: "Average", within: float = COMPARABLE) -> Tests:
-        """Say that the ratio of both means lies between 1/within and within: a claim of equivalence."""
+        """Claim that the ratio of both means lies between 1/within and within (a claim of equivalence)."""
         words = f"mean {_words_for(self.metric)} within {within:g} times either way"
         ratio = self / other
         return Tests(test._replace(words=words) for test in ratio.between(1.0 / within, within))
@@ -229,11 +229,11 @@ class Average:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Time:
-    """The time of a whole trial, of one learner or of several.
+    """Time of a whole trial, for one or several learners.
 
     Attributes:
-      labels: of the learners.
-      factor: that it is multiplied by, > 0.
+      labels: labels of the learners.
+      factor: factor of the mean or median, > 0.
     """
 
     labels: tuple[str, ...]
@@ -256,7 +256,7 @@ class Time:
         return self.more_than(other)
 
     def more_than(self, other: "Time", at_most: float = math.inf) -> Tests:
-        """Say that a trial takes longer than one of another learner, but less than `at_most` times as long."""
+        """Claim that a trial takes longer than a trial of another learner, but less than `at_most` times as long."""
         times = other.factor / self.factor
         amount = "longer than" if times == 1.0 else f"more than {times:g} times as long as"
         limit = "" if math.isinf(at_most) else f", and less than {at_most:g} times"
@@ -280,22 +280,22 @@ class Time:
 
 
 def mean(*labels: str, of: str = "") -> Average:
-    """Return the mean over trials of the final value of a metric; "": regret, or that of the other mean."""
+    """Return the mean over trials of the final value of a metric; "" is regret, or the metric of the other mean."""
     return Average(labels, of)
 
 
 def median(*labels: str, of: str = "") -> Average:
-    """Return the median over trials of the final value of a metric; "": regret, or that of the other median."""
+    """Return the median over trials of the final value of a metric; "" is regret, or the metric of the other median."""
     return Average(labels, of, average="median")
 
 
 def time(*labels: str) -> Time:
-    """Return the time of a trial on one core, of a timed panel."""
+    """Return the time of a trial on one core, in a timed panel."""
     return Time(labels)
 
 
 def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
-    """Return the share of trials whose final value of a metric is at most a number; claims say that it is above."""
+    """Return the share of trials whose final value of a metric is at most `at_most`."""
     each = (
         (
             f"{_words_for(of)} of {a} at most {at_most:g}",
@@ -329,9 +329,9 @@ def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quan
     """Return the factor a of a mean metric that grows as a `unit` log t over the last decade.
 
     Args:
-      *labels: of the learners.
-      unit: > 0.
-      what: what `unit` is, in words.
+      *labels: labels of the learners.
+      unit: coefficient of log t, > 0.
+      what: description of `unit`.
       of: name of the metric.
     """
     words = f"slope of mean {{of}} of {{label}} in log t, over {what},"
@@ -339,17 +339,17 @@ def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quan
 
 
 def rate(*labels: str, of: str = "regret") -> Quantity:
-    """Return the increase of a mean metric in a round, over the last half of the rounds."""
+    """Return the increase of a mean metric per round over the last half of the rounds."""
     return _slopes("mean {of} a round in the last half ({label})", labels, of, late_rate)
 
 
 def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = "regret") -> Quantity:
-    """Return the power with which a mean final metric grows over panels.
+    """Return the exponent with which a mean final metric grows over panels.
 
     Args:
-      panels: name to the value that differs, > 0.
-      axis: what that value is, in words.
-      *labels: of the learners.
+      panels: mapping from a panel to its value on the axis, > 0.
+      axis: description of that value.
+      *labels: labels of the learners.
       of: name of the metric.
     """
     each = (
@@ -360,7 +360,7 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
 
 
 def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
-    """Return a learner's mean final metric in a panel, the largest of several, over that in others."""
+    """Return the ratio of a mean final metric in `panel` to that in `over`; of several panels the largest counts."""
     (at, panels), (other, overs) = _side(panel), _side(over)
     words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {label} at {at}"
     statistic = _anywhere(worst_ratio(panels, overs, label, of))
@@ -368,14 +368,14 @@ def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> 
 
 
 def time_over_panels(label: str, panel: str, over: str) -> Quantity:
-    """Return the time of a trial in a panel over that in another."""
+    """Return the ratio of the times of a trial in `panel` and in `over`."""
     statistic = _anywhere(total_time_ratio((panel, label), (over, label)))
     each = ((f"time of a trial of {label} at {panel}", statistic, (label,)),)
     return Quantity(each, "repeats", f"{{of}} {{region}} times that at {over}", "time")
 
 
 def time_slope(*labels: str) -> Quantity:
-    """Return the exponent with which the time of a round grows with the round."""
+    """Return the exponent with which the time of a round grows with the round number."""
     each = ((f"log-log slope of the time of a round of {a}", partial(time_growth, name=a), (a,)) for a in labels)
     return Quantity(tuple(each), "repeats", kind="slope")
 
@@ -383,10 +383,10 @@ def time_slope(*labels: str) -> Quantity:
 def at_point(
     changes: Mapping[str, float], nominal: Mapping[str, float], factor: float = 1.0, of: str = "regret"
 ) -> Quantity:
-    """Return a mean at a point of the only sweep of a panel minus `factor` times the mean at another point.
+    """Return the mean at one point of a panel's only sweep minus `factor` times the mean at another point.
 
     Args:
-      changes: fields and values in which the point differs from the other one.
+      changes: fields and values in which the first point differs from the other point.
       nominal: the other point.
       factor: > 0.
       of: name of the metric.
@@ -411,18 +411,18 @@ def measure(
 
     Args:
       words: description of the statistic; "" if the sentence describes it.
-      statistic: with `in_panel` a function of the panel that returns one.
-      labels: of the learners that it is about.
-      in_panel: whether it depends on the panel.
-      unit: what is counted, such as seeds.
-      template: words of the test, of `{of}` and `{region}`.
+      statistic: the statistic; with `in_panel`, a function from a panel to the statistic.
+      labels: labels of the learners that it is about.
+      in_panel: True if the statistic depends on the panel.
+      unit: unit in which samples are counted, such as seeds.
+      template: wording of the test, with `{of}` and `{region}`.
     """
     of_panel: Any = statistic if in_panel else _anywhere(statistic)
     return Quantity(((words, of_panel, tuple(labels)),), unit, template)
 
 
 def least_of(unit: Unit) -> dict[str, int]:
-    """Return the field `least` of claims that count in this unit, if it is not the usual one."""
+    """Return the field `least` of claims that count in this unit, if it differs from the default."""
     return {"least": REPEATS} if unit == "repeats" else {}
 
 
@@ -448,7 +448,7 @@ def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[...,
 
 
 def _anywhere(statistic: Any) -> Callable[[str], Statistic]:
-    """Return a statistic that names its own panels as a function of the panel."""
+    """Return a statistic that names its own panels as a function that ignores the panel."""
     return lambda panel: statistic
 
 
@@ -464,7 +464,7 @@ def _words_for(metric: str) -> str:
 
 
 def _times(factor: float) -> str:
-    """Return the words for a factor in front of the quantity."""
+    """Return the wording of a factor in front of a quantity."""
     whole = factor < 1.0 and (1.0 / factor).is_integer()
     return "" if factor == 1.0 else f"1/{1.0 / factor:g} of " if whole else f"{factor:g} times "
 

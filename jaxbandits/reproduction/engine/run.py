@@ -1,4 +1,4 @@
-"""Run an experiment: play every panel on paired seeds, measure times, and judge the claims on both."""
+"""Run an experiment: play every panel on paired seeds, measure times, and judge the claims."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,8 @@ from jaxbandits.reproduction.engine.verdict import Verdict, judge
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes, compare, time_rounds
 
-_REPEATS_ALONE, _REPEATS_WIDE = 30, 5  # timed batches; beside single trials one wide batch, an average already
+# Numbers of timed calls. A wide batch is timed once if single trials are timed too, since it averages over its trials.
+_REPEATS_ALONE, _REPEATS_WIDE = 30, 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,12 +31,12 @@ class Report:
     experiment: Experiment
     preset: str
     horizon: int
-    results: dict[str, Result]  # per panel
-    times: dict[tuple[str, int], RoundTimes]  # per panel and number of trials side by side
+    results: dict[str, Result]  # by panel
+    times: dict[tuple[str, int], RoundTimes]  # by panel and number of trials per batch
     judged: tuple[Verdict, ...]
-    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels left out too
-    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # panel, label
-    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # per panel, labels chosen there
+    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # by panel; all labels
+    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # by panel, label
+    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # by panel, labels at an edge
 
     @property
     def panels(self) -> Mapping[str, Panel]:
@@ -44,14 +45,14 @@ class Report:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of all panels in order: the first one's, then what only later ones have."""
+        """Labels of all panels: those of the first panel, then labels that only later panels have."""
         return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
 
     def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return all declared labels, run or not; the position of a label determines its colour.
+        """Return all declared labels, including those that were not run; the position of a label determines its colour.
 
         Args:
-          last: labels that come after all others, since a figure leaves them out.
+          last: labels to place after all others, since a figure omits them.
         """
         every = dict.fromkeys([*(label for labels in self.declared.values() for label in labels), *self.labels])
         return (*(label for label in every if label not in last), *(label for label in every if label in last))
@@ -72,17 +73,17 @@ def run(
     """Compute an experiment.
 
     Args:
-      experiment: the declaration.
-      seeds: trials per label and panel, fewer for its slow learners; None: the experiment's.
-      horizon: rounds; None: the paper's.
-      preset: name of a preset; None: the first.
-      without: labels to leave out; claims about them stay open.
-      timing: whether times per round are measured, where the experiment has them; claims about them need that.
-      checkpoint: directory with one checkpoint per panel; None: no checkpoints.
+      experiment: declaration of the experiment.
+      seeds: number of trials per label and panel (fewer for slow learners); None: that of the experiment.
+      horizon: number of rounds; None: that of the paper.
+      preset: name of a preset; None: the first preset.
+      without: labels to leave out; claims about these labels stay open.
+      timing: True to measure times per round if the experiment declares timings; claims about times need them.
+      checkpoint: directory for one checkpoint per panel; None: no checkpoints.
       **options: as for `jaxbandits.compare`.
 
     Raises:
-      InputError: bad input, in one line.
+      InputError: for invalid input; the message is one line.
     """
     preset = experiment.preset(preset)
     if experiment.float64 and not jax.config.read("jax_enable_x64"):
@@ -126,7 +127,7 @@ def run(
 
 
 def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -> list[str]:
-    """Return the labels of all panels of an experiment, each once."""
+    """Return the labels of all panels of an experiment, without duplicates."""
     horizon = experiment.horizon if horizon is None else ranges.integer("horizon", horizon, COUNT)
     panels = experiment.panels(horizon).values()
     algorithms = (experiment.algorithms(experiment.preset(preset), horizon, panel) for panel in panels)
@@ -136,7 +137,7 @@ def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -
 def left_out(
     experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
-    """Return the labels to leave out so that only `only` (all labels if empty) without `without` run.
+    """Return the labels to leave out so that only those run that are in `only` (empty: all) and not in `without`.
 
     Raises:
       InputError: for a label that no panel has.
@@ -175,7 +176,7 @@ def _tune(
 ) -> tuple[dict[str, Any], dict[str, dict[str, float]], tuple[str, ...]]:
     """Return the tuned learners, their multipliers, and the labels whose choice lies on an edge of the grid.
 
-    The seeds for the choice do not depend on the number of seeds of the run.
+    The seeds used for tuning do not depend on the number of seeds of the run.
     """
     assert experiment.tuning is not None
     learners, multipliers, edges = dict(algorithms), {}, []

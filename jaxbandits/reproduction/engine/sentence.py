@@ -1,4 +1,4 @@
-"""Sentences of a paper as claims: one entry, whose rivals and panels are its rows.
+"""Sentences of a paper as claims: a sentence has one row for each rival and panel.
 
     *claims("far-ahead", mean("Hvt-UCB") < 0.5 * mean("OFUL", "CRTM"), on=PANELS,
             says="Hvt-UCB is far ahead of {rival}", place="Figure 4; Appendix E.2")
@@ -21,15 +21,15 @@ def claims(
     on: str | Iterable[str] | Mapping[str, str] = (),
     **fields: FieldValue,
 ) -> tuple[Claim, ...]:
-    """Declare a sentence: a row for each test in each panel.
+    """Declare a sentence, with one row for each test in each panel.
 
     Args:
-      id: of the sentence, unique within its experiment and stable.
+      id: stable id of the sentence, unique within its experiment.
       *tests: comparisons of quantities.
       says: the paper's words; `{rival}` and `{label}` stand for the learners of a row.
       place: figure or section of the paper.
-      on: panel, or several; a mapping gives their titles. (): the tests name their panels themselves.
-      **fields: further fields of `Claim`. A statement about times is one of the kind "time".
+      on: one or several panels; a mapping gives their titles; () if the tests name their panels themselves.
+      **fields: further fields of `Claim`. A statement about times has the kind "time".
     """
     titles, kind = _titles(on), fields.pop("kind", "statement")
     every = [test for several in tests for test in several]
@@ -56,14 +56,14 @@ def claims(
 
 
 def theorems(id: str, *tests: Iterable[Test], says: str, place: str, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Declare what a theorem, lemma or certificate says, checked by running; arguments as for `claims`."""
+    """Declare a theorem, lemma or certificate that is checked by running; arguments as for `claims`."""
     return claims(id, *tests, says=says, place=place, kind="theorem", **fields)
 
 
 def observations(
     id: str, *tests: Iterable[Test], says: str, place: str = "", **fields: FieldValue
 ) -> tuple[Claim, ...]:
-    """Declare an observation of ours; arguments as for `claims`, `place` is what it is about."""
+    """Declare an observation of our own; arguments as for `claims`, where `place` names the subject."""
     return claims(id, *tests, says=says, place=place, kind="observation", **fields)
 
 

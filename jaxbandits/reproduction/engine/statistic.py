@@ -1,7 +1,7 @@
 """Statistics for claims: each maps the measurements of an experiment to an estimate with a confidence interval.
 
-A statistic that needs settings, such as the names of a panel and of a learner, is a function of these (`as_statistic`):
-`final_mean("max", "OFUL")` is a statistic.
+A function decorated by `as_statistic` takes settings, such as the names of a panel and of a learner, and returns a
+statistic: `final_mean("max", "OFUL")` is a statistic.
 """
 
 import functools
@@ -30,12 +30,12 @@ from jaxbandits.simulation import RoundTimes
 Statistic = Callable[[Measurements], Estimate]
 _P = ParamSpec("_P")
 
-_FEWEST = 40  # seeds below which slopes, ratios and medians are not known
-_UNIFORM = "uniform"  # the label of a learner that costs nothing but the environment's rounds
+_FEWEST = 40  # smallest number of seeds for intervals of slopes, ratios and medians
+_UNIFORM = "uniform"  # label of the learner whose time is that of the environment alone
 
 
 def as_statistic(estimate: Callable[Concatenate[Measurements, _P], Estimate]) -> Callable[_P, Statistic]:
-    """Decorate a function of measurements and settings: it takes the settings, and returns a statistic."""
+    """Decorate a function of measurements and settings, so that it takes the settings and returns a statistic."""
 
     @functools.wraps(estimate)
     def with_settings(*args: _P.args, **kwargs: _P.kwargs) -> Statistic:
@@ -52,7 +52,7 @@ def as_statistic(estimate: Callable[Concatenate[Measurements, _P], Estimate]) ->
 def mean_difference(
     measured: Measurements, panel: str, first: str, second: str, factor: float = 1.0, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the mean over paired seeds of `first - factor * second`, final values of a metric.
+    """Estimate the mean over paired seeds of `first - factor * second` for the final values of a metric.
 
     With a factor other than 1 the difference is hard to read, so the ratio of the two means is a companion.
     """
@@ -65,9 +65,10 @@ def mean_difference(
 
 @as_statistic
 def mean_ratio(measured: Measurements, panel: str, first: str, second: str, metric: str = "regret") -> Estimate:
-    """Estimate the mean of `first` over the mean of `second`, final values of a metric over paired seeds.
+    """Estimate the ratio of the means of `first` and `second`, for final values of a metric over paired seeds.
 
-    For claims of equivalence: margins such as 1/2 and 2 treat both alike. NaN where a mean is not positive.
+    Use the ratio for claims of equivalence: margins such as 1/2 and 2 are symmetric in both learners. The estimate is
+    NaN if a mean is not positive.
     """
     a, b, failed = _finals(measured.results[panel], metric, first, second)
     beside = _companions(a - b) if len(a) else ()
@@ -88,7 +89,7 @@ def _companions(differences: np.ndarray) -> tuple[tuple[str, float], ...]:
 def metric_difference(
     measured: Measurements, panel: str, name: str, first: str, second: str, factor: float = 1.0
 ) -> Estimate:
-    """Estimate the mean of `first - factor * second`, final values of two metrics of one algorithm."""
+    """Estimate the mean of `first - factor * second` for the final values of two metrics of one algorithm."""
     trials = measured.results[panel][name]
     good = (trials.usable(first) & trials.usable(second))[0]
     a, b = (trials.final(metric)[0, good] for metric in (first, second))
@@ -145,7 +146,7 @@ def log_slope(
 ) -> Estimate:
     """Estimate the slope of a mean metric against log(round) from `since` times the horizon on, in multiples of `unit`.
 
-    By least squares, which is linear in the curves: the mean over seeds of the slopes of the trials.
+    Least squares is linear in the curves, so the estimate is the mean over seeds of the slopes of the trials.
     """
     trials = measured.results[panel][name]
     good = trials.usable(metric)[0]
@@ -171,13 +172,13 @@ def growth_across(measured: Measurements, panels: Mapping[str, float], name: str
 
 
 def exponent_of(law: Callable[[float], float], at: Sequence[float]) -> float:
-    """Return the exponent that `growth_across` finds for a law: its least-squares slope in logarithms at these points.
+    """Return the exponent that `growth_across` finds for a law, its least-squares slope in logarithms at these points.
 
-    A bound of order T^a log T is compared with its own slope over the stretch that is measured, not with a.
+    Measured growth is thus compared with the slope of a bound such as T^a log T over the measured range, not with a.
 
     Args:
-      law: a bound with its logarithms and constants, > 0.
-      at: two abscissae or more, > 0.
+      law: bound with its logarithms and constants, > 0.
+      at: two or more abscissae, > 0.
     """
     log_x = np.log(np.asarray(at, np.float64))
     weights = (log_x - log_x.mean()) / np.sum((log_x - log_x.mean()) ** 2)
@@ -195,9 +196,9 @@ def final_mean(measured: Measurements, panel: str, name: str, metric: str = "reg
 def worst_ratio(
     measured: Measurements, panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the largest mean final metric over some panels, divided by that over others.
+    """Estimate the ratio of the largest mean final metric over some panels to that over others.
 
-    NaN where a mean is not positive.
+    The estimate is NaN if a mean is not positive.
     """
     values, failed = _side_by_side(measured, (*panels, *over), name, metric)
     return _largest_ratio(values, len(panels))._replace(failed=failed)
@@ -205,9 +206,9 @@ def worst_ratio(
 
 @as_statistic
 def relative_change(measured: Measurements, panel: str, over: str, name: str, metric: str = "regret") -> Estimate:
-    """Estimate (a - b) / |b| for the mean final metric a in `panel` and b in panel `over`, of either sign.
+    """Estimate (a - b) / |b| for the mean final metrics a in `panel` and b in `over`, which may have either sign.
 
-    Seeds are paired; NaN where b is within four standard errors of 0.
+    Seeds are paired. The estimate is NaN if b is within four standard errors of 0.
     """
     values, failed = _side_by_side(measured, (panel, over), name, metric)
     n, base = len(values), values[:, 1]
@@ -230,7 +231,7 @@ def ratio_of_ratios(
 ) -> Estimate:
     """Estimate the ratio of two changes of mean final values from panel `over` to `panel`; seeds are paired.
 
-    The mean of `first` in `panel` over its mean in `over`, divided by the same of `second`.
+    Each change is a learner's mean in `panel` over its mean in `over`; that of `first` is divided by that of `second`.
     """
     several = [measured.results[at][name] for name in (first, second) for at in (panel, over)]
     values, failed = _pair(several, metric)
@@ -240,7 +241,7 @@ def ratio_of_ratios(
 
 
 def _largest_ratio(rows: np.ndarray, n_above: int) -> Estimate:
-    """Estimate `worst_ratio` by logarithms, whose derivative is that of the two largest means alone."""
+    """Estimate `worst_ratio` on the scale of logarithms, where only the two largest means have a nonzero derivative."""
     k = rows.shape[1]
     signs = np.where(np.arange(k) < n_above, 1.0, -1.0)
 
@@ -286,7 +287,7 @@ def point_difference(
     factor: float = 1.0,
     metric: str = "regret",
 ) -> Estimate:
-    """Estimate the mean of `first - factor * second`, two points of the only label's sweep."""
+    """Estimate the mean of `first - factor * second` for two points of the sweep of the only label."""
     trials = measured.results[panel].one(None)
     rows = [trials.index(point) for point in (first, second)]
     good = trials.usable(metric)[rows].all(axis=0)
@@ -306,7 +307,7 @@ def exact_value(measured: Measurements, value: Callable[[], float]) -> Estimate:
 def time_growth(measured: Measurements, panel: str, name: str, since: float = 0.1) -> Estimate:
     """Estimate the slope of log(time per round) against log(round), from `since` times the horizon on.
 
-    Theil and Sen's median over pairs of stretches: a stretch in which the machine was busy does not tilt it.
+    The Theil-Sen median over pairs of segments is robust to segments in which the machine was busy.
     """
     times, rows = _round_times(measured, panel, name)
     return _time_slope(times.stretch_ends, _log(rows), since)
@@ -314,7 +315,7 @@ def time_growth(measured: Measurements, panel: str, name: str, since: float = 0.
 
 @as_statistic
 def advantage_growth(measured: Measurements, panel: str, slow: str, fast: str, since: float = 0.1) -> Estimate:
-    """Estimate the slope of log(time of `slow` over that of `fast`) against log(round), as `time_growth`."""
+    """Estimate the slope of log(time of `slow` / time of `fast`) against log(round), as in `time_growth`."""
     (times, a), (_, b) = (_round_times(measured, panel, name) for name in (slow, fast))
     turns = min(len(a), len(b))
     return _time_slope(times.stretch_ends, _log(a[:turns]) - _log(b[:turns]), since)
@@ -333,16 +334,16 @@ def _time_slope(stops: np.ndarray, log_ns: np.ndarray, since: float) -> Estimate
 
 @as_statistic
 def total_time(measured: Measurements, panel: str, name: str) -> Estimate:
-    """Estimate the seconds of a trial, net of the environment if known; geometric mean over repeats."""
+    """Estimate the seconds of a trial, without the environment's time if it is known; geometric mean over repeats."""
     times, rows = _round_times(measured, panel, name)
     return _geometric_mean(_log(rows @ np.diff(times.stretch_ends, prepend=0) / 1e9))
 
 
 @as_statistic
 def total_time_ratio(measured: Measurements, slow: tuple[str, str], fast: tuple[str, str]) -> Estimate:
-    """Estimate the time of a trial of `slow` over that of `fast`, each a panel and an algorithm.
+    """Estimate the ratio of the times of a trial of `slow` and `fast`, each given as a panel and an algorithm.
 
-    Geometric mean over repeats.
+    The estimate is a geometric mean over repeats.
     """
     pair = [_round_times(measured, *who) for who in (slow, fast)]
     turns = min(len(rows) for _, rows in pair)
@@ -351,7 +352,7 @@ def total_time_ratio(measured: Measurements, slow: tuple[str, str], fast: tuple[
 
 
 def _geometric_mean(logs: np.ndarray) -> Estimate:
-    """Estimate a geometric mean from logarithms; those that are not finite are left out."""
+    """Estimate a geometric mean from logarithms, without those that are not finite."""
     estimate = t_interval(logs[np.isfinite(logs)])
     return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_map(np.exp, estimate.interval_at))
 
@@ -359,9 +360,9 @@ def _geometric_mean(logs: np.ndarray) -> Estimate:
 def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
     """Estimate a share of trials, with exact intervals (`results.pairs.share`) at every level.
 
-    The p of a claim about it, the least alpha whose interval decides, is twice the smaller of the two binomial tails
-    at the claim's end: verdict and p are read off the same tails. Where all of n trials succeed, the share is above s
-    at 5 % as soon as s^n < 0.025.
+    The p-value of a claim about the share, the smallest alpha whose interval decides, is twice the smaller of the two
+    binomial tails at the end of the claim. Verdict and p-value therefore agree. If all n trials succeed, the share is
+    above s at the 5 % level as soon as s^n < 0.025.
     """
 
     def at(level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -384,14 +385,14 @@ def _map(function: Callable[[Any], Any], intervals: Intervals | None) -> Interva
 
 
 def _log(ns: np.ndarray) -> np.ndarray:
-    """Return logarithms; NaN where a time was too short to be distinguished from the cost of calling."""
+    """Return logarithms; NaN for times too short to be distinguished from the overhead of a call."""
     return np.log(np.where(ns > 0.0, ns, np.nan))
 
 
 def _round_times(measured: Measurements, panel: str, name: str) -> tuple[RoundTimes, np.ndarray]:
-    """Return the timings of a panel, of single trials if there are any, and those `[repeats, n]` of an algorithm.
+    """Return the timings of a panel (of single trials if available), and the times `[repeats, n]` of an algorithm.
 
-    Net of the environment wherever uniform play, which does nothing else, was timed beside it (median over repeats).
+    If uniform play was also timed, its median over repeats, which is the time of the environment, is subtracted.
     """
     timed = [key for key in measured.times if key[0] == panel]
     if not timed:
@@ -406,12 +407,12 @@ def _round_times(measured: Measurements, panel: str, name: str) -> tuple[RoundTi
 
 
 def _side_by_side(measured: Measurements, panels: Sequence[str], name: str, metric: str) -> tuple[np.ndarray, int]:
-    """Return `[S, panels]` final values of a label where it failed in no panel, and the number of other seeds."""
+    """Return `[S, panels]` final values of a label over seeds without failure, and the number of other seeds."""
     return _pair([measured.results[panel][name] for panel in panels], metric)
 
 
 def _slope(log_x: np.ndarray, rows: np.ndarray) -> Estimate:
-    """Estimate the least-squares slope of log(mean) of rows `[seeds, abscissae]`; unbounded for few rows."""
+    """Estimate the least-squares slope of log(mean) of rows `[seeds, abscissae]`; infinite interval for few rows."""
     weights = (log_x - log_x.mean()) / np.sum((log_x - log_x.mean()) ** 2)
     return _smooth(rows, lambda means: np.log(means) @ weights, lambda means: weights / means)
 
@@ -419,28 +420,28 @@ def _slope(log_x: np.ndarray, rows: np.ndarray) -> Estimate:
 def _smooth(
     rows: np.ndarray, value: Callable[[np.ndarray], np.ndarray], gradient: Callable[[np.ndarray], np.ndarray]
 ) -> Estimate:
-    """Estimate a smooth function of positive means by `smooth_interval`; unbounded where one is not positive."""
+    """Estimate a smooth function of means by `smooth_interval`; the interval is infinite unless all are positive."""
     if len(rows) < _FEWEST or not (rows.mean(axis=0) > 0.0).all():
         return infinite_estimate(len(rows))
     return smooth_interval(rows, value, gradient)
 
 
 def _final(result: Result, metric: str, name: str) -> tuple[np.ndarray, int]:
-    """Return the final values of a label over the seeds where it did not fail, and how many failed."""
+    """Return the final values of a label over the seeds in which it did not fail, and the number of failures."""
     good = result[name].usable(metric)[0]
     return result[name].final(metric)[0, good], int((~good).sum())
 
 
 def _finals(result: Result, metric: str, first: str, second: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the final values of two labels over the seeds where neither failed, and how many seeds that leaves out."""
+    """Return the final values of two labels over the seeds in which neither failed, and the number of omitted seeds."""
     values, failed = _pair([result[first], result[second]], metric)
     return values[:, 0], values[:, 1], failed
 
 
 def _pair(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
-    """Return `[S, n]` final values over the seeds that all n sets of trials ran and none failed, and how many failed.
+    """Return `[S, n]` final values over seeds that all n sets of trials ran without failure, and the number of others.
 
-    One seed is the same instance and noise whatever the label, and the same random numbers in all panels.
+    A seed gives the same instance and noise for every label, and the same random numbers in all panels.
     """
     common = functools.reduce(np.intersect1d, [trials.seeds for trials in several])
     rows = [np.searchsorted(trials.seeds, common) for trials in several]
@@ -454,10 +455,10 @@ def _pair(several: Sequence[Trials], metric: str) -> tuple[np.ndarray, int]:
 def with_axis_share(
     measured: Measurements, statistic: Statistic, panel: str, first: str, second: str, top: str, metric: str = "regret"
 ) -> Estimate:
-    """Estimate another statistic; a companion is `(first - second) / top`, mean final values of a metric.
+    """Estimate another statistic, with the companion `(first - second) / top` for mean final values of a metric.
 
-    A ratio of two small regrets is invisible in a figure whose axis reaches to the regret of a third learner, `top`.
-    Without that learner there is no companion.
+    A ratio of two small regrets is invisible in a figure whose axis extends to the regret of a third learner, `top`. If
+    `top` was not run, there is no companion.
     """
     found, result = statistic(measured), measured.results[panel]
     if top not in result:

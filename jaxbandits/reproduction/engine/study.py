@@ -12,9 +12,10 @@ class Study:
     """Fields of `Experiment` that the experiments of a paper share.
 
     Args:
-      family: first part of their names.
-      citation: of the paper, as figures and tables cite it.
-      **shared: fields of `Experiment`; `notes` follow those of each experiment, any other field is a default.
+      family: first part of the experiments' names.
+      citation: citation of the paper in figures and tables.
+      **shared: fields of `Experiment`; `notes` are appended to those of each experiment, and all other fields are
+        defaults.
     """
 
     def __init__(self, family: str, citation: str, **shared: FieldValue) -> None:
@@ -25,13 +26,13 @@ class Study:
         """Declare an experiment of the paper.
 
         Args:
-          name: second part of its name.
+          name: second part of the experiment's name.
           place: figure, theorem or section of the paper.
-          notes: for readers of the figure.
-          **fields: of `Experiment`, besides the shared ones or in their place.
+          notes: notes for readers of the figure.
+          **fields: fields of `Experiment`, which add to the shared fields or replace them.
 
         Raises:
-          TypeError: for a field that `Experiment` does not have, or one that is missing.
+          TypeError: for an unknown field of `Experiment`, or if a field is missing.
         """
         return Experiment(
             name=f"{self.family}/{name}",

@@ -1,7 +1,7 @@
-"""Thresholds for the words of the papers: one for each, the same in every experiment.
+"""Thresholds for the words of the papers, one for each word and the same in every experiment.
 
-A number in a sentence ("800 times") is its own threshold. Words have none, so these are ours, and were set before the
-runs that are judged by them:
+A number in a sentence ("800 times") is used as the threshold. For words the thresholds are ours, set before the runs
+that they judge:
 
     comparable, similar, close, competitive alongside   ratio of means within COMPARABLE times either way (equivalence)
     does not compromise, does not grow                   at most COMPARABLE times (non-inferiority)
@@ -12,20 +12,21 @@ runs that are judged by them:
     the time grows                                       that slope above GROWS
     very close, matches (risks)                          within 0.01 either way
     falls as T^a                                         slope of log(gap) in log(T) below a + FLAT
-    always, in every trial                               a share of the trials above `always` of those that it needs
+    always, in every trial                               a share of trials above `share_for_all(trials needed)`
 """
 
-OUT_OF_REACH = "the bound at this horizon is above {most}, the most that {what} can be"  # of what cannot fail
+# Reason of claims that cannot fail.
+OUT_OF_REACH = "the bound at this horizon is above {most}, the most that {what} can be"
 COMPARABLE, MODEST, MUCH = 1.5, 2.0, 2.0
 FLAT, GROWS, LITTLE = 0.1, 0.5, 1.25
 
 
 def share_for_all(trials: int) -> float:
-    """Return the share of trials that stands for all: the largest of 90, 98 and 99 % that so many can show.
+    """Return the threshold for "all trials": the largest of 90, 98 and 99 % that this number of trials can establish.
 
-    Where all of n trials succeed, the 95 % interval of their share begins at 0.025^(1/n).
+    If all n trials succeed, the 95 % interval of the share begins at 0.025^(1/n).
 
     Args:
-      trials: that the claim needs; at least 36.
+      trials: number of trials that the claim needs, at least 36.
     """
     return max(share for share in (0.9, 0.98, 0.99) if share < 0.025 ** (1 / trials))

@@ -1,4 +1,4 @@
-"""Tuning by races: of the learners of a panel within a run, and of tables of multipliers that presets read.
+"""Tuning by races, for the learners of a panel within a run and for the tables of multipliers that presets read.
 
 A `Tuning` declares the grid, the metric and the number of seeds. The function `tune` races the points of one learner on
 the mean over one or several panels, or plays the points that a study of Optuna proposes within the ranges of the grid.
@@ -25,8 +25,8 @@ from jaxbandits.simulation.racing import Race, at_edge, best
 from jaxbandits.simulation.studies import Study, is_maximizing, play_study
 
 FIRST_SEED = 1_000_000
-TOLERANCE = 0.01  # relative; means that close are alike
-FINALISTS = 3  # points whose neighbours are played where a grid is screened, and points that are played on all seeds
+TOLERANCE = 0.01  # relative difference below which means count as equal
+FINALISTS = 3  # number of points whose neighbours are screened, and of points played on all seeds
 
 Learner: TypeAlias = Any  # an algorithm of any class, whose fields an experiment reads; or a `Grid` of it
 Learners: TypeAlias = Mapping[str, Learner]  # by label
@@ -39,20 +39,22 @@ Build: TypeAlias = Callable[
 
 @dataclasses.dataclass(frozen=True)
 class Tuning:
-    """Equal tuning: the same grid for every learner, chosen on seeds of its own, judged on those of the run.
+    """Equal tuning: the same grid for every learner, with separate seeds for the choice and for the verdicts.
 
     Attributes:
-      presets: where a run tunes learners in each panel; elsewhere they stay as `algorithms` gives them.
+      presets: presets in which a run tunes the learners in each panel; in others they stay as `algorithms` gives them.
       grid: function from a learner to field -> values; empty for a learner without tuning.
-      metric: what is least in the mean, at the end of the run; or from (learner, panel) to its name, where learners
-        have objectives of their own.
-      seeds: number of seeds of a point that stays in the race to its end.
-      part: tuning plays the rounds of the run divided by `part`.
-      slow: label to seeds and part of its own, for learners too slow for those of the others.
-      tolerance: relative; of points whose means are that close, the multipliers nearest to 1 are taken.
-      standard: whether the budget `standard` runs these presets too, without the slow labels and without timings.
-      screening: if not 0, not all points of the grid are played: on so many of the seeds those of every other value of
-        each multiplier and the neighbours of the best `FINALISTS` of them; on all seeds the best `FINALISTS`.
+      metric: metric whose mean at the end of the run is minimised; or a function from (learner, panel) to its name, if
+        learners have different objectives.
+      seeds: number of seeds of a point that stays in the race until the end.
+      part: divisor of the number of rounds during tuning.
+      slow: mapping from a label to its own `seeds` and `part`, for learners too slow for the common values.
+      tolerance: relative tolerance; of points whose means differ by less, the one with multipliers nearest to 1 is
+        chosen.
+      standard: True if the budget `standard` also runs these presets, without slow labels and without timings.
+      screening: number of seeds for a screening of the grid; 0 to race all points. Screening plays every other value of
+        each multiplier, then the neighbours of the best `FINALISTS` points. Only the best `FINALISTS` points are then
+        played on all seeds.
     """
 
     presets: tuple[str, ...]
@@ -67,18 +69,19 @@ class Tuning:
 
 
 class Choice(NamedTuple):
-    """The multipliers that a race has chosen for a learner.
+    """Multipliers that a race chose for a learner.
 
     Attributes:
-      multipliers: field to value.
-      metric: whose mean is the least.
-      mean: of the metric over seeds and panels.
-      n_points: that were raced.
-      seeds: of a point that stayed to the end.
-      horizon: rounds of a trial.
-      at_edge: True if a multiplier is the least or the largest of its values: the best may lie beyond.
-      rounds: that were played, in all.
-      grid_rounds: that all points would have played on all seeds.
+      multipliers: mapping from a field to its value.
+      metric: name of the metric whose mean is minimised.
+      mean: mean of the metric over seeds and panels.
+      n_points: number of points in the race.
+      seeds: number of seeds of a point that stayed until the end.
+      horizon: number of rounds of a trial.
+      at_edge: True if a multiplier is the smallest or largest of its values, so that the best value may lie outside the
+        grid.
+      rounds: total number of rounds played.
+      grid_rounds: number of rounds that all points on all seeds would take.
     """
 
     multipliers: dict[str, float]
@@ -93,7 +96,7 @@ class Choice(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """One line that says on what the choice rests."""
+        """One line with the evidence for the choice."""
         edge = " (edge)" if self.at_edge else ""
         metric = self.metric.replace("_", " ")
         counts = {"point": self.n_points, "seed": self.seeds, "round": self.horizon}
@@ -115,18 +118,20 @@ def tune(
     """Race the multipliers of one learner, or play those that a study proposes; None if its grid is empty.
 
     Args:
-      tuning: what is tried.
-      label: of the learner.
-      build: the learner, from a panel, the rounds of a trial and multipliers (none: as it is).
-      panels: name to panel; the mean over them decides.
-      horizon: rounds of a trial, of which the tuning may play a part.
-      study: with `ask` and `tell`, as of Optuna: its points lie between the least and the largest value of each
-        multiplier, on a logarithmic scale where all are positive; None: the points of the grid.
-      batches: with a study, the number of points of a batch, played together on all seeds, and of batches.
-      **options: as for `jaxbandits.compare`; with `checkpoint`, each race has a directory there.
+      tuning: declaration of the tuning.
+      label: label of the learner.
+      build: function from a panel, the number of rounds and multipliers (possibly none) to the learner.
+      panels: mapping from names to panels, over which the metric is averaged.
+      horizon: number of rounds of a trial; the tuning may play only a part of them.
+      study: object with the methods `ask` and `tell` of Optuna's studies. Its points lie between the least and the
+        largest value of each multiplier, on a logarithmic scale if all values are positive; None: the points of the
+        grid.
+      batches: with a study, the number of points in a batch, which are played together on all seeds, and the number of
+        batches.
+      **options: as for `jaxbandits.compare`; with `checkpoint`, each race has a subdirectory.
 
     Raises:
-      InputError: for a field that the learner does not have, and as `race`.
+      InputError: for a field that the learner does not have, and in the cases of `race`.
     """
     horizon = ranges.integer("horizon", horizon)
     panel = next(iter(panels.values()))
@@ -149,7 +154,7 @@ def with_multipliers(learner: Learner, multipliers: Multipliers) -> Learner:
     """Return the learner with other values of some fields.
 
     Raises:
-      InputError: for a field that it does not have.
+      InputError: for a field that the learner does not have.
     """
     for field in multipliers:
         field_kind(learner, field)
@@ -165,7 +170,7 @@ def _choose(
     settings: Mapping[str, Any],
 ) -> Choice:
     found = _race(build, panels, horizon, seeds, multipliers, settings)
-    # Fields may be multiples of the multipliers, whose distance from 1 is what counts.
+    # Fields may be multiples of the multipliers, so distances from 1 are measured on the multipliers.
     left = [i for i, entry in enumerate(found.candidates) if entry.outcome in ("winner", "survivor")]
     means = [found.candidates[i].mean for i in left]
     winner = left[best([multipliers[i] for i in left], means, found.tolerance)]
@@ -258,7 +263,7 @@ def _screen(
     settings: Mapping[str, Any],
     screening: int,
 ) -> Choice:
-    """Choose from every other value of each multiplier and from the neighbours of the best; no race, no seed twice."""
+    """Screen every other value of each multiplier, then the neighbours of the best points, as in `Tuning.screening`."""
     rounds, seen = 0, {}  # mean by point, over the first `screening` seeds
 
     def play(points: list[dict[str, float]], stage: str, first: int, count: int) -> np.ndarray:
@@ -309,7 +314,7 @@ def _product(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 
 def _differences(learners: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return field to value for each learner: the numbers in which they differ, or the first one of equal learners."""
+    """Return for each learner a mapping from fields to values: the numbers that differ, or the first if none differs."""
     columns = {
         field.name: [getattr(learner, field.name) for learner in learners] for field in dataclasses.fields(learners[0])
     }
@@ -323,7 +328,7 @@ def _is_number(value: object) -> bool:
 
 
 def _name_race(options: Mapping[str, Any], stage: str) -> dict[str, Any]:
-    """Return options with a directory and a title for one race."""
+    """Return the options with a directory and a title for one race."""
     checkpoint, title = options.get("checkpoint"), options.get("title", "")
     found = {**options, "title": f"{title}, {stage}".removeprefix(", ")}
     return found if checkpoint is None else found | {"checkpoint": Path(checkpoint) / stage}
@@ -333,12 +338,13 @@ def _name_race(options: Mapping[str, Any], stage: str) -> dict[str, Any]:
 
 
 class TunedLearner(NamedTuple):
-    """A learner of a table and the problems that it is tuned on.
+    """A learner of a table, with the problems on which it is tuned.
 
     Attributes:
-      label: by which `Tuning.slow` knows it.
-      build: the learner, from a panel, the rounds of a trial and multipliers.
-      problems: returns panels, whose mean decides, and the rounds of a trial.
+      label: label of the learner in `Tuning.slow`.
+      build: function from a panel, the number of rounds and multipliers to the learner.
+      problems: function that returns the panels, over which the metric is averaged, and the number of rounds of a
+        trial.
     """
 
     label: str
@@ -348,16 +354,15 @@ class TunedLearner(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MultiplierTable:
-    """A table of multipliers that presets read: `jaxbandits tune --write` races its learners and writes its module.
+    """Table of multipliers that presets read. `jaxbandits tune --write` races its learners and writes its module.
 
     Attributes:
-      module: that holds `MULTIPLIERS` (name of the learner -> field -> value) and `EVIDENCE` (name -> text).
-      tuning: how its learners are tuned.
-      learners: by name.
-      from_file: from a data file of the user to the learners that are tuned on it; None: there are none.
-      options: of `jaxbandits.compare` for all races, such as `meters`.
-      preset: that reads it.
-      float64: tuned in double precision, else in single.
+      module: module that holds `MULTIPLIERS` (name of the learner -> field -> value) and `EVIDENCE` (name -> text).
+      tuning: declaration of the tuning of its learners.
+      learners: learners by name.
+      from_file: function from a data file of the user to the learners that are tuned on it; None: no such learners.
+      options: options of `jaxbandits.compare` for all races, such as `meters`.
+      preset: preset that reads the table. float64: True to tune in double precision, False in single precision.
     """
 
     module: ModuleType
@@ -381,10 +386,10 @@ class MultiplierTable:
         seeds: int | None = None,
         **options: FieldValue,
     ) -> Choice:
-        """Race the multipliers of one learner; other rounds and seeds than declared are for trying out.
+        """Race the multipliers of one learner; use other rounds and seeds than declared only for experiments.
 
         Raises:
-          InputError: as `race`.
+          InputError: in the cases of `race`.
         """
         panels, rounds = learner.problems()
         tuning = self.tuning
@@ -400,7 +405,7 @@ class MultiplierTable:
         return choice
 
     def text(self, chosen: Mapping[str, Choice]) -> str:
-        """Return the module with new choices in place of those of the same names."""
+        """Return the text of the module, with new choices in place of those with the same names."""
         multipliers, evidence = dict(self.module.MULTIPLIERS), dict(self.module.EVIDENCE)
         for name, choice in chosen.items():
             multipliers[name] = {field: float(f"{value:.4g}") for field, value in choice.multipliers.items()}
@@ -420,13 +425,13 @@ def learners_of_figures(
     panels: Callable[[], Mapping[str, Any]],
     horizon: int,
 ) -> dict[str, TunedLearner]:
-    """Return learners whose multipliers are fields, and whose constants are those of the whole horizon.
+    """Return learners whose multipliers are fields and whose constants are those of the full horizon.
 
     Args:
-      names: label of a learner to its name in the table.
-      algorithms: from a panel to label -> learner.
-      panels: returns the panels whose mean decides.
-      horizon: rounds of a trial.
+      names: mapping from the label of a learner to its name in the table.
+      algorithms: function from a panel to a mapping from labels to learners.
+      panels: function that returns the panels over which the metric is averaged.
+      horizon: number of rounds of a trial.
     """
 
     def learner(label: str) -> TunedLearner:

@@ -23,9 +23,9 @@ METHOD = (
     "the tails were those of Student's law with 6 degrees of freedom. The numerical thresholds behind words such as "
     "'comparable' are in jaxbandits/reproduction/engine/thresholds.py."
 )
-ALPHA = 0.05  # of one claim, and of all sentences of a paper together
-TAIL = 6  # degrees of freedom of the law of p beyond the 95 % interval: means of 64 lognormal values have such tails
-WORDS: Mapping[Kind, Mapping[str, str]] = {  # kind to decision to the word for it
+ALPHA = 0.05  # level of a single claim, and family-wise level of all sentences of a paper
+TAIL = 6  # degrees of freedom for p-values beyond the 95 % interval; means of 64 lognormal values have similar tails
+WORDS: Mapping[Kind, Mapping[str, str]] = {  # by kind and decision
     "statement": {"holds": "holds", "does not hold": "does not hold"},
     "time": {"holds": "holds here", "does not hold": "not so here"},
     "theorem": {"holds": "satisfied", "does not hold": "violated"},
@@ -34,7 +34,7 @@ WORDS: Mapping[Kind, Mapping[str, str]] = {  # kind to decision to the word for 
 
 
 def word(kind: Kind, decision: str) -> str:
-    """Return the word for a decision about a claim of this kind: only a statement of a paper "does not hold"."""
+    """Return the word for a decision about a claim of this kind; only statements of a paper can "not hold"."""
     return WORDS[kind].get(decision, decision)
 
 
@@ -43,22 +43,22 @@ class Verdict:
     """A claim with its verdict, which is always computed from results.
 
     Attributes:
-      claim: which.
-      decision: of this claim alone, at 5 %.
-      value: the statistic.
-      low: lower end of its interval of 95 %.
-      high: upper end.
-      n: seeds, or repeats of timings.
-      failed: trials that are not finite.
-      enough_rounds: whether it ran as long as the paper's.
-      p: the least alpha at which there is a verdict (`p_value`); NaN where nothing was tested.
-      deterministic: whether all seeds gave the same number.
-      missing: whether a label that it needs was left out, or nothing was timed.
-      applies: whether it speaks about the preset that was run.
+      claim: the claim.
+      decision: decision on this claim alone, at the 5 % level.
+      value: estimate of the statistic.
+      low: lower end of its 95 % interval.
+      high: upper end of its 95 % interval.
+      n: number of seeds, or of repeats of timings.
+      failed: number of trials that are not finite.
+      enough_rounds: True if the run had at least as many rounds as the paper's.
+      p: smallest alpha at which the claim is decided (`p_value`); NaN if nothing was tested.
+      deterministic: True if all seeds gave the same number.
+      missing: True if a label that the claim needs was left out, or nothing was timed.
+      applies: True if the claim is about the preset that was run.
       companions: further numbers, by name.
-      panels: that the statistic looked at.
-      stand_ins: data sets that synthetic data stand for in these panels.
-      marks: reconstructed learners and guessed settings that it rests on.
+      panels: panels that the statistic read.
+      stand_ins: data sets that are replaced by synthetic data in these panels.
+      marks: reconstructed learners and guessed settings on which the verdict rests.
     """
 
     claim: Claim
@@ -80,7 +80,7 @@ class Verdict:
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """Other data, reconstructed learners and guessed settings that it rests on."""
+        """Replaced data, reconstructed learners and guessed settings on which the verdict rests."""
         return (*(f"a stand-in for {name}" for name in self.stand_ins), *self.marks)
 
     @property
@@ -92,12 +92,12 @@ class Verdict:
 
     @property
     def is_early(self) -> bool:
-        """True where there are fewer seeds than the claim needs."""
+        """True if there are fewer seeds than the claim needs."""
         return self.n < self.claim.least and not self.deterministic
 
     @property
     def reason(self) -> str:
-        """One clause for tables: the numbers, or why there are none."""
+        """One clause for tables: the numbers, or the reason why there are none."""
         if not self.applies:
             return f"is about the preset {' or '.join(self.claim.presets)}"
         if self.missing:
@@ -121,17 +121,17 @@ class Verdict:
 
 
 def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, preset: str | None = None) -> Verdict:
-    """Return the verdict: holds when the whole interval is inside `(low, high)`, does not hold when it is outside.
+    """Judge a claim: it holds if the whole interval is inside `(low, high)`, and does not hold if it is outside.
 
-    Nothing is decided on too few seeds, on a shorter horizon than the paper's, when a trial failed, about another
-    preset than the claim's, or when the statistic is not a number. What no seed can change (`Estimate.deterministic`)
-    needs no number of seeds.
+    A claim stays open if there are too few seeds, if the horizon is shorter than the paper's, if a trial failed, if the
+    claim is about another preset, or if the statistic is NaN. A deterministic estimate (`Estimate.deterministic`) needs
+    no minimum number of seeds.
 
     Args:
-      claim: what is judged.
-      measured: what the experiment measured.
-      enough_rounds: whether it ran as long as the paper's.
-      preset: that was run; None: one that the claim speaks about.
+      claim: claim to judge.
+      measured: measurements of the experiment.
+      enough_rounds: True if the run had at least as many rounds as the paper's.
+      preset: preset that was run; None: a preset that the claim is about.
     """
     panels: dict[str, None] = {}
     watched = Measurements(
@@ -165,7 +165,7 @@ def judge(claim: Claim, measured: Measurements, enough_rounds: bool = True, pres
 
 
 def decide(claim: Claim, low: float, high: float) -> Decision:
-    """Return the verdict of an interval."""
+    """Return the decision that an interval implies."""
     if low > claim.low and high < claim.high:
         return "holds"
     if high <= claim.low or low >= claim.high:
@@ -176,10 +176,10 @@ def decide(claim: Claim, low: float, high: float) -> Decision:
 def p_value(claim: Claim, estimate: Estimate) -> float:
     """Return the smallest level alpha at which the interval decides the claim; 0 without spread.
 
-    Exact intervals are asked at every level. Of any other estimate the 95 % interval alone counts, since 64 skewed
-    values do not show how far their mean may be off once in a thousand samples: the distance to the nearest end of the
-    claim, in reaches of that interval, is taken for a quantile of a law with heavy tails (`TAIL`), on the linear scale
-    or on that of logarithms, whichever is nearer.
+    Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since 64 skewed
+    values do not show how far their mean may be off once in a thousand samples. The distance to the nearest end of the
+    claim, in half-widths of that interval, is treated as a quantile of a heavy-tailed law (`TAIL`). It is measured on
+    the linear or the logarithmic scale, whichever gives the smaller distance.
     """
     value, low, high = (float(number) for number in estimate[:3])
     if estimate.deterministic or low == high:
@@ -199,14 +199,14 @@ def _exact_p(claim: Claim, interval_at: Intervals) -> float:
 
     if not decides(high):
         return 1.0
-    for _ in range(50):  # by halves of the logarithm
+    for _ in range(50):  # bisect on the logarithmic scale
         middle = math.sqrt(low * high)
         low, high = (low, middle) if decides(middle) else (middle, high)
     return high
 
 
 def _reaches(value: float, low: float, high: float, end: float) -> float:
-    """Return the distance from an estimate to an end of its claim, in units of the reach of its 95 % interval."""
+    """Return the distance from an estimate to an end of its claim, in half-widths of its 95 % interval."""
 
     def ratio(value: float, low: float, high: float, end: float) -> float:
         reach = high - value if end > value else value - low
@@ -219,8 +219,8 @@ def _reaches(value: float, low: float, high: float, end: float) -> float:
 
 
 def _tail(reaches: float) -> float:
-    """Return both tails of `TAIL` beyond so many reaches of a 95 % interval: 0.05 at 1."""
-    from scipy import special  # 0.1 to 0.2 s, which not every run needs
+    """Return the two-sided Student tail (`TAIL`) beyond `reaches` half-widths of a 95 % interval: 0.05 at 1."""
+    from scipy import special  # takes 0.1 to 0.2 s, which not every run needs
 
     return min(1.0, 2.0 * float(special.stdtr(TAIL, -reaches * special.stdtrit(TAIL, 0.975))))
 
@@ -246,8 +246,8 @@ class _WatchedMapping(Mapping[_KEY, _VALUE]):
 def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
     """Return the tests that decide with a family-wise error of at most `alpha`.
 
-    Holm's step-down: the least p against alpha / m, the next against alpha / (m - 1), and so on until one is larger.
-    NaN is no test, and does not count.
+    Holm's step-down procedure compares the smallest p with alpha / m, the next with alpha / (m - 1), and so on until
+    one is larger. NaN marks a claim without a test and does not count.
     """
     order = sorted((i for i, p in enumerate(ps) if not math.isnan(p)), key=lambda i: ps[i])
     decides = [False] * len(ps)

@@ -1,4 +1,4 @@
-"""Draws `Against`: final means against what the panels differ in."""
+"""Draws `Against`: final means against `Panel.x`."""
 
 import itertools
 import math
@@ -31,12 +31,12 @@ def draw(drawing: Against, plt: ModuleType, report: Report) -> "Figure":
         worst = _worst(rows, label, at)
         xs = sorted(worst)
         mean, low, high = (np.asarray([getattr(worst[x], k) for x in xs]) for k in ("mean", "low", "high"))
-        if _never_negative(report, label, metric):  # nor is its mean: the interval is Student's, and symmetric
+        if _never_negative(report, label, metric):  # clip the interval, which is Student's and symmetric, at 0
             low = np.maximum(low, 0.0)
         values += [*mean]
         look = style.of_label(order.index(label)) | (
             {"linestyle": ""} if bounds else {}
-        )  # the panels are then different instances
+        )  # several panels with one x are different instances
         ax.errorbar(xs, mean, [mean - low, high - mean], label=label, capsize=2, markersize=5, **look)
     if bounds:
         ax.plot(sorted(bounds), [bounds[x] for x in sorted(bounds)], color="#000000", linestyle="--", label="theory")
@@ -53,7 +53,7 @@ def _never_negative(report: Report, label: str, metric: str) -> bool:
 
 
 def _worst(rows: Mapping[str, Mapping[str, Row]], label: str, at: Mapping[str, float]) -> dict[float, Row]:
-    """Return for each abscissa the row of the largest mean over the panels there."""
+    """Return for each abscissa the row with the largest mean over its panels."""
     worst: dict[float, Row] = {}
     for name, x in at.items():
         row = rows[name].get(label)
@@ -64,10 +64,10 @@ def _worst(rows: Mapping[str, Mapping[str, Row]], label: str, at: Mapping[str, f
 
 def _scale(ax: "Axes", marks: list[float], values: list[float]) -> None:
     ax.set_xscale("log")
-    if all(right > 1.3 * left for left, right in itertools.pairwise(marks)):  # else their labels would overlap
+    if all(right > 1.3 * left for left, right in itertools.pairwise(marks)):  # otherwise their labels would overlap
         ax.set_xticks(marks, [f"{x:,.0f}" if x >= 100 else f"{x:.3g}" for x in marks])
         ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     if min(values) > 0.0:
         ax.set_yscale("log" if max(values) > 5.0 * min(values) else "linear")
-    else:  # negative regret is correct against a moving mean
+    else:  # regret may be negative against a moving mean
         ax.set_yscale("symlog", linthresh=max(1e-3, float(np.quantile(np.abs(values), 0.2))))

@@ -1,4 +1,4 @@
-"""Draws `Cost`: time of a trial against what the panels differ in, and time per round against the round."""
+"""Draws `Cost`: time of a trial against `Panel.x`, and time per round against the round."""
 
 from collections.abc import Sequence
 from types import ModuleType
@@ -21,11 +21,12 @@ def draw(drawing: Cost, plt: ModuleType, report: Report) -> "Figure":
     panels, order = report.panels, report.order()
     names = list(dict.fromkeys(name for name, _ in report.times))
     figure, (left, *rest) = plt.subplots(1, 3, figsize=(13.2, 4.4), layout="constrained")
-    # One trial at a time where that was timed.
+    # Use the timings of single trials if there are any.
     alone = [report.times[min(key for key in report.times if key[0] == name)] for name in names]
     xs = [panels[name].x for name in names]
     for label in report.labels:
-        seconds = [t.ns[label] @ np.diff(t.stretch_ends, prepend=0) / 1e9 for t in alone]  # more or fewer repeats each
+        # Panels may have different numbers of repeats.
+        seconds = [t.ns[label] @ np.diff(t.stretch_ends, prepend=0) / 1e9 for t in alone]
         look = style.of_label(order.index(label))
         low, middle, high = np.transpose([np.quantile(row, (0.25, 0.5, 0.75)) for row in seconds])
         left.plot(xs, middle, label=label, markersize=4, **look)
@@ -42,14 +43,14 @@ def draw(drawing: Cost, plt: ModuleType, report: Report) -> "Figure":
 
 
 def per_round(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
-    """Time per round against the round, median and quartiles over repeats; colours as in the curves beside."""
+    """Draw time per round against the round, as median and quartiles over repeats; colours are those of the curves."""
     middles = measured.stretch_ends - np.diff(measured.stretch_ends, prepend=0) / 2.0
     for name, ns in measured.ns.items():
         look = style.of_label(order.index(name))
         low, middle, high = np.quantile(ns, (0.25, 0.5, 0.75), axis=0)
         ax.plot(middles, middle, label=name, markersize=4, **look)
         ax.fill_between(middles, low, high, color=look["color"], alpha=0.2, linewidth=0)
-    ax.set_yscale("log", nonpositive="mask")  # as short a time may be lost in the cost of the call
+    ax.set_yscale("log", nonpositive="mask")  # times this short may be hidden by the call overhead
     ax.set(xscale="log", xlabel="round", ylabel="ns per round and trial (one core)")
     ax.tick_params(axis="x", which="minor", labelbottom=False)
     ax.set_title("time, one trial" if measured.width == 1 else f"time, {measured.width} trials side by side")

@@ -1,4 +1,4 @@
-"""Draws `Curves`: panels side by side, means above medians, measured times beside them."""
+"""Draws `Curves`: panels side by side, means above medians, with measured times next to them."""
 
 import math
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ACROSS = 4  # panels in a row at most; five and six stand in two rows of three
+_ACROSS = 4  # largest number of panels in a row; five or six panels are drawn in two rows of three
 _BLANK = "."
-_ONE_LINE = 22  # letters of a metric and its unit that leave room for the words of a band beside them
+_ONE_LINE = 22  # length of a metric with its unit up to which the name of the band fits on the same line
 
 
 def draw(drawing: Curves, plt: ModuleType, report: Report) -> "Figure":
@@ -50,7 +50,7 @@ def draw(drawing: Curves, plt: ModuleType, report: Report) -> "Figure":
 
 
 def _bands(drawing: Curves, report: Report) -> list[str]:
-    """Return both kinds of band, or one where the other would show the same."""
+    """Return both kinds of band, or only one if both would show the same."""
     if drawing.limit is not None:
         return ["quantile"]
     for result in report.results.values():
@@ -85,10 +85,10 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
         trials = report.results[name][drawn[0]]
         ax.plot(trials.record_points, trials.get(shared)[0].mean(axis=0), color="#888888", linestyle="--", label=label)
     if ax.get_xscale() == "linear":
-        ax.locator_params(axis="x", nbins=5)  # six digits a tick run into each other with more
+        ax.locator_params(axis="x", nbins=5)  # more ticks of six digits would overlap
     gap = "\n" if len(ax.get_ylabel()) > _ONE_LINE else " "
     ax.set_ylabel(f"{ax.get_ylabel()}:{gap}{BANDS[band]}")
-    if (legend := ax.get_legend()) is not None:  # one for all panels stands beside them
+    if (legend := ax.get_legend()) is not None:  # all panels share one legend
         legend.remove()
     if drawing.logarithmic:
         ax.set_yscale("symlog", linthresh=1.0)
@@ -100,15 +100,16 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
 
 
 def drawn_of(labels: Sequence[str], not_drawn: Sequence[str]) -> list[str]:
-    """Return the labels that are drawn; all of them where none would be left."""
+    """Return the labels that are drawn; all labels if otherwise none would remain."""
     return [label for label in labels if label not in not_drawn] or list(labels)
 
 
 def _distinct(axes: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
-    """Return handles and labels of all axes, each algorithm once; some are timed but not drawn."""
+    """Return handles and labels of all axes, each algorithm once; some algorithms are only in the timings."""
     found: dict[str, tuple[Any, str]] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label.partition(" [")[0], (handle, label))  # with its number of seeds where it differs
+            # Labels with a different number of seeds end with " [...]".
+            found.setdefault(label.partition(" [")[0], (handle, label))
     handles, labels = zip(*found.values(), strict=True)
     return list(handles), list(labels)

@@ -1,4 +1,4 @@
-"""Draws `Exponents`: how fast a mean grows, against what the panels differ in."""
+"""Draws `Exponents`: growth exponents of a mean against `Panel.x`."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING

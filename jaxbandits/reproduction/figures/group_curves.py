@@ -1,4 +1,4 @@
-"""Draws `GroupCurves`: the risk of single groups along a run, one axes a group."""
+"""Draws `GroupCurves`: the risk of single groups over the rounds, one axes per group."""
 
 import math
 import textwrap
@@ -31,7 +31,7 @@ def draw(drawing: GroupCurves, plt: ModuleType, report: Report) -> "Figure":
         ax.set_axis_off()
     seeds = max(len(trials.seeds) for trials in result.trials.values())
     shown = [label.partition(" (group")[0] for label in labels]
-    title = report.panels[drawing.panel].title.replace(" = ", "\u00a0=\u00a0")  # no line ends inside an equation
+    title = report.panels[drawing.panel].title.replace(" = ", "\u00a0=\u00a0")  # no breaks inside equations
     about = textwrap.fill(title, 24)
     title = f"{about}\nmean, 95 % t-interval\n{count_of(seeds, 'seed')}"
     figure.legend(handles, shown, title=title, loc="outside right center", frameon=False)

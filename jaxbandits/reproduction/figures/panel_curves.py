@@ -1,4 +1,4 @@
-"""Draws `PanelCurves`: a metric along a run, one axes a panel."""
+"""Draws `PanelCurves`: a metric over the rounds, one axes per panel."""
 
 import math
 from types import ModuleType
@@ -17,7 +17,7 @@ def draw(drawing: PanelCurves, plt: ModuleType, report: Report) -> "Figure":
     """Draw the figure, without its title."""
     every = [(name, tuple(report.results[name])) for name in drawing.panels or report.panels]
     pairs = [(name, tuple(label for label in pair if label in report.results[name])) for name, *pair in drawing.pairs]
-    parts = [(name, labels) for name, labels in pairs or every if labels]  # some may be left out of this run
+    parts = [(name, labels) for name, labels in pairs or every if labels]  # labels may be left out of this run
     down = 2 if len(parts) > 3 else 1
     across = math.ceil(len(parts) / down)
     size = (max(6.4, 5.2 * across), 4.2 if down == 1 else 7.0)

@@ -1,4 +1,4 @@
-"""One panel of an experiment that was reproduced, as the experiment's figure has it."""
+"""A panel of a reproduced experiment, drawn as in the experiment's figure."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,15 +17,15 @@ _FORM = {"experiment": str, "preset": str, "horizon": int, "panels": dict}
 def of_directory(
     directory: Path, panel: str | None, experiments: Mapping[str, Experiment]
 ) -> tuple[Path, Result, dict[str, Any]]:
-    """Return the result file of a panel, what it holds, and how it is drawn (settings of `render.single`).
+    """Return the result file of a panel, its contents, and the settings of `render.single` to draw it.
 
     Args:
-      directory: where `reproduce` wrote.
-      panel: its name; None where there is one.
-      experiments: name to experiment.
+      directory: directory written by `reproduce`.
+      panel: name of the panel; None if there is only one.
+      experiments: mapping from names to experiments.
 
     Raises:
-      InputError: when the directory holds no finished experiment, or for a panel that it has not.
+      InputError: if the directory holds no finished experiment, or for an unknown panel.
     """
     path = directory / MANIFEST
     try:

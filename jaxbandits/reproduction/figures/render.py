@@ -1,4 +1,4 @@
-"""Figures of experiments with matplotlib, written byte for byte the same for the same results."""
+"""Draw figures of experiments with matplotlib; equal results give byte-identical files."""
 
 import io
 import textwrap
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class DrawsItself(Drawing, Protocol):
-    """Figure of one experiment; `needs` names the metrics it draws besides the experiment's, where there are any."""
+    """Figure of one experiment; an optional `needs` names the metrics that it draws besides the experiment's."""
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Make the figure, without its title.
+        """Draw the figure, without its title.
 
         Args:
           plt: `matplotlib.pyplot`.
@@ -56,12 +56,12 @@ _DRAW: dict[type, Callable[[Any, Any, Report], "Figure"]] = {
     drawings.PanelCurves: panel_curves.draw,
     drawings.GroupCurves: group_curves.draw,
 }
-_COLUMN = (3.3, 2.5)  # inches: a column of a page of two
+_COLUMN = (3.3, 2.5)  # inches; one column of a two-column page
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def draw(report: Report, drawing: Drawing) -> "Figure":
-    """Return one of the figures that an experiment declares, with its title and its tuning."""
+    """Draw one of the figures that an experiment declares, with its title and its tuning."""
     plt, experiment = _pyplot(), report.experiment
     with plt.rc_context(SETTINGS):
         figure = (
@@ -75,7 +75,7 @@ def draw(report: Report, drawing: Drawing) -> "Figure":
         figure.suptitle(
             "\n".join(line for part in title for line in textwrap.wrap(part, int(12 * inches))), fontsize=10
         )
-        constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # no curve without its tuning
+        constants = f"{report.preset} preset: {experiment.presets[report.preset]}"  # show the tuning with the curves
         figure.supxlabel("\n".join(textwrap.wrap(constants, int(14 * inches))), fontsize=7)
         _formulas(figure, plt)
     return figure
@@ -93,10 +93,10 @@ def single(
     """Draw the curves of one result.
 
     Args:
-      result: what to draw.
-      metric: which metric; the first by default.
-      paper: as a paper prints it: the width of a column, small type, nothing above the curves.
-      logarithmic: on an axis that is logarithmic above 1.
+      result: result to draw.
+      metric: name of the metric; None: the first metric.
+      paper: True for the layout of a paper: one-column width, small font, no title.
+      logarithmic: True for an axis that is logarithmic above 1.
       order: labels in the order of their colours.
       **settings: as for `Result.plot`.
 
@@ -139,7 +139,7 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
     make_directory(stem.parent)
     written = []
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # laid out once, not for each format
+    figure.set_layout_engine("none")  # compute the layout once, not for each format
     with plt.rc_context(SETTINGS):  # the salt of SVG identifiers must be active while saving
         for suffix, metadata in _METADATA.items():
             buffer = io.BytesIO()

@@ -20,7 +20,7 @@ SETTINGS = {
     "grid.linewidth": 0.6,
     "savefig.dpi": 160,
 }
-# As a paper prints a single panel.
+# Settings for a single panel in the layout of a paper.
 PAPER = {
     "font.size": 8.0,
     "axes.titlesize": 8.0,
@@ -31,7 +31,7 @@ PAPER = {
 
 
 def of_label(i: int) -> Fields:
-    """Return colour, line and marker of the i-th label: the same as in the curves."""
+    """Return colour, line style and marker of the i-th label, as in the curves."""
     return curves.look(i)
 
 
@@ -50,12 +50,12 @@ _NORM = re.compile(r"\|\|([^|]+)\|\|")
 def mathtext(text: str) -> str:
     """Return text with `Sigma^2`, `lambda_t`, `c_eta`, `theta*`, `G~`, `||u||`, `+-` and `sqrt(...)` set as formulas.
 
-    Names of fields such as `tau_scale` stay as they are, and so does text that has a formula already.
+    Names of fields such as `tau_scale` and text that already contains a formula are not changed.
     """
     if "$" in text:
         return text
     text = text.replace("+-", r"$\pm$")
-    parts = _ROOT.split(text)  # outside and inside of roots in turn
+    parts = _ROOT.split(text)  # parts outside and inside of roots alternate
     for i, part in enumerate(parts):
         inside = _SYMBOL.sub(_formula, part)
         parts[i] = _outside(part) if i % 2 == 0 else rf"$\sqrt{{{inside}}}$"
@@ -63,7 +63,7 @@ def mathtext(text: str) -> str:
 
 
 def _outside(text: str) -> str:
-    parts = _NORM.split(text)  # outside and inside of norms in turn
+    parts = _NORM.split(text)  # parts outside and inside of norms alternate
     for i, part in enumerate(parts):
         inside = _SYMBOL.sub(_formula, part)
         parts[i] = _SYMBOL.sub(lambda found: f"${_formula(found)}$", part) if i % 2 == 0 else rf"$\|{inside}\|$"

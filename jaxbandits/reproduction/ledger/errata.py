@@ -9,7 +9,7 @@ HEADER = ("paper", "wrong as printed", "left open")
 
 
 def markdown(papers: Mapping[str, Paper]) -> str:
-    """Return a table with a row for each paper: numbers of places, with links to the tables on its page."""
+    """Return a table with the numbers of errata for each paper, and links to the tables on the paper's page."""
     lines = [
         "# Errata",
         "",

@@ -28,8 +28,8 @@ _MOST_ROWS = 20  # of a table
 class Start(NamedTuple):
     """Description of a run before anything is computed."""
 
-    commit: str | None  # of the source, where it is a checkout of git; with a + where files were changed since
-    at: float  # seconds of `time.perf_counter`
+    commit: str | None  # commit of the source if it is a git checkout, with a "+" if files were changed since
+    at: float  # start time, in seconds of `time.perf_counter`
 
     @classmethod
     def at_present(cls) -> "Start":
@@ -38,7 +38,7 @@ class Start(NamedTuple):
 
 
 def text(report: Report) -> str:
-    """Return the claims with their verdicts, the tables of every panel, and the notes."""
+    """Return the text of a report: claims with verdicts, tables of every panel, and notes."""
     experiment = report.experiment
     lines = [f"{experiment.name}: {experiment.title} ({experiment.source})"]
     lines += [f"preset {report.preset}: {experiment.presets[report.preset]}"]
@@ -74,14 +74,14 @@ def text(report: Report) -> str:
 
 
 def _rounds(horizons: Mapping[str, int]) -> str:
-    """Describe how many rounds the learners of a panel played: one number, or one each."""
+    """Describe how many rounds the learners of a panel played: one number if equal, else one per learner."""
     if len(set(horizons.values())) == 1:
         return count_of(next(iter(horizons.values())), "round")
     return "rounds per learner: " + ", ".join(f"{label} {rounds:,}" for label, rounds in horizons.items())
 
 
 def _reading(experiment: Experiment) -> str:
-    """Describe the interpretation; "" for the usual one."""
+    """Describe the interpretation; "" for the usual reading."""
     return experiment.interpretations[experiment.interpretation].text if experiment.interpretation else ""
 
 
@@ -114,14 +114,14 @@ def write(
     """Write all files of a run into `directory` and return their paths.
 
     Args:
-      report: what to write.
-      directory: where; it exists.
-      request: what was asked for (`finished.request`), by which a later run finds this one.
-      start: of the run; None: not known, neither its commit nor how long it took.
-      before: seeds on which a run that this one replaces was judged (`finished.judged_before`).
+      report: report to write.
+      directory: existing directory.
+      request: request of the run (`finished.request`), by which a later run finds this one.
+      start: start of the run; None if its commit and duration are unknown.
+      before: seeds of the verdicts of a run that this one replaces (`finished.judged_before`).
 
     Raises:
-      InputError: naming the path that cannot be written.
+      InputError: if a path cannot be written; the message names it.
     """
     stem = directory / report.experiment.name.rpartition("/")[2]
     written = [result.save(directory / f"{stem.name}-{panel}.npz") for panel, result in report.results.items()]
@@ -170,7 +170,7 @@ def write(
 
 
 def commit() -> str | None:
-    """Return the commit of a checkout, with a + where files were changed since; None elsewhere."""
+    """Return the commit of a git checkout, with a "+" if files were changed since; None without a checkout."""
     package = Path(__file__).parents[2]
     try:
         asked = [["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", str(package)]]
@@ -184,14 +184,14 @@ def commit() -> str | None:
 
 
 def _ran(result: Result) -> JsonObject:
-    """Return versions, devices and wall time of a result, and per label what ran and how long it took."""
+    """Return versions, devices and wall time of a result, and for each label its algorithm and duration."""
     return result.info | {
         "labels": {label: {"spec": trials.spec, "timing": trials.timing} for label, trials in result.trials.items()}
     }
 
 
 def _strict(value: object) -> Any:
-    """Replace NaN and infinities, which JSON has not, by None."""
+    """Replace NaN and infinities, which JSON lacks, by None."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

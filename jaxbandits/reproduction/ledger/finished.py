@@ -34,20 +34,20 @@ def request(  # noqa: PLR0913
     identity: str | None = None,
     compile: str = "full",
 ) -> dict[str, Any]:
-    """Return the request of a run as JSON, with all that determines its numbers and a digest of the data.
+    """Return the request of a run as JSON: everything that determines its numbers, with a digest of the data.
 
     Args:
-      experiment: what is run.
-      seeds: of `reproduce`, and so are the next seven.
+      experiment: experiment to run.
+      seeds: number of seeds; this and the next seven arguments are those of `reproduce`.
       horizon: rounds per trial.
-      preset: constants.
+      preset: name of the preset.
       without: labels of the learners that are left out.
       seed: base seed.
       data: the user's own data.
       first_seed: index of the first seed.
-      timing: whether times are measured.
-      host_code: code of the user on which the run depends, in words; no digest covers all that it reads.
-      identity: a name for the version of that code.
+      timing: True if times are measured.
+      host_code: description of the user's code on which the run depends, which no digest covers completely.
+      identity: name of the version of that code.
       compile: how rounds are compiled, as in `Options`.
 
     Raises:
@@ -75,7 +75,7 @@ def request(  # noqa: PLR0913
 
 
 def _digest(data: Path) -> str:
-    """Return the digest of a file; of a directory, that of all files in it, with their names."""
+    """Return the digest of a file, or of all files in a directory with their names."""
     if not data.is_dir():
         return hashlib.sha256(data.read_bytes()).hexdigest()
     found = hashlib.sha256()
@@ -86,7 +86,7 @@ def _digest(data: Path) -> str:
 
 
 def refuse_a_sweep(directory: Path) -> None:
-    """Raise `InputError` for the directory of a sweep, which a run would make unreadable."""
+    """Raise `InputError` for the directory of a sweep, since a run would make the sweep unreadable."""
     try:
         manifest = manifests.load(directory / MANIFEST)
     except (FileNotFoundError, InputError):
@@ -99,7 +99,7 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
     """Return the finished run in a directory, with its claims but without its results; None if there is none.
 
     Raises:
-      InputError: when the directory holds another run, in one line that says what differs.
+      InputError: if the directory holds another run; the message is one line that names the difference.
     """
     refuse_a_sweep(directory)
     path = directory / MANIFEST
@@ -136,9 +136,10 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
 
 
 def judged_before(asked: JsonObject, directory: Path) -> str:
-    """Return the seeds of a finished run in a directory that shares some with this request, not all; "" for none.
+    """Return the seeds of a finished run in the directory that partly overlap those of the request; "" for none.
 
-    A run that replaces one with more or fewer seeds, after its verdicts were seen, has to report this.
+    A run that replaces an earlier run by one with more or fewer seeds has to report this, since the earlier verdicts
+    may have influenced the choice.
     """
     try:
         before = manifests.load(directory / MANIFEST)["request"] or {}
@@ -154,7 +155,7 @@ def _seeds(asked: JsonObject) -> tuple[int, int, int]:
 
 
 def _difference(before: JsonObject, asked: JsonObject) -> str:
-    """Return the fields that differ, with short values."""
+    """Describe the fields that differ, with their values if these are short."""
     names = [name for name in asked if before.get(name) != asked[name] and name != "spec"]
     shown = []
     for name in names:

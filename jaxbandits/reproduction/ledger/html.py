@@ -1,4 +1,4 @@
-"""The ledger as one HTML file: the Markdown pages, rendered; figures inline, nothing from elsewhere."""
+"""The ledger as one self-contained HTML file: the rendered Markdown pages with inline figures."""
 
 import base64
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def page(chapters: Sequence[Chapter]) -> str:
     """Return the whole document.
 
     Raises:
-      InputError: without the package that renders Markdown.
+      InputError: if the package that renders Markdown is not installed.
     """
     try:
         from markdown_it import MarkdownIt
@@ -60,14 +60,14 @@ def write(chapters: Sequence[Chapter], path: Path) -> Path:
     """Write `page` to a file.
 
     Raises:
-      InputError: when the path cannot be written, or without the package that renders Markdown.
+      InputError: if the path cannot be written, or if the package that renders Markdown is not installed.
     """
     write_atomically(path, page(chapters).encode())
     return path
 
 
 def _inline(run: Run) -> str:
-    """Return the figures of a run as images, which run no script and load nothing."""
+    """Return the figures of a run as inline images, which run no scripts and load no files."""
     if run.directory is None:
         return ""
     return "\n\n".join(_figure(run.directory / name, run) for name in run.files if name.endswith(".svg"))

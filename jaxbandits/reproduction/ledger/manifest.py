@@ -1,4 +1,4 @@
-"""The manifest of a finished run, read and checked: what the ledger, the page and a repeated command rest on."""
+"""Read and check the manifest of a finished run, on which the ledger, its pages and repeated commands rely."""
 
 import json
 from pathlib import Path
@@ -44,13 +44,14 @@ def read(path: Path, remedy: str = "run it anew", form: object = FORM) -> JsonOb
     """Read the manifest of a finished run.
 
     Args:
-      path: of the file.
-      remedy: what an error message says to do.
-      form: of what is read of it (`base.forms`).
+      path: path of the file.
+      remedy: advice at the end of error messages.
+      form: expected form of the fields that are read (`base.forms`).
 
     Raises:
       FileNotFoundError: if there is no such file.
-      InputError: one line that names the file and the first field that is not as it was written; for a sweep too.
+      InputError: for the manifest of a sweep, or if a field is invalid; the message is one line with the file and the
+      first invalid field.
     """
     manifest = load(path, remedy)
     if is_of_a_sweep(manifest):
@@ -65,7 +66,7 @@ def load(path: Path, remedy: str = "run it anew") -> Any:
 
     Raises:
       FileNotFoundError: if there is no such file.
-      InputError: if it is no JSON, or nested too deep to be a manifest.
+      InputError: if the file is not JSON, or too deeply nested for a manifest.
     """
     try:
         return json.loads(path.read_bytes())
@@ -79,6 +80,6 @@ def load(path: Path, remedy: str = "run it anew") -> Any:
 
 
 def is_of_a_sweep(manifest: object) -> bool:
-    """Return whether a manifest is that of a sweep, which is written with a checksum around it and says its format."""
+    """Return whether a manifest is that of a sweep, which has a checksum and names its format."""
     content = manifest.get("content") if isinstance(manifest, dict) else None
     return isinstance(content, dict) and "format" in content

@@ -1,14 +1,14 @@
-"""Text of runs in Markdown: it can neither break a table nor carry HTML, for a run may be a stranger's."""
+"""Escape text of runs, which may be untrusted, so that it neither breaks Markdown tables nor contains HTML."""
 
 import re
 from collections.abc import Iterable
 
-_BLOCKS = tuple("#`~>*+-=|")  # that begin one at the start of a line
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")  # where HTML could begin
+_BLOCKS = tuple("#`~>*+-=|")  # characters that start a block at the start of a line
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")  # possible start of HTML
 
 
 def plain(text: object) -> str:
-    """Return text on one line without HTML or links, which begins no heading, list, table or block of code."""
+    """Return text on one line, without HTML and links, that does not start a heading, list, table or code block."""
     found = _TAG.sub("&lt;", " ".join(str(text).split())).replace("](", "]\\(").replace("][", "]\\[")
     return f"\\{found}" if found[:1] in _BLOCKS else found
 

@@ -10,13 +10,13 @@ from jaxbandits.results.result import Result
 
 
 def update_verdicts(run: Run) -> Run:
-    """Return a run with the verdicts that its stored results have; what is not stored, as times, keeps its verdict.
+    """Return a run with the verdicts of its stored results; claims about times, which are not stored, keep theirs.
 
     Args:
-      run: with its directory, as `runs.read` returns it.
+      run: run with its directory, as returned by `runs.read`.
 
     Raises:
-      InputError: for a run of a table, whose results are elsewhere, or results that cannot be read.
+      InputError: for a run read from a ledger, which has no results, or if results cannot be read.
     """
     if run.directory is None:
         raise InputError(f"the results of {run.experiment} are not in a table: name the directory of the runs")

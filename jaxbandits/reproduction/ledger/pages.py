@@ -1,4 +1,4 @@
-"""Pages of the ledger in Markdown: an overview with counts, and a page per paper (in one HTML file: `ledger.html`)."""
+"""Pages of the ledger in Markdown: an overview with counts, and a page per paper (`ledger.html`: one HTML file)."""
 
 import math
 from collections import Counter
@@ -11,19 +11,19 @@ from jaxbandits.reproduction.ledger.markdown import cell, line, plain
 from jaxbandits.reproduction.ledger.runs import Run
 from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Chapter, Row, Sentence
 
-Picture = Callable[[Run], str]  # from the run that heads an experiment to its figure in Markdown or HTML; "": none
+Picture = Callable[[Run], str]  # from the headline run of an experiment to its figure in Markdown or HTML, or ""
 
-_COUNTED = STANDINGS[:-1]  # what can fail
+_COUNTED = STANDINGS[:-1]  # standings of sentences that can fail
 _COLUMNS = ("paper", "sentences", *_COUNTED, "theorems, checked by running")
 _ERRATA = ("place", "printed", "what is wrong", "what is run", "shown by")
 _OPEN = ("place", "printed", "what is open", "what is run", "shown by")
-_LEAST_P = 1e-9  # below this bootstraps and tails are not what limits trust
+_LEAST_P = 1e-9  # smaller p-values are not meaningful
 
 
 def overview(
     chapters: Sequence[Chapter], page: Callable[[str], str] = "#{}".format, not_run: Sequence[str] = ()
 ) -> str:
-    """Return the overview: counts for each paper, failed and open sentences, and how to read the pages.
+    """Return the overview: counts for each paper, failed and open sentences, and instructions for reading the pages.
 
     Args:
       chapters: the papers.
@@ -71,7 +71,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
         f"{plain(about.reference)}. `jaxbandits reproduce {about.family}/all` runs everything on this page.",
         _table(_COLUMNS, [_counts(chapter, None)]),
     ]
-    for run in sorted(chapter.heads, key=lambda run: not _statements(chapter, run)):  # the paper's own figures first
+    for run in sorted(chapter.heads, key=lambda run: not _statements(chapter, run)):  # the paper's figures first
         blocks += _experiment(chapter, run, picture)
     wrong, left = ([e for e in about.errata if e.left_open is is_open] for is_open in (False, True))
     for title, header, errata in (("Wrong as printed", _ERRATA, wrong), ("Left open", _OPEN, left)):
@@ -83,7 +83,7 @@ def paper(chapter: Chapter, picture: Picture = lambda run: "") -> str:
 
 
 def _counts(chapter: Chapter, page: Callable[[str], str] | None) -> tuple[str, ...]:
-    """Return the row of a paper in the overview: counts of its statements by verdict, and of its theorems in words."""
+    """Return the row of a paper in the overview: counts of its statements by verdict, and a summary of its theorems."""
     statements, theorems = chapter.of_kind("statement"), chapter.of_kind("theorem")
     counts = Counter(sentence.standing for sentence in statements)
     numbers = (str(len(statements)), *(str(counts[standing]) for standing in _COUNTED))
@@ -115,7 +115,7 @@ def _link(chapter: Chapter, page: Callable[[str], str] | None) -> str:
 
 
 def _rests(statements: Sequence[Sentence]) -> str:
-    """Describe how many sentences rest on guesses, and how many have one verdict under all choices."""
+    """Describe how many sentences rest on assumptions, and how many have the same verdict under all choices."""
     guessed = sum(bool(sentence.rests_on) for sentence in statements)
     held = [sentence for sentence in statements if sentence.standing == "yes"]
     always = sum(sentence.every_choice == "yes" for sentence in held)
@@ -149,7 +149,7 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
 
 
 def _in_words(sentences: Sequence[Sentence]) -> str:
-    """Return the verdicts in words: sentences that hold, fail or are open, those of the paper first."""
+    """Return the sentences by verdict (holds, fails, open), those of the paper first."""
     words = {
         "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
         "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),
@@ -182,7 +182,7 @@ def _settings(chapter: Chapter, run: Run, sentences: Sequence[Sentence]) -> str:
 
 
 def _rows(sentences: Sequence[Sentence]) -> str:
-    """Return the table of the rows: each sentence, then its rivals and panels."""
+    """Return the table of rows: each sentence, followed by its rivals and panels."""
     lines = []
     for sentence in sentences:
         rests = "; ".join(filter(None, (sentence.places, *sentence.rests_on)))
@@ -218,7 +218,7 @@ def numbers_of(verdict: Verdict) -> str:
 
 
 def _provenance(runs: Sequence[Run]) -> str:
-    """Return commits and seeds of runs, and whether claims were committed before them."""
+    """Describe commits and seeds of runs, and whether claims were committed before the runs."""
     commits = sorted({run.commit or "unknown" for run in runs})
     seeds: dict[tuple[int, int], int] = {}
     for run in runs:
@@ -238,7 +238,7 @@ def _errata(header: Sequence[str], errata: Sequence[Erratum]) -> str:
 
 
 def _details(summary: str, body: str) -> list[str]:
-    """Return a collapsible part: HTML around Markdown, which both renderers of these pages accept."""
+    """Return a collapsible part as HTML around Markdown, which both renderers of these pages accept."""
     return [f"<details><summary>{summary}</summary>", body, "</details>"]
 
 

@@ -1,4 +1,4 @@
-"""Verdicts as rows: of a manifest, with all that was declared as fields, and of the ledger, with an id and numbers."""
+"""Verdicts as rows of a manifest (all declared fields) and as rows of the ledger (an id and numbers)."""
 
 import dataclasses
 import math
@@ -66,7 +66,7 @@ _DECLARED = (
 
 
 def of_manifest(verdict: Verdict) -> JsonObject:
-    """Return a verdict as an object of a manifest; NaN and infinities, which JSON has not, are null."""
+    """Return a verdict as an object of a manifest; NaN and infinities, which JSON lacks, become null."""
     claim = verdict.claim
     declared = {name: getattr(claim, name) for name in _DECLARED}
     return declared | {
@@ -93,11 +93,11 @@ def from_manifest(row: JsonObject, claim: Claim | None = None) -> Verdict:
     """Return the verdict of a row.
 
     Args:
-      row: as `of_manifest` wrote it, and of the form `FORM`.
-      claim: as it is declared today, whose words are taken; None: that of the row.
+      row: row of the form `FORM`, as written by `of_manifest`.
+      claim: current declaration of the claim, whose wording is used; None: the claim in the row.
 
     Raises:
-      InputError: for a claim whose ends are not those of the row.
+      InputError: if the ends of the claim differ from those of the row.
     """
     if row["verdict"] not in get_args(Decision) or row["kind"] not in KINDS or row["unit"] not in get_args(Unit):
         raise InputError(f"claim {row['id']} has a verdict, a kind or a unit that there is not")
@@ -151,7 +151,7 @@ def of_ledger(verdict: Verdict) -> dict[str, str]:
 
 
 def from_ledger(row: Mapping[str, str], claim: Claim, **fields: FieldValue) -> Verdict:
-    """Return the verdict of a row of the ledger; `fields` are those that other columns tell."""
+    """Return the verdict of a row of the ledger; `fields` are values from other columns."""
     fixed, missing = row["p"] == "fixed", row["p"] == "missing"
     pairs = (part.rpartition(" = ") for part in row["beside"].split("; ") if part)
     decision: Any = row["verdict"]

@@ -1,4 +1,4 @@
-"""Finished runs: read from the manifests that `reproduce` left, or from the ledger, and written to the ledger."""
+"""Finished runs: read them from the manifests of `reproduce` or from the ledger, and write them to the ledger."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from jaxbandits.reproduction.ledger.manifest import MANIFEST, is_of_a_sweep, loa
 from jaxbandits.reproduction.ledger.manifest import read as read_manifest
 
 SETTINGS = ("preset", "reading", "precision", "data", "seed", "first_seed", "seeds", "rounds", "whole", "commit")
-_NUMBERS = ("seed", "first_seed", "seeds", "rounds")  # of these
+_NUMBERS = ("seed", "first_seed", "seeds", "rounds")  # columns that hold integers
 COLUMNS = ("id", *SETTINGS, *rows.NUMBERS, "adjusted")
-RENAMED: Mapping[str, str] = {}  # id of an earlier ledger: the id that its claim has today
+RENAMED: Mapping[str, str] = {}  # id in an earlier ledger to the current id of the claim
 
 
 class About(NamedTuple):
-    """Declaration of the experiment of a run, for readers."""
+    """Parts of an experiment's declaration that the pages show."""
 
     title: str
     source: str
@@ -38,15 +38,15 @@ class Run(NamedTuple):
     experiment: str
     about: About
     preset: str
-    reading: str  # "": the usual one
+    reading: str  # "": the usual reading
     precision: str
-    data: str  # "real", "stand-in", or "" where an experiment has none
+    data: str  # "real", "stand-in", or "" if the experiment uses no data
     seed: int
     first_seed: int
     seeds: int
     rounds: int
-    whole: str  # "yes" where it played as many rounds as its experiment declares for its data, else "no"
-    commit: str  # "": unknown; with a + where files were changed since
+    whole: str  # "yes" if it played as many rounds as its experiment declares for these data, else "no"
+    commit: str  # "" if unknown; with a "+" if files were changed since
     verdicts: tuple[Verdict, ...]
     excluded: tuple[str, ...] = ()
     directory: Path | None = None
@@ -74,12 +74,12 @@ class Run(NamedTuple):
 
     @property
     def seed_range(self) -> str:
-        """The global indices of the seeds."""
+        """Global indices of the seeds."""
         last = self.first_seed + self.seeds - 1
         return f"{self.first_seed:,} to {last:,}" + (f" of base seed {self.seed}" if self.seed else "")
 
     def difference_from(self, other: "Run") -> str:
-        """Describe how the settings differ from those of another run of the same experiment; "" for nothing."""
+        """Describe how the settings differ from those of another run of the same experiment; "" if they are equal."""
         found = [f"preset {self.preset}"] if self.preset != other.preset else []
         found += [f"reading {self.reading or 'as usual'}"] if self.reading != other.reading else []
         found += [self.precision] if self.precision != other.precision else []
@@ -89,19 +89,19 @@ class Run(NamedTuple):
         return " and ".join(found or (["other seeds"] if self.seed_range != other.seed_range else []))
 
     def is_another_choice_than(self, other: "Run") -> bool:
-        """Return whether constants or readings differ, on the same data, and not only seeds, rounds or digits."""
+        """Return whether runs on the same data differ in constants or readings, not only in seeds, rounds or precision."""
         return (self.preset, self.reading) != (other.preset, other.reading) and self.data == other.data
 
 
 def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
-    """Return the runs below a directory, or those of a ledger, as experiments are declared, headline runs first.
+    """Return the runs below a directory or of a ledger in the order of `experiments`, headline runs first.
 
     Args:
-      path: a directory where `reproduce` wrote, or a file that `write` wrote.
-      experiments: name to declaration, of which the words are taken.
+      path: directory written by `reproduce`, or file written by `write`.
+      experiments: mapping from names to declarations, from which the wording is taken.
 
     Raises:
-      InputError: when there is none, or for a file that cannot be read.
+      InputError: if there is no run, or if a file cannot be read.
     """
     found = _of_ledger(path, experiments) if path.is_file() else _of_manifests(path, experiments)
     if not found:
@@ -111,7 +111,7 @@ def read(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
 
 
 def _order(run: Run) -> tuple[Any, ...]:
-    """Sort the run that heads its experiment first: headline, all rounds, real data, most seeds."""
+    """Return the sort key of a run: headline preset, all rounds, real data and most seeds come first."""
     return (run.experiment, not run.is_headline, not run.has_full_horizon, run.data == "stand-in", -run.seeds)
 
 
@@ -159,12 +159,12 @@ def of_manifest(path: Path, experiments: Mapping[str, Experiment]) -> Run:
         verdicts=verdicts,
         excluded=tuple(asked.get("without") or ()),
         directory=path.parent,
-        files=tuple(Path(file).name for file in made["files"]),  # of no other folder
+        files=tuple(Path(file).name for file in made["files"]),  # names only, without folders
     )
 
 
 def about_of(experiment: Experiment) -> About:
-    """Return what an experiment declares, for readers."""
+    """Return the parts of a declaration that the pages show."""
     return About(
         title=experiment.title,
         source=experiment.source,
@@ -178,16 +178,16 @@ def about_of(experiment: Experiment) -> About:
 
 
 def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
-    """Write the ledger: a row for each claim that a run judged, with its id and its numbers, and no words.
+    """Write the ledger: one row per judged claim and run, with the id and the numbers but without wording.
 
     Args:
-      runs: as `read` returns them.
-      adjusted: id of a sentence, with its experiment, to its standing, which rows of the runs that head their
-        experiments have.
+      runs: runs, as returned by `read`.
+      adjusted: mapping from a sentence (its id with the experiment) to its adjusted standing, for rows of headline
+        runs.
       path: of the file.
 
     Raises:
-      InputError: when the path cannot be written.
+      InputError: if the path cannot be written.
     """
     lines = [",".join(COLUMNS)]
     heads = {run.experiment: run for run in reversed(runs)}
@@ -237,7 +237,7 @@ def _of_ledger(path: Path, experiments: Mapping[str, Experiment]) -> list[Run]:
         words = tuple(row[name] for name in SETTINGS if name not in _NUMBERS)
         key, again = (experiment.name, words, numbers), 0
         while any(verdict.claim.id == claim.id for verdict in grouped.get((*key, again), ())):
-            again += 1  # a run of the same settings once more
+            again += 1  # another run with the same settings
         grouped.setdefault((*key, again), []).append(verdict)
     return [_run(experiments[name], words, numbers, its) for (name, words, numbers, _), its in grouped.items()]
 
@@ -263,13 +263,13 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
 
 
 def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
-    """Return id to verdict, with its run: those of an experiment's first run, and what only another one can measure.
+    """Map the id of each claim to its run and verdict: those of the first run, and verdicts that only other runs have.
 
-    These are times, which a run may leave out, and claims about another preset than the first run's. Runs that lend
-    them are whole, and on the same data.
+    Other runs supply times, which a run may leave out, and claims about other presets than that of the first run. Only
+    runs with all rounds and on the same data are used.
 
     Args:
-      runs: of one experiment, the one that heads it first.
+      runs: runs of one experiment, the headline run first.
     """
     head = runs[0]
     found = {verdict.claim.id: (head, verdict) for verdict in head.verdicts if verdict.applies}
@@ -284,11 +284,11 @@ def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
 
 
 def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Return whether two runs share some seeds, and not all: a verdict on the ones may have led to the others.
+    """Return whether two runs share some but not all seeds; the verdict of one may then have influenced the other.
 
     Args:
       one: base seed, first seed, number of seeds.
-      other: the same of another run.
+      other: the same numbers of another run.
     """
     (base, first, n), (other_base, other_first, m) = one, other
     share_some = base == other_base and first < other_first + m and other_first < first + n
@@ -296,7 +296,7 @@ def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
 
 
 def p_of(verdict: Verdict) -> float:
-    """Return the p of a verdict: 1 where it is decided and its p is not known, NaN where no seed could change it."""
+    """Return the p-value of a verdict: 1 if it is decided but its p is unknown, NaN if it is deterministic."""
     if verdict.deterministic:
         return math.nan
     return 1.0 if math.isnan(verdict.p) and verdict.decision != "open" else verdict.p

@@ -1,4 +1,4 @@
-"""Sentences, the unit of counting. Rivals and panels of a sentence are its rows; verdicts are adjusted over a paper."""
+"""Sentences, the units that are counted. Each has a row per rival and panel; verdicts are adjusted over a paper."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ HOW_COUNTED = (
 )
 
 
-_COUNTED: Mapping[Kind, tuple[str, str]] = {  # kind to the words for rows
+_COUNTED: Mapping[Kind, tuple[str, str]] = {  # words for rows that hold and fail, by kind
     "statement": ("holds", "fails"),
     "time": ("holds", "fails"),
     "theorem": ("satisfied", "violated"),
@@ -31,7 +31,7 @@ _COUNTED: Mapping[Kind, tuple[str, str]] = {  # kind to the words for rows
 
 
 class Row(NamedTuple):
-    """A claim of the run that heads its experiment, and its verdicts in the others."""
+    """A claim of the headline run of its experiment, and its verdicts in other runs."""
 
     verdict: Verdict
     others: tuple[tuple[Run, Verdict], ...]
@@ -40,20 +40,20 @@ class Row(NamedTuple):
 class Sentence(NamedTuple):
     """A sentence of a paper with its rows."""
 
-    id: str  # with its experiment: "linear/fig1/comparable"
-    run: Run  # that heads the experiment
+    id: str  # id with its experiment: "linear/fig1/comparable"
+    run: Run  # headline run of the experiment
     rows: tuple[Row, ...]
-    standing: Standing  # adjusted over the paper
-    p: float  # before that; NaN where nothing was tested
+    standing: Standing  # verdict adjusted over the paper
+    p: float  # p-value before adjustment; NaN if nothing was tested
 
     @property
     def kind(self) -> Kind:
-        """Kind of its claims."""
+        """Kind of the claims."""
         return self.rows[0].verdict.claim.kind
 
     @property
     def says(self) -> str:
-        """The sentence, with all its rivals by name."""
+        """The sentence with the names of all its rivals."""
         claims = [row.verdict.claim for row in self.rows]
         names = [claim.rival for claim in claims]
         pairs = zip(claims, names, strict=True)
@@ -64,7 +64,7 @@ class Sentence(NamedTuple):
 
     @property
     def places(self) -> str:
-        """Its places in the paper."""
+        """Places of the sentence in the paper."""
         return "; ".join(dict.fromkeys(row.verdict.claim.place for row in self.rows if row.verdict.claim.place))
 
     @property
@@ -74,26 +74,26 @@ class Sentence(NamedTuple):
 
     @property
     def raw(self) -> Standing:
-        """Standing by the rows alone, each at 5 %."""
+        """Standing before adjustment, from the rows at 5 % each."""
         return _standing([row.verdict for row in self.rows])[0]
 
     @property
     def every_choice(self) -> str:
-        """Tell whether it stands as it does under every choice of constants that was run: yes, no, not varied."""
+        """Agreement of the standings under all choices of constants that were run: yes, no, or not varied."""
         choices: dict[tuple[str, str], list[tuple[Verdict, Verdict]]] = {}
         for row in self.rows:
             for run, verdict in row.others:
                 if run.is_another_choice_than(self.run) and run.has_full_horizon:
                     choices.setdefault((run.preset, run.reading), []).append((row.verdict, verdict))
         if not choices:
-            return "not varied"  # rows that a choice lacks are compared with nothing
+            return "not varied"  # rows that a choice lacks are not compared
         alike = (
             _standing(ours)[0] == _standing(its)[0] for ours, its in (zip(*p, strict=True) for p in choices.values())
         )
         return "yes" if all(alike) else "no"
 
     def count_of_rows(self) -> str:
-        """Describe its rows, such as "holds in 2 of 3 rows, fails in 1"."""
+        """Summary of the rows, such as "holds in 2 of 3 rows, fails in 1"."""
         able = [row.verdict for row in self.rows if not row.verdict.claim.cannot_be_judged]
         found = [verdict.decision for verdict in able]
         n, held, failed = len(found), found.count("holds"), found.count("does not hold")
@@ -143,7 +143,7 @@ def _enumerate(names: Sequence[str]) -> str:
 
 
 class Chapter(NamedTuple):
-    """A paper with the runs that head its experiments, all its runs, and its sentences."""
+    """A paper with the headline runs of its experiments, all its runs, and its sentences."""
 
     paper: Paper
     heads: tuple[Run, ...]
@@ -156,11 +156,11 @@ class Chapter(NamedTuple):
 
 
 def chapters(runs: Sequence[Run], papers: Mapping[str, Paper]) -> list[Chapter]:
-    """Return the runs by paper, in the order of `papers`; families without a paper, a user's own, come last.
+    """Group runs by paper, in the order of `papers`; families without a paper (a user's own) come last.
 
     Args:
-      runs: as `runs.read` returns them.
-      papers: family to paper.
+      runs: runs, as returned by `runs.read`.
+      papers: mapping from a family to its paper.
     """
     families = dict.fromkeys(run.family for run in runs)
     strangers = (name for name in families if name not in papers)
@@ -186,7 +186,7 @@ def _chapter(paper: Paper, runs: Sequence[Run]) -> Chapter:
 
 
 def _sentences(runs: Sequence[Run]) -> list[Sentence]:
-    """Return the sentences of an experiment, by the rows alone."""
+    """Return the sentences of an experiment, without adjustment over the paper."""
     beside = [(run, {verdict.claim.id: verdict for verdict in run.verdicts}) for run in runs[1:]]
     rows: dict[str, list[Row]] = {}
     for id, (lender, verdict) in with_borrowed(runs).items():
@@ -200,7 +200,7 @@ def _sentences(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
-    """Return the standing of a sentence by its rows, and the p of that; NaN where no seed could change it."""
+    """Return the standing of a sentence from its rows, and its p-value; NaN if the standing is deterministic."""
     able = [verdict for verdict in verdicts if not verdict.claim.cannot_fail]
     judged = [verdict for verdict in able if not verdict.claim.cannot_be_judged]
     if not able:
@@ -219,7 +219,7 @@ def _standing(verdicts: Sequence[Verdict]) -> tuple[Standing, float]:
 
 
 def _adjust(sentences: Sequence[Sentence]) -> dict[str, Standing]:
-    """Return the standings that Holm's procedure decides too; what no seed could change stands as it is."""
+    """Return the standings after Holm's procedure; deterministic standings are not adjusted."""
     decides = holm([sentence.p for sentence in sentences])
     return {
         sentence.id: sentence.standing if decided or math.isnan(sentence.p) else "open"

@@ -12,7 +12,7 @@ from jaxbandits.simulation import RoundTimes
 
 
 def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
-    """Return nanoseconds per round and trial around some rounds, also as multiples of those of `unit`."""
+    """Return a table of nanoseconds per round and trial near some rounds, also as multiples of those of `unit`."""
     reached = [t for t in marks if t <= measured.stretch_ends[-1]] or [int(measured.stretch_ends[-1])]
     at = {name: [float(np.median(measured.at(name, t))) for t in reached] for name in measured.ns}
     units = at[unit] if unit in at else [min(column) for column in zip(*at.values(), strict=True)]
@@ -28,7 +28,7 @@ def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4
 
 
 def _time(ns: float) -> str:
-    return number(ns) if ns > 0.0 else "~0"  # less than the cost of the call that was taken off varies
+    return number(ns) if ns > 0.0 else "~0"  # below the variation of the subtracted call overhead
 
 
 def _multiple(value: float, of: float) -> str:
@@ -36,9 +36,9 @@ def _multiple(value: float, of: float) -> str:
 
 
 def claims(judged: Sequence[Verdict], width: int = 100) -> str:
-    """Return the verdicts: how many of each, then each sentence in a line, its rows below it.
+    """Return the counts of verdicts, followed by each sentence on a line with its rows below it.
 
-    Those that nothing can be said of, since there are too few seeds or nothing was timed, follow in a line each reason.
+    Claims that cannot be judged, for lack of seeds or timings, follow as one line per reason.
     """
     said = [verdict for verdict in judged if not reason_not_to_judge(verdict)]
     counts = Counter(verdict.word for verdict in said)
@@ -57,7 +57,7 @@ def claims(judged: Sequence[Verdict], width: int = 100) -> str:
 
 
 def _sentences(judged: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]]:
-    """Return the id of a sentence, and its words with their place, to its rows."""
+    """Group verdicts by sentence: map its id and its wording with the place to its rows."""
     found: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in judged:
         rests = "; ".join(filter(None, (verdict.claim.place, *verdict.rests_on)))
@@ -67,7 +67,7 @@ def _sentences(judged: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]
 
 
 def reason_not_to_judge(verdict: Verdict) -> str:
-    """Return why a claim cannot be judged on a run, whatever its numbers are; "" where it can."""
+    """Return the reason why a claim cannot be judged on a run, regardless of its numbers; "" if it can."""
     if verdict.failed or not (verdict.missing or verdict.is_early or not verdict.applies):
         return ""
     return verdict.reason
