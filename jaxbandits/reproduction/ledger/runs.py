@@ -89,7 +89,7 @@ class Run(NamedTuple):
         return " and ".join(found or (["other seeds"] if self.seed_range != other.seed_range else []))
 
     def is_another_choice_than(self, other: "Run") -> bool:
-        """Return whether runs on the same data differ in constants or readings, not only in seeds, rounds or precision."""
+        """Return whether runs on the same data differ in constants or readings, not only seeds, rounds or precision."""
         return (self.preset, self.reading) != (other.preset, other.reading) and self.data == other.data
 
 
