@@ -107,7 +107,7 @@ _RIVALS = ("Exp3.S", "SW-kl-UCB", "DTS", "M-UCB", "CUSUM-UCB")
 
 @pytree
 class CodeOfThesis:
-    """Discounted Thompson sampling as the code behind the tables has it: only the arm played is discounted, K times.
+    """Discounted Thompson sampling as in the code behind the tables, which discounts only the played arm, K times.
 
     In that code (SMPyBandits, DiscountedBayesianIndexPolicy) every update discounts the arm played once per arm.
     """
@@ -199,13 +199,13 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_printed(label: str) -> Any:
-    """Claim the regret of the tables to within 10 % or three of its standard errors, whichever is larger."""
+    """Claim the regret of the tables, within the larger of 10 % and three standard errors."""
     for name, (regret, spread) in _PRINTED[label].items():
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(_CITED_RUNS))
         yield from claims(
             f"{slug(label)}-regret", mean(label).between(regret - reach, regret + reach),
             on={name: f"{_TITLES[name]}: {regret:,}"},
-            says="the regret of {label} is that of the tables, to 10 % or three standard errors", place=_PLACE,
+            says="the regret of {label} agrees with the tables within 10 % or three standard errors", place=_PLACE,
         )  # fmt: skip
 
 
@@ -221,18 +221,18 @@ def _like_the_code(ident: str, label: str, row: str, says: str) -> Any:
 def _code_claims() -> Any:
     yield from _like_the_code(
         "dts-as-coded", _CODED, "DTS",
-        "discounting only the arm that was played, as the code does, gives the regret that the tables have for "
-        "discounted Thompson sampling, to 10 %",
+        "discounting only the played arm, as the code does, gives the regret of discounted Thompson sampling in the "
+        "tables, within 10 %",
     )  # fmt: skip
     for label, row in _GLR_CODED.items():
         yield from _like_the_code(
             f"{slug(row)}-as-coded", label, row,
-            f"indices at level 3 log t, as the code has them, give the regret that the tables have for {row}, to 10 %",
+            f"indices at level 3 log t, as the code has them, give the regret of {row} in the tables, within 10 %",
         )  # fmt: skip
     yield from _like_the_code(
         "m-ucb-for-one-change", _ONE_CHANGE, "M-UCB",
-        "exploration for a single change, as in the configuration of the thesis, gives the regret that the tables have "
-        "for M-UCB, to 10 %",
+        "exploration for a single change, as in the configuration of the thesis, gives the regret of M-UCB in the "
+        "tables, within 10 %",
     )  # fmt: skip
 
 

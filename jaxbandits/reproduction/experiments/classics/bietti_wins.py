@@ -24,7 +24,7 @@ from jaxbandits.reproduction.sentences import mean, observations
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_RATE = 0.1  # of AdaGrad, the oracle of all learners but LinUCB
+_RATE = 0.1  # learning rate of AdaGrad, the oracle of all learners except LinUCB
 _SETS: Fields = {"on": SETS.keys(), "place": "Bietti et al."}
 
 

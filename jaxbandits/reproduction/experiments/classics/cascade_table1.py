@@ -68,13 +68,13 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_known(label: str, numbers: Mapping[str, tuple[float, float]]) -> Any:
-    """Claim the regret of an independent implementation to within 5 % or three of its standard errors."""
+    """Claim the regret of an independent implementation, within the larger of 5 % and three standard errors."""
     for name, (regret, error) in numbers.items():
         reach = max(0.05 * regret, 3.0 * error)
         yield from observations(
             f"{slug(label)}-regret", mean(label).between(regret - reach, regret + reach),
             on={name: f"{_TITLES[name]}: {regret:,}"},
-            says="the regret of {label} is that of an independent implementation, to 5 % or three standard errors",
+            says="the regret of {label} agrees with an independent implementation within 5 % or three standard errors",
             place="Table 1",
         )  # fmt: skip
 

@@ -46,7 +46,7 @@ def _growth(label: str, constants: Mapping[str, float]) -> Any:
         growth = log_growth(label, unit=constant, what=f"C = {constant:.2f}")
         yield from observations(
             f"{label.lower()}-constant", growth.between(1.0 - _WITHIN, 1.0 + _WITHIN), on={name: _TITLES[name]},
-            says="the regret of {label} grows as its bound C log T does, to 15 %", place="Theorems 3 and 4",
+            says="the regret of {label} grows as its bound C log T, within 15 %", place="Theorems 3 and 4",
         )  # fmt: skip
 
 
@@ -67,8 +67,8 @@ DUELS = Study(
         *claims("rmed-ahead", mean("RMED1") < mean("RUCB", "Sparring"), on=_TITLES, says="RMED1 is ahead of {rival}",
                 place="Section 4"),
         *claims("cheaper-opponents", mean("RMED2FH") < 0.5 * mean("RMED1"), on={"cyclic": _TITLES["cyclic"]},
-                says="RMED2FH, which rules arms out by cheaper duels than those with the winner, is far ahead of RMED1 "
-                "on the cyclic preferences", place="Section 4"),
+                says="RMED2FH, which eliminates arms by cheaper duels than those with the winner, is far ahead of "
+                "RMED1 on the cyclic preferences", place="Section 4"),
         *_growth("RMED1", {"cyclic": _WITH_WINNER["cyclic"]}),
         *_growth("RMED2FH", {"cyclic": _LEAST["cyclic"]}),
         *observations("double-ts", mean("D-TS") < mean("RUCB", "RMED1", "Sparring"),

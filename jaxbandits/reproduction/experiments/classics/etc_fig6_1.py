@@ -44,7 +44,7 @@ ETC_FIG6_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=100_000, presets=PR
                   on=titles(gap for gap in GAPS if gap not in _TRIVIAL),
                   says="with m of (6.5) regret is at most (6.6)", place="Theorem 6.1; (6.6)"),
         *theorems("trivial-bound", mean("ETC", of="share_of_bound") < 1.0, on=titles(_TRIVIAL),
-                  says="where (6.6) is n D regret is at most that", place="Theorem 6.1; (6.6)",
+                  says="at gaps where (6.6) equals n D, regret is at most n D", place="Theorem 6.1; (6.6)",
                   cannot_fail="(6.6) is n D at this gap, the most that regret can be"),
         *claims(
             "bound-close",

@@ -72,7 +72,7 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
             for name, plays in numbers.items()
             for claim in observations(f"{slug(label)}-plays", _plays(label).between(plays / _WITHIN, plays * _WITHIN),
                                       on={name: f"{name}: {plays:,}"},
-                                      says="{label} takes as many plays as in the paper, to 10 %", place="Table 1")
+                                      says="{label} takes as many plays as in the paper, within 10 %", place="Table 1")
         ),
         *(
             claim
@@ -88,8 +88,7 @@ GARIVIER_TABLE1 = Study("classics", GARIVIER, horizon=100_000, seeds=3000, prese
     ),
     notes=(
         "There are 3,000 runs and the threshold is log((log t + 1) / delta), as in the paper. Chernoff and KL racing "
-        "are not in the "
-        "library; top-two Thompson sampling is added.",
+        "are not in the library; top-two Thompson sampling is added.",
         "The paper's numbers (4,052 and 1,406 plays, 8,437 and 2,716, and w*) are quoted from memory, so claims on "
         "them count as ours.",
     ),

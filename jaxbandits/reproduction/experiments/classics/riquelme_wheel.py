@@ -81,7 +81,7 @@ RIQUELME_WHEEL = Study(
         *observations("ahead-of-uniform", mean(*_EXPLORING, of=_SHARE) < 100.0, **_EASY,
                       says="{label} has a smaller regret than uniform play"),
         *observations("exploration", mean("linear eps-greedy", of=_SHARE) < mean("linear greedy", of=_SHARE), **_ON,
-                      says="with a linear model, exploration with probability 0.05 is ahead of none"),
+                      says="with a linear model, exploration with probability 0.05 is ahead of no exploration"),
         *observations("features", mean("neural-linear", of=_SHARE) < mean("linear eps-greedy", of=_SHARE), **_ON,
                       says="neural-linear Thompson sampling is ahead of epsilon-greedy with a linear model"),
         *observations("draws", mean("neural-linear", of=_SHARE) < mean("neural eps-greedy", of=_SHARE), **_ON,

@@ -78,7 +78,8 @@ RUSSO_TABLE1 = Study(
             claim
             for label, regret in _MEANS.items()
             for claim in observations(f"{slug(label)}-regret", mean(label).between(regret / _WITHIN, regret * _WITHIN),
-                                      on={_ON: f"{regret:g}"}, says="{label} has the mean regret of the table, to 10 %",
+                                      on={_ON: f"{regret:g}"}, says="{label} has the mean regret of the table, within "
+                                                                    "10 %",
                                       place="Table 1")
         ),
     ),

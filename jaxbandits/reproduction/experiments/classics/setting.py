@@ -38,9 +38,9 @@ class LogCurves:
     """Mean regret with t-intervals on a logarithmic axis of rounds, panels side by side; C log t of Lai & Robbins.
 
     Attributes:
-      bound: whether C log t is drawn, for panels of Bernoulli arms with given means.
-      logarithmic: True for a logarithmic axis of regret too, on which powers of t are straight lines.
-      metric: name; None: that of the experiment.
+      bound: True to draw C log t, for panels of Bernoulli arms with given means.
+      logarithmic: True for an additional logarithmic axis of regret, on which powers of t are straight lines.
+      metric: name of the metric; None: that of the experiment.
       name: see `Drawing`.
     """
 
@@ -86,7 +86,7 @@ class AgainstGap:
     """Mean final regret of each learner against the gap, on linear axes, with t-intervals; `Panel.bound` dashed.
 
     Attributes:
-      bound: what the dashed line is; "": none is drawn.
+      bound: label of the dashed line; "" to draw none.
       name: see `Drawing`.
     """
 
@@ -114,7 +114,7 @@ class AgainstGap:
 
 # Garivier & Cappe -----------------------------------------------------------------------------------------------------
 
-_FEW = 2_000  # seeds of Bayes-UCB, whose quantile costs ten times an index of KL-UCB
+_FEW = 2_000  # seeds of Bayes-UCB, whose quantiles take ten times as long as the indices of KL-UCB
 KL = Study(
     "classics",
     "Garivier & Cappe, COLT 2011",
@@ -123,9 +123,8 @@ KL = Study(
     slow={"Bayes-UCB": _FEW},
     record_points=("log", 40),
     notes=(
-        "By default there are 50,000 runs, as in the paper. Bayes-UCB, which is not in the paper, has 2,000 runs, "
-        "on which comparisons with it are paired."
-        f"{_FEW:,}, on which comparisons with it are paired.",
+        f"By default there are 50,000 runs, as in the paper. Bayes-UCB, which is not in the paper, has {_FEW:,} runs, "
+        "on which comparisons with it are paired.",
         "UCB-Tuned and DMED, which the paper compares, are not in the library; Bayes-UCB and Thompson sampling are "
         "added. UCB1 is run with its constant 2 and with 1/2, which Pinsker's inequality puts above KL-UCB's bound.",
         "MOSS has the bonus for rewards in [0, 1], sqrt(log(n / (K T_i)) / T_i).",
@@ -177,7 +176,7 @@ GAP_NAMES = {gap: f"gap{gap:g}" for gap in GAPS}
 
 
 def gap_panels(horizon: int, bound: Callable[[float, int], float]) -> Mapping[str, Panel]:
-    """Make a panel of two Gaussian arms with means 0 and -D for each gap D, and the bound on regret there."""
+    """Make a panel of two Gaussian arms with means 0 and -D for each gap D, with the bound on its regret."""
     return {
         name: Panel(f"D = {gap:g}", NoisyArms.from_means([0.0, -gap]), x=gap, bound=bound(gap, horizon))
         for gap, name in GAP_NAMES.items()
@@ -185,7 +184,7 @@ def gap_panels(horizon: int, bound: Callable[[float, int], float]) -> Mapping[st
 
 
 def titles(gaps: Any) -> dict[str, str]:
-    """Return panel to title of some gaps."""
+    """Map the panels of some gaps to their titles."""
     return {GAP_NAMES[gap]: f"D = {gap:g}" for gap in gaps}
 
 
@@ -198,9 +197,9 @@ RUSSAC = Study(
     seeds=512,
     presets=PRESETS,
     notes=(
-        "The settings are those of the authors' notebooks: d = 2, 50 new arms per round, sigma = "
-        "1, lambda = 0.1, delta = 0.01, S = 1; "
-        "gamma and the window length follow from the variation of theta. LinUCB is D-LinUCB with gamma = 1.",
+        "The settings are those of the authors' notebooks: d = 2, 50 new arms per round, sigma = 1, lambda = 0.1, "
+        "delta = 0.01 and S = 1; gamma and the window length follow from the variation of theta. LinUCB is D-LinUCB "
+        "with gamma = 1.",
         "dLinUCB, which detects changes, and LinUCB restarted at the true changes are not in the library.",
         "'as coded' has the recursion of the authors' code for W (see errata).",
     ),
@@ -208,7 +207,7 @@ RUSSAC = Study(
 
 
 def forgetting(variation: float) -> Callable[[str, int, Panel], Learners]:
-    """Return a maker of the learners for a theta of this variation."""
+    """Return a function that makes the learners for a theta of this variation."""
 
     def learners(preset: str, horizon: int, panel: Panel) -> Learners:
         del preset, panel

@@ -6,9 +6,9 @@ from jaxbandits.reproduction.engine import Curves, Learners, Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import PRESETS
 from jaxbandits.reproduction.sentences import claims, growth, mean, observations
 
-_RANK = 24  # of the prior's covariance, to rounding in float32
+_RANK = 24  # rank of the prior's covariance, up to rounding in float32
 _ON, _ARMS, _NOISE = "paths", 100, 0.025**0.5
-_ALWAYS_WIDEST = 1e6  # a multiplier of widths beside which no prediction counts
+_ALWAYS_WIDEST = 1e6  # multiplier of widths that makes predictions negligible
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:

@@ -103,11 +103,11 @@ def _regions(printed: Sequence[tuple[float, float]], runs: int) -> Iterator[tupl
 
 
 def _as_printed(label: str) -> Any:
-    """Claim the regret of the table to within 10 % or three of its standard errors, whichever is larger."""
+    """Claim the regret of the table, within the larger of 10 % and three standard errors."""
     for name, title, low, high in _regions(_PRINTED[label], _CITED_RUNS):
         yield from claims(
             f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},
-            says="the regret of {label} is that of the table, to 10 % or three standard errors", place=_PLACE,
+            says="the regret of {label} agrees with the table within 10 % or three standard errors", place=_PLACE,
         )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _without_sensing(label: str) -> Any:
     for name, title, low, high in _regions(_UNSENSED[label], _CITED_RUNS_UNSENSED):
         yield from claims(
             f"{slug(label)}-unsensed", mean(label).between(low, high), on={name: title},
-            says="the regret of {label} is that of the table of players without sensing, to 10 % or three standard "
+            says="the regret of {label} agrees with the table of players without sensing within 10 % or three standard "
             "errors", place=_PLACE,
         )  # fmt: skip
 
@@ -126,8 +126,8 @@ def _as_coded(label: str, row: str) -> Any:
     for name, title, low, high in _regions(_PRINTED[row], _CITED_RUNS):
         yield from observations(
             f"{slug(row)}-as-coded", mean(label).between(low, high), on={name: title},
-            says=f"a clock that advances once per player gives the regret that the table has for {row}, to 10 % or "
-            "three standard errors", place=_PLACE,
+            says=f"a clock that advances once per player gives the regret of {row} in the table, within 10 % or three "
+            "standard errors", place=_PLACE,
         )  # fmt: skip
 
 
@@ -136,8 +136,8 @@ def _in_comments(label: str) -> Any:
     for name, title, low, high in _regions(_IN_COMMENTS[label], _CITED_RUNS_UNSENSED):
         yield from observations(
             f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},
-            says="the regret of {label} is that of a comment in the source of the thesis, to 10 % or three standard "
-            "errors", place=_PLACE,
+            says="the regret of {label} agrees with a comment in the source of the thesis within 10 % or three "
+            "standard errors", place=_PLACE,
         )  # fmt: skip
 
 
@@ -160,8 +160,8 @@ TEAMS_K9 = Study("classics", BESSON, horizon=10_000, seeds=128, presets=PRESETS,
                 on={name: _TITLES[name] for name in ("players6", "players9")},
                 says="MCTopM is ahead of {rival}", place=_PLACE),
         *observations("claims-need-eyes", mean("MCTopM kl-UCB") > 2.0 * mean("RandTopM kl-UCB"), on=_HIDDEN,
-                      says="where players know of collisions by lost rewards alone, two may claim one arm, and MCTopM "
-                      "is far behind RandTopM", place=_PLACE),
+                      says="if players notice collisions only by lost rewards, two of them may claim one arm, and "
+                      "MCTopM is far behind RandTopM", place=_PLACE),
     ),
     notes=(
         "Players see every collision, as in the code of the thesis; according to its text they notice a collision by a "

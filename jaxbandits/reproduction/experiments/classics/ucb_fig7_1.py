@@ -1,4 +1,4 @@
-"""Figure 7.1: UCB beside explore-then-commit with fixed m and with the best m, against the gap."""
+"""Figure 7.1: UCB compared with explore-then-commit with fixed m and with the best m, against the gap."""
 
 from collections.abc import Mapping
 
@@ -54,7 +54,7 @@ UCB_FIG7_1 = Study("classics", BOOK, horizon=_HORIZON, seeds=10_000, presets=PRE
                   says="with delta = 1/n^2 the regret of UCB is at most 3 D + 16 log n / D, which is above n D",
                   place="Theorem 7.1", cannot_fail="the bound is above n D at this gap, the most that regret can be"),
         *observations("large-gap", mean("UCB") < mean(*(f"ETC, m = {m}" for m in _FIXED[1:])), on=titles([1.0]),
-                      says="where the gap is large, UCB, which does not know it, is ahead of {rival}",
+                      says="for a large gap, UCB, which is not given the gap, is ahead of {rival}",
                       place="Figure 7.1"),
         *observations("best-m-ahead", mean("ETC, best m") < mean("UCB"), on=titles(GAPS),
                       says="explore-then-commit that knows the gap and n is ahead of UCB", place="Figure 7.1"),

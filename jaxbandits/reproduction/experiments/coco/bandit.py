@@ -78,12 +78,12 @@ def _shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 
 
 def _is_unfinished(r: Round) -> jax.Array:
-    """Return 1 if Frank-Wolfe reached its cap in a block with a gap above eps; 0 for SCBFW-TVC, which makes L steps."""
+    """Return 1 if Frank-Wolfe reached its cap in a block with a gap above eps; 0 for SCBFW-TVC, which takes L steps."""
     return 1.0 * r.next_state.unfinished if isinstance(r.algorithm, BFWTVC) else 0.0 * r.outcome.loss
 
 
 def _of_theorem(theorem: str, label: str, growth_label: str) -> Iterable[Claim]:
-    """Claim a theorem's bounds for `label` after the longest horizon, and that `growth_label` grows no faster."""
+    """Claim that `label` is within a theorem's bounds at the longest horizon, and `growth_label` grows no faster."""
     within = {"regret": mean(label, of="regret_share") < 1.0, "violation": share(label, of="violation_share") > _ALWAYS}
     horizons = [part * HORIZON for part in _SHARES.values()]
     for what, metric in (("regret", "feasible_regret"), ("violation", "violation")):
@@ -111,7 +111,7 @@ BANDIT = STUDY.experiment(
     title="bandit feedback: growth of regret and violation with the horizon, unit ball of R^2, quadratic losses",
     horizon=HORIZON,
     seeds=128,
-    presets={"theory": "constants of the theorems, g normalised; 'balanced': set by hand, ours"},
+    presets={"theory": "constants of the theorems, with g normalised; 'balanced' is set by hand (ours)"},
     algorithms=_learners,
     panels=_panels,
     metric="feasible_regret",

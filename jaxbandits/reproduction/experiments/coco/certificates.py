@@ -18,7 +18,7 @@ from jaxbandits.reproduction.experiments.coco.setting import STUDY, constants, s
 from jaxbandits.reproduction.sentences import OUT_OF_REACH, observations, share, share_for_all, theorems
 from jaxbandits.simulation import Meter, Round
 
-_PRINTED = "OFW-TVC, as printed"  # its steps leave K: the erratum of coco/errata
+_PRINTED = "OFW-TVC, as printed"  # its steps leave K, as coco/errata shows
 _OFW, _INSIDE = ("OFW-TVC", "OFW-TVC, balanced", _PRINTED), ("OFW-TVC", "OFW-TVC, balanced", "SCOFW-TVC")
 _FREE = (*_OFW, "SCOFW-TVC")
 
@@ -79,7 +79,7 @@ def _exact(domain: Any) -> Any:
     return dataclasses.replace(domain, exact_below=2**30) if isinstance(domain, NuclearBall) else domain
 
 
-# Title, shape, domain, and the share of the rounds: singular values of every round take their time.
+# Title, shape, domain, and share of the rounds, which is small where each round computes singular values.
 _PANELS = {
     "ball": ("unit ball of R^2", 2, L2Ball(), 1.0),
     "l1": ("l1 ball of R^10", 10, L1Ball(), 1.0),
@@ -107,7 +107,7 @@ _CLAIMS = (
     *theorems("plays-in-k", share(*_INSIDE, of="norm", at_most=1.0 + 1e-12) > _ALWAYS, **_EVERYWHERE,
               says="plays stay within the radius of K", place="Algorithms 1 and 2"),
     *observations("printed-in-k", share(_PRINTED, of="norm", at_most=1.0 + 1e-12) > _ALWAYS, **_EVERYWHERE,
-                  says="with steps as printed plays stay within the radius of K", place="(12)"),
+                  says="with the printed steps plays stay within the radius of K", place="(12)"),
     *theorems("regret-bound", share("OFW-TVC", "SCOFW-TVC", of="regret_share") > _ALWAYS, **_EVERYWHERE,
               says="regret against the best feasible point is below the bound with all its constants",
               place="Theorems 1 and 2", cannot_fail=OUT_OF_REACH.format(most="G D T", what="regret")),
@@ -124,7 +124,7 @@ CERTIFICATES = STUDY.experiment(
     title="certificates inside the runs: Lemma 4, inequality (7), duality gaps, oracle, theorems",
     horizon=2000,
     seeds=128,
-    presets={"theory": "constants of the theorems, g normalised; also as printed, and 'balanced' (ours)"},
+    presets={"theory": "constants of the theorems, with g normalised; also 'as printed', and 'balanced' (ours)"},
     algorithms=_learners,
     panels=_panels,
     metric="lemma_4",

@@ -17,7 +17,7 @@ from jaxbandits.reproduction.sentences import observations, time
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Side or dimension to rounds: short ones need many to stand out from the cost of a call.
+# Side or dimension to number of rounds; short rounds need many to exceed the overhead of a call.
 _SIDES = {4: 1000, 16: 250, 32: 80, 64: 20, 128: 12, 256: 10, 512: 6}
 _LENGTHS = {10: 4000, 100: 4000, 1000: 1000, 10_000: 200, 100_000: 20}
 _MATRICES, _VECTORS = {f"nuclear-{n}": n for n in _SIDES}, {f"l1-{d}": d for d in _LENGTHS}
@@ -59,7 +59,7 @@ class Crossover:
       name: see `jaxbandits.reproduction.engine.figures.Drawing`.
     """
 
-    timed: ClassVar[bool] = True  # draws times, and nothing where there are none
+    timed: ClassVar[bool] = True  # draws times; nothing is drawn if there are none
     name: str = "crossover"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
@@ -93,7 +93,7 @@ COST = OWN_STUDY.experiment(
     title="time per round, projection-free against projecting, against the dimension",
     horizon=_ROUNDS,
     seeds=2,
-    presets={"practical": "as set by hand; time hardly depends on it"},
+    presets={"practical": "constants set by hand; times hardly depend on them"},
     algorithms=_learners,
     panels=_panels,
     metric="violation",
@@ -103,7 +103,7 @@ COST = OWN_STUDY.experiment(
         *observations("projection-slower", time(_FREE) < time(_PROJECTS), on=(*_MATRICES, *_VECTORS),
                       says="a projection takes longer", place="Section 1"),
         *observations("far-slower", time(_PROJECTS) > 10.0 * time(_FREE), on="nuclear-512",
-                      says="on large matrices by far"),
+                      says="on large matrices a projection takes far longer"),
     ),
     notes=(
         "Times are those of a single trial on one core, and include drawing the losses. OFW-TVC and SCOFW-TVC call the "

@@ -50,18 +50,18 @@ if TYPE_CHECKING:
 
 
 class _Case(NamedTuple):
-    """Flaw of the paper: the metric that shows it, and the learners with and without it."""
+    """Flaw of the paper, with the metric that shows it and the learners with and without it."""
 
     title: str
     environment: Problem
     learners: Callable[[int, Problem], Learners]  # from horizon and environment
-    metric: str  # the one that shows it
-    share: float = 1.0  # of the rounds
+    metric: str  # metric that shows the flaw
+    share: float = 1.0  # share of the rounds
 
 
 _OUT_OF_REACH = {"margin": 100.0, "margin_spread": 0.0}  # a constraint that no point violates
 _L1 = QuadraticConstraints(dim=10, domain=L1Ball(), slope_noise=0.0, margin_spread=0.0)
-# Multiplier of the constraint: about 44 with gradients of up to 210, of about 0.4 once g is as steep as f.
+# The multiplier of the constraint is about 44 for gradients of up to 210, and about 0.4 if g is as steep as f.
 _LARGE = QuadraticConstraints(
     dim=10, domain=L1Ball(radius=100.0), center=80.0, target_noise=30.0, slope_noise=0.0, margin=20.0, margin_spread=0.0
 )
@@ -101,7 +101,7 @@ def _scales(horizon: int, environment: Problem) -> Learners:
 
 
 def _centres(horizon: int, environment: Problem) -> Learners:
-    """Make learners that see two values a round: exact but for the direction, so that (27) alone differs."""
+    """Make learners that receive two values per round, so that only the direction is random and only (27) differs."""
     setting: Fields = constants(environment, horizon) | {"estimator": TwoPoint(), "curvature": 1.0}
     return {
         "re-centred": SCBFWTVC.practical(**setting),
@@ -115,7 +115,7 @@ def _betas(horizon: int, environment: Problem) -> Learners:
 
 
 def _orders(horizon: int, environment: Problem) -> Learners:
-    """Make learners that never move (one block, longer than the run), half of whose plays violate; lam beta = 2.5."""
+    """Make learners that never move (one block, longer than the run); half of their plays violate; lam beta = 2.5."""
     setting: Fields = {"dim": 2, "horizon": horizon, "domain": environment.domain, "block": horizon + 1}
     setting |= {"delta": 0.5, "beta": 1.0, "gamma": 1.0, "lam": 2.5}
     return {"w_t of Q_{t-1}": BFWTVC(**setting, weight_before=True), "w_t of Q_t, as printed": BFWTVC(**setting)}
@@ -131,7 +131,7 @@ _TARGET = QuadraticConstraints(dim=2, domain=L2Ball(), center=0.6, target_noise=
 _CASES = {
     "step": _Case("steps above 1 leave K", _STRAIGHT, _steps, "norm"),
     "g-init": _Case("G~ = 1 is not scale-free", _L1, _first_level, "feasible_regret"),
-    "weight": _Case("Theorem 1 hardly sees the constraint", _L1, _weights, "violation"),
+    "weight": _Case("Theorem 1 gives the constraint little weight", _L1, _weights, "violation"),
     "scale": _Case("one G for f and g", _LARGE, _scales, "violation"),
     "centre": _Case("(27) lacks a term", _TARGET, _centres, "distance"),
     "beta": _Case("beta of Theorem 2 and of its proof", _L1, _betas, "violation"),
@@ -156,7 +156,7 @@ _UNITS = {
 
 
 def _in_both_units(horizon: int, environment: Problem) -> Learners:
-    """Make learners whose G and M are in the units of the losses, as is all that the papers' formulas derive."""
+    """Make learners whose G and M, and all constants derived from them, are in the units of the losses."""
     setting = constants(environment, horizon)
     scale = float(environment.cost)
     bandit: Fields = setting | {"value_bound": 2.0 * scale}  # |f| <= ||c_t|| <= 2 on the unit ball
@@ -189,7 +189,7 @@ def _weight(played: Round) -> jax.Array:
 
 
 def _distance(played: Round) -> jax.Array:
-    """Return the distance of a learner's centre from the mean target over the norm of that; 0 where there is none."""
+    """Return the distance of a learner's centre from the mean target over the target's norm; 0 without a target."""
     target = getattr(played.env_state, "target", None)
     last = getattr(played.next_state, "last", None)
     if target is None or last is None:
@@ -198,10 +198,10 @@ def _distance(played: Round) -> jax.Array:
 
 
 def _slope(played: Round) -> jax.Array:
-    """Return the bandit estimate of a round along the constraint, in units of its mean with weights of Q_{t-1}.
+    """Return the bandit estimate of a round along the constraint, in units of its mean for weights from Q_{t-1}.
 
-    y = 0, g = <a, x> and f = 0: the smoothed w g^+ has gradient w a / 2. Weighed by Q_t instead, the mean is
-    2/pi times the integral of exp(lam beta delta cos) cos^2 over a half circle. 0 for other learners.
+    y = 0, g = <a, x> and f = 0: the smoothed w g^+ has gradient w a / 2. With weights from Q_t the mean is 2/pi times
+    the integral of exp(lam beta delta cos) cos^2 over a half circle. The result is 0 for other learners.
     """
     if not isinstance(played.algorithm, BFWTVC):
         return jnp.zeros(())
@@ -215,7 +215,7 @@ def _lemma_4(played: Round) -> jax.Array:
 
 
 def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Return sums per round, regret in units of the losses where they are scaled, and shares of the bound (41)."""
+    """Return sums per round, regret in the units of scaled losses, and shares of the bound (41)."""
     rate = trials.get("violation") / trials.record_points
     derived = {"slope": trials.get("slope_sum") / trials.record_points, "violation_rate": rate}
     if panel.environment in {units.environment for units in _UNITS.values()}:
@@ -229,7 +229,7 @@ def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 
 @as_statistic
 def _relative_difference(measured: Measurements, panel: str, first: str, second: str, metric: str) -> Estimate:
-    """Estimate `(first - second) / |mean of second|`, final values."""
+    """Estimate the mean of `(first - second) / |mean of second|` for final values."""
     level = abs(float(measured.results[panel][second].final(metric).mean()))
     estimate = mean_difference(panel, first, second, metric=metric)(measured)
     mean, low, high = (np.asarray(value / level) for value in estimate[:3])
@@ -238,7 +238,7 @@ def _relative_difference(measured: Measurements, panel: str, first: str, second:
 
 
 def _pair(name: str) -> tuple[str, str]:
-    """Return the labels of a case: with the remedy, and without."""
+    """Return the labels of a case, with the remedy and without it."""
     case = _CASES[name]
     first, second = case.learners(100, case.environment)
     return first, second
@@ -246,7 +246,7 @@ def _pair(name: str) -> tuple[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-    """One small frame for each flaw: the metric that shows it along the run, with and without the remedy.
+    """One small frame for each flaw, with the metric that shows it over the rounds, with and without the remedy.
 
     Attributes:
       name: see `jaxbandits.reproduction.engine.figures.Drawing`.
@@ -284,7 +284,7 @@ _AXES = {
 
 
 def _last_form() -> float:
-    """Return the last form of the bound in (41) over the one before it, at the constants of the panel."""
+    """Return the ratio of the last form of the bound in (41) to the form before it, at the constants of the panel."""
     environment = _CASES["beta"].environment
     G, D = float(environment.lipschitz), float(environment.domain.diameter)
     return theory.theorem_2_last_form(G, D, _HORIZON, 1.0) / theory.theorem_2(G, D, _HORIZON, 1.0).violation
@@ -313,10 +313,11 @@ _CLAIMS = (
     *observations("first-level", mean(_FLAW["g-init"], of=_REGRET) > 2.0 * mean(_REMEDY["g-init"], of=_REGRET),
                   on="g-init", says="G~ = 1 costs regret", place="Algorithm 1, line 1"),
     *observations("light-weight", mean(_FLAW["weight"], of="weight") < 0.003, on="weight", place="Theorem 1",
-                  says="with the constants of Theorem 1 the constraint weighs at most 0.003 of the loss"),
+                  says="with the constants of Theorem 1 the weight of the constraint is at most 0.003 times that of "
+                       "the loss"),
     *observations("light-violated", mean(_FLAW["weight"], of=_VIOLATION) > 2.0 * mean(_REMEDY["weight"], of=_VIOLATION),
                   on="weight", place="Theorem 1",
-                  says="with the constants of Theorem 1 the constraint is violated more than where it weighs as much"),
+                  says="with the constants of Theorem 1 the constraint is violated more than with equal weights"),
     *observations("scaled-enforced", mean(_REMEDY["scale"], of="violation_rate") < 0.1, on="scale", place="Theorem 2",
                   says="SCOFW-TVC enforces the constraint once g is as steep as f (l1 ball, tau = 100)"),
     *observations("flat-ignored", mean(_FLAW["scale"], of="violation_rate") > 10.0, on="scale", place="Theorem 2",
@@ -326,7 +327,7 @@ _CLAIMS = (
     *observations("printed-at-target", mean(_FLAW["centre"], of="distance") < 0.2, on="centre", place="(27)",
                   says="(27) as printed comes within 0.2 ||theta|| of the mean target theta"),
     *observations("printed-half-way", mean(_FLAW["centre"], of="distance").between(0.4, 0.6), on="centre", place="(27)",
-                  says="(27) as printed ends half way, at theta / 2"),
+                  says="(27) as printed ends halfway, at theta / 2"),
     *(row for what, metric in (("regret", _REGRET), ("violation", _VIOLATION)) for row in observations(
         f"betas-agree/{what}",
         measure(f"relative difference in {what}", _relative_difference("beta", *_BETAS, metric), _BETAS)
@@ -338,10 +339,11 @@ _CLAIMS = (
     *theorems("last-form-41", measure("their ratio", exact_value(_last_form)).between(0.99, 1.01),
               says="the last form of (41) equals the one before it", place="(41)"),
     *observations("remedy-unbiased", mean(_REMEDY["order"], of="slope").between(0.95, 1.05), on="order",
-                  says="weighed by Q_{t-1} the one-point estimate has the gradient as its mean, within 5 %",
+                  says="with weights from Q_{t-1} the mean of the one-point estimate is the gradient, within 5 %",
                   place="Algorithm 3, step 6"),
     *theorems("printed-unbiased", mean(_FLAW["order"], of="slope").between(0.95, 1.05), on="order",
-              says="weighed by Q_t the one-point estimate has the gradient as its mean, within 5 % (lam beta = 2.5)",
+              says="with weights from Q_t the mean of the one-point estimate is the gradient, within 5 % (lam beta = "
+                   "2.5)",
               place="Algorithm 3, step 6"),
     *observations("quoted-frozen", share(_FLAW["frozen"], of="norm", at_most=0.0) > _ALWAYS, on="frozen",
                   says="with the quoted eps LPM never moves", place=_GARBER),
@@ -352,17 +354,18 @@ _CLAIMS = (
         measure("relative change of mean regret over scale",
                 relative_change(f"units-{_SCALE:g}", "units-1", label, "regret_over_scale"), (label,))
         .between(-0.01, 0.01),
-        says=f"{label} is free of units: regret over scale changes by less than 1 % when losses are times {_SCALE:g}",
+        says=f"{label} does not depend on units: regret over scale changes by less than 1 % if losses are multiplied "
+             f"by {_SCALE:g}",
         place=place)),
 )
 
 ERRATA = STUDY.experiment(
     "errata",
     "Algorithms 1 to 4",
-    title="what is wrong or missing in the paper, with and without the remedy",
+    title="errors and omissions of the paper, with and without the remedy",
     horizon=_HORIZON,
     seeds=128,
-    presets={"theory": "constants of the theorems where nothing else is said"},
+    presets={"theory": "constants of the theorems unless stated otherwise"},
     algorithms=_learners,
     panels=_panels,
     metric="violation",

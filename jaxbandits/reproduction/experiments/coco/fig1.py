@@ -8,12 +8,12 @@ from jaxbandits.reproduction.sentences import COMPARABLE, MUCH, Claim, claims, m
 
 _RIVALS = ("OPDP", "LPM")
 _METRICS = ("loss", "violation")
-_JUDGED = {"remark": setting.UNKNOWN, "least": 32}  # the paper: ten repetitions, on whose means nothing is decided here
+_JUDGED = {"remark": setting.UNKNOWN, "least": 32}  # the paper has ten repetitions, too few to decide about means
 _REBUILT = "OPDP and LPM had to be rebuilt from the abstracts of their papers"
 
 
 def _statements(prefix: str = "", rebuilt: str = _REBUILT, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim what the text says of the figure; `rebuilt` is why nothing can be said against OPDP and LPM."""
+    """Claim what the text says about the figure; `rebuilt` is why OPDP and LPM are not judged."""
     at = {"place": "Figure 1", **_JUDGED, **fields}
     lowest = {"says": "SCOFW-TVC ends below {rival}", **at}
     return (

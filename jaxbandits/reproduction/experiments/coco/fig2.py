@@ -26,8 +26,9 @@ FIG2 = setting.FIGURES.experiment(
             mean("BFW-TVC", "SCBFW-TVC", of=metric) < mean("LBPM", of=metric),
             on=setting.TITLES.keys(),
             says="in the bandit setting {label} consistently outperforms LBPM",
-            place="Figure 2",  # whose data values teach nothing here, see the notes
-            cannot_be_judged="LBPM had to be rebuilt from an abstract, and values of FilmTrust teach nothing here",
+            place="Figure 2",  # on data from whose values nothing can be learned, see the notes
+            cannot_be_judged="LBPM had to be rebuilt from an abstract, and a learner cannot learn from values of "
+                             "FilmTrust alone",
             remark=setting.UNKNOWN,
             least=32,
         )
@@ -43,11 +44,12 @@ FIG2 = setting.FIGURES.experiment(
     ),
     interpretations={
         "weights-before": Interpretation(
-            "step 6 of Algorithm 3 weighs a round by Q_t, which depends on the perturbation: by Q_{t-1}, unbiased",
+            "step 6 of Algorithm 3 weighs a round by Q_t, which depends on the perturbation; here by Q_{t-1}, without "
+            "bias",
             {key: {"weight_before": True} for key in ("BFW-TVC", "SCBFW-TVC")},
         ),
         "as-printed-27": Interpretation(
-            "(27) lacks the linear term that centres its quadratics where they were: as printed, around 0",
+            "(27) lacks the linear term that centres its quadratics at the iterates; here as printed, centred at 0",
             {"SCBFW-TVC": {"recenter": False}},
         ),
     },

@@ -65,7 +65,7 @@ class Rates:
     """Final means against the horizon on logarithmic axes, with the rates of the theorems as slopes.
 
     Attributes:
-      metrics: name of each metric to the exponents drawn beside it.
+      metrics: mapping from the name of a metric to the exponents drawn with it.
       name: see `jaxbandits.reproduction.engine.figures.Drawing`.
     """
 
@@ -73,7 +73,7 @@ class Rates:
     name: str = "growth"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw one column per metric; values that are not positive are left out."""
+        """Draw one column per metric, without values that are not positive."""
         size = (4.6 * len(self.metrics) + 2.6, 4.4)
         figure, axes = plt.subplots(1, len(self.metrics), figsize=size, layout="constrained", squeeze=False)
         order, panels = report.order(), report.panels
@@ -93,7 +93,7 @@ class Rates:
                 ax.errorbar(horizons[good], mean[good], reach, label=label, capsize=2, markersize=4, **look)
             if not seen:
                 continue
-            for exponent in exponents:  # through the upper left corner
+            for exponent in exponents:  # lines through the upper left corner
                 line = max(seen) * (horizons / horizons[-1]) ** exponent
                 ax.plot(horizons, line, color="#888888", linewidth=0.8, linestyle="--")
                 ax.annotate(f"$T^{{{exponent:.2g}}}$", (horizons[0], line[0]), fontsize=7, color="#666666", va="bottom")
@@ -118,12 +118,12 @@ def _sinha_vaze(G: float, D: float, T: float) -> theory.Bounds:
 
 
 def _growth(law: _Law, place: str, *labels: str) -> Iterable[Claim]:
-    """Claim that neither regret nor violation grows faster than its bound, with its logarithms, up to T = 10^6."""
+    """Claim that neither regret nor violation grows faster than its bound (including logarithms) up to T = 10^6."""
     environment: Problem = _problem()
     geometry = float(environment.lipschitz), float(environment.domain.diameter)
     horizons = [part * _HORIZON for part in _SHARES.values()]
     for metric, what in (("feasible_regret", "regret"), ("violation", "violation")):
-        undecided = " (a negative mean has no exponent, on any number of seeds: then undecided)" * (what == "regret")
+        undecided = " (undecided if the mean is negative, since it then has no exponent)" * (what == "regret")
         exponent = exponent_of(lambda T, what=what: getattr(law(*geometry, T), what), horizons)
         yield from observations(
             f"growth-{slug(place)}-{what}",
@@ -144,7 +144,8 @@ RATES = STUDY.experiment(
     title="growth of regret and violation with the horizon, l1 ball of R^10, quadratic losses, a fixed half-space",
     horizon=_HORIZON,
     seeds=128,
-    presets={"theory": "constants of the theorems, g normalised; 'balanced': gamma = lambda, set by hand, ours"},
+    presets={"theory": "constants of the theorems, with g normalised; 'balanced' has gamma = lambda, set by hand "
+                       "(ours)"},
     algorithms=_learners,
     panels=_panels,
     metric="feasible_regret",

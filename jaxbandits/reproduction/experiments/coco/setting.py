@@ -38,27 +38,28 @@ from jaxbandits.simulation import Meter
 from jaxbandits.theory import coco as theory
 
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
-EPS = 0.018  # of LPM's projections, over R^2 T^(-1/2): the theory has 60, with which it does not move
-MOST_CALLS = 100  # of the oracle at the end of a block: that many rounds of the learners with one a round
-RECONSTRUCTED = {  # label to the mark of claims that name it
+EPS = 0.018  # accuracy of LPM's projections, over R^2 T^(-1/2); with 60, the theory's value, LPM does not move
+MOST_CALLS = 100  # largest number of oracle calls at the end of a block
+RECONSTRUCTED = {  # by label, mark of the claims that name the learner
     "LPM": "LPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
     "LBPM": "LBPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
     "OPDP": "OPDP reconstructed",
 }
 UNKNOWN = (
-    "what the paper leaves open (horizon, batch, x_1, tuning, the baselines' constants); its constraints cannot be "
-    "learned, so that smaller matrices violate less"
+    "what the paper leaves open (horizon, batch, x_1, tuning, the baselines' constants); also, its constraints cannot "
+    "be learned, so that smaller matrices violate less"
 )
 DATA_SHAPE = (256, 256)  # most active users and most rated films of MovieLens-100k
-DATA_BATCH = 32  # ratings a round there: each once, in some 1,000 rounds
-# In the score by which learners are tuned. The figure's constraints cannot be learned: weighed like the loss they would
-# make 0 the best decision of some learners, which then stay there.
+DATA_BATCH = 32  # ratings per round on these data; each is used once, in about 1,000 rounds
+# Weights in the score by which learners are tuned. The figure's constraints cannot be learned: with the weight of the
+# loss they would make 0 the best decision of some learners, which then never leave 0.
 VIOLATION_WEIGHT = {"figure": 0.1, "budget": 1.0}
-DELTA = 0.3  # length of a perturbation, of the inner radius
+DELTA = 0.3  # length of a perturbation over the inner radius
 PRESETS = {
-    "tuned": "two multipliers per learner, tuned by one protocol by loss and violation, "
-    "on other seeds (jaxbandits tune coco)",
-    "theory": "every constant as the papers state it, g normalised; LPM and LBPM damped, without effective multipliers",
+    "tuned": "two multipliers per learner, tuned by one protocol on loss and violation, on separate seeds (jaxbandits "
+    "tune coco)",
+    "theory": "every constant as the papers state it, with g normalised; LPM and LBPM are damped, so that their "
+              "multipliers have no effect",
 }
 
 
@@ -88,7 +89,7 @@ def full_information(
             dual_step=lpm["dual"] * horizon**-0.75 / (bound * environment.radius),
             most_calls=MOST_CALLS,
         ),
-        "OPDP": OPDP(  # its multiplier ends near g / damping: its step alone would not scale it
+        "OPDP": OPDP(  # the multiplier converges to about g / damping, so scale the damping as well as the step
             **common,
             hard=True,
             eta_scale=opdp["eta"],
@@ -167,9 +168,10 @@ def _common_constants(environment: MatrixCompletion, horizon: int, start: Point)
 
 
 def score(played: Any) -> Any:
-    """Return the round's loss over that of the decision 0, plus its weighted violation over that of ratings everywhere.
+    """Return the loss relative to the decision 0, plus the weighted violation relative to a full matrix of ratings.
 
-    Either share is about 1 for one of two decisions that do not learn: 0 loses most, a full matrix violates most.
+    Each share is about 1 for one of two decisions without learning: 0 has the largest loss, and a full matrix the
+    largest violation.
     """
     outcome, environment = played.outcome, played.environment
     violation = outcome.violation / environment.full_violation
@@ -186,19 +188,19 @@ METERS = (
 
 TABULATED = ("violation", "relative_loss", "violation_share", "oracle_calls", "oracle_residual")
 
-# With "figure" hardly a point but 0 satisfies all constraints of a whole run: regret is against the whole ball.
+# With "figure" hardly any point except 0 satisfies all constraints of a run, so regret is against the whole ball.
 _COMPARATOR = {"figure": "domain", "budget": "feasible"}
 
 FULL, BANDIT = ("OFW-TVC", "SCOFW-TVC", "LPM", "OPDP"), ("BFW-TVC", "SCBFW-TVC", "LBPM")
 
 
 def stand_in(constraint: str) -> MatrixCompletion:
-    """Make the problem of Figure 1 in small: 20 x 26 of rank 3, 40 % observed, ten entries a round."""
+    """Make a small version of the problem of Figure 1: 20 x 26 of rank 3, 40 % observed, ten entries per round."""
     return MatrixCompletion.stand_in(constraint=constraint, comparator=_COMPARATOR[constraint])
 
 
 def bandit_stand_in(constraint: str) -> MatrixCompletion:
-    """Make the problem of Figure 2 in small: 5 x 6 of rank 2, 40 % observed, four entries a round."""
+    """Make a small version of the problem of Figure 2: 5 x 6 of rank 2, 40 % observed, four entries per round."""
     ratings = low_rank_ratings((5, 6), 12, rank=2, scale=(0.5, 4.0), step=0.5)
     radius = 2.27 * math.sqrt(30.0 * float(np.mean(ratings.ratings**2)))
     return MatrixCompletion.from_ratings(
@@ -212,9 +214,10 @@ def bandit_stand_in(constraint: str) -> MatrixCompletion:
 
 
 def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
-    """Return a maker, from the constraint, of problems on the densest part of the user's MovieLens-100k.
+    """Return a function from the constraint to the problem on the densest part of the user's MovieLens-100k.
 
-    tau is the share of a full matrix of ratings that 10^4 is of the whole matrix, as in small.
+    The ratio of tau to the norm of a full matrix of ratings is that of 10^4 for the whole data set, as in the small
+    problem.
     """
     ratings = densest_part(load_movielens(path), *DATA_SHAPE)
     radius = 2.27 * math.sqrt(float(np.mean(ratings.ratings**2)) * math.prod(DATA_SHAPE))
@@ -253,14 +256,14 @@ def learners(figure: str, on_data: bool, preset: str, horizon: int, panel: Panel
 
 
 def _start(figure: str, panel: str, environment: MatrixCompletion) -> np.ndarray | None:
-    """Return x_1 of a panel, None for 0; with bandit feedback inside the ball by the length of a perturbation."""
+    """Return x_1 of a panel, or None for 0; with bandit feedback it is a vertex of the shrunk ball (1 - DELTA) K."""
     if panel != "vertex":
         return None
     return random_vertex(environment) * (1.0 if figure == "fig1" else 1.0 - DELTA)
 
 
 def random_vertex(environment: MatrixCompletion) -> np.ndarray:
-    """Return `[m, n]` tau u v' for uniform unit vectors u and v: one for all learners and trials."""
+    """Return `[m, n]` tau u v' for uniform unit vectors u and v, the same for all learners and trials."""
     rng = np.random.default_rng(0)
     left, right = (side / np.linalg.norm(side) for side in map(rng.standard_normal, environment.dim))
     return float(environment.radius) * np.outer(left, right)
@@ -294,7 +297,7 @@ NOTES = (
 
 
 def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide the loss by that of the decision 0, and the violation by ||X_t||, both summed; 0 where nothing moved.
+    """Divide the summed loss by that of the decision 0, and the summed violation by the sum of ||X_t||.
 
     Under the budget, `regret` is against the best point that keeps it.
     """
@@ -308,7 +311,7 @@ def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.
 
 
 def figures(regret: bool) -> tuple[Curves, ...]:
-    """Make figures of loss, violation, and regret if there is a comparator, against rounds and against oracle calls."""
+    """Make figures of loss, violation and, if `regret`, regret, against rounds and against oracle calls."""
     drawn = ("loss", "violation", "regret") if regret else ("loss", "violation")
     zero = {"loss": ("zero_loss", "X = 0")}
     by_round = (
@@ -367,7 +370,7 @@ def constants(environment: Problem, horizon: int, scaled: bool = True) -> Fields
 
 
 def shares_of_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Return `regret_share`, `violation_share`: of the bounds for the whole run; of Theorem 1 but for SCOFW-TVC."""
+    """Divide regret and violation by their bounds for the whole run, of Theorem 2 for SCOFW-TVC, else of Theorem 1."""
     del panel
     G, D = float(algorithm.lipschitz), float(algorithm.domain.diameter)
     if isinstance(algorithm, SCOFWTVC):
@@ -383,7 +386,7 @@ def shares_of_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mappin
 
 # Tuning --------------------------------------------------------------------------------------------------------------
 
-SCALED = {  # class to the constants that have multipliers, in `full_information` and `bandit`
+SCALED = {  # by class, constants that have multipliers in `full_information` and `bandit`
     OFWTVC: ("eta", "gamma"),
     SCOFWTVC: ("curvature", "gamma"),
     LPM: ("eta", "dual"),
@@ -394,7 +397,7 @@ SCALED = {  # class to the constants that have multipliers, in `full_information
 }
 DECADES = tuple(10.0**k for k in range(-5, 6))  # the paper's range
 _ONES = dict.fromkeys(itertools.chain(*SCALED.values()), 1.0)
-_ROUNDS = {"fig1": 1500, "fig2": 4096}  # in small
+_ROUNDS = {"fig1": 1500, "fig2": 4096}  # of the small problems
 
 
 def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:
@@ -403,7 +406,7 @@ def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:
 
 
 def _tuned_learners(figure: str, path: Path | None = None) -> dict[str, TunedLearner]:
-    """Return the learners of a figure, each in every panel, on data or in small."""
+    """Return the learners of a figure, each in every panel, on the data or on the small problem."""
     make, labels = (full_information, FULL) if figure == "fig1" else (bandit, BANDIT)
 
     @functools.cache

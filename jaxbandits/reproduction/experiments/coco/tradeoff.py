@@ -23,7 +23,7 @@ _PANEL = "half-space"
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Sweep the weight of the constraint, 1 in the middle, by the loss's weight gamma or the step of the multiplier."""
+    """Sweep the weight of the constraint around 1, by the weight gamma of the loss or the step of the multiplier."""
     del preset
     setting, plain = constants(panel.environment, horizon), constants(panel.environment, horizon, scaled=False)
     G, D, T = setting["lipschitz"], float(setting["domain"].diameter), float(horizon)
@@ -31,7 +31,8 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
     def lighter_loss(algorithm: Learner, middle: float) -> Grid:
         return Grid(algorithm, {"gamma": [middle / m for m in MULTIPLIERS]})
 
-    step, damping = T ** (-5.0 / 6.0) / (G * D), G * D * T ** (-1.0 / 6.0)  # the multiplier ends near g / damping
+    # The multiplier converges to about g / damping.
+    step, damping = T ** (-5.0 / 6.0) / (G * D), G * D * T ** (-1.0 / 6.0)
     return {
         "OFW-TVC": lighter_loss(OFWTVC.practical(**setting), 0.5 * T**-0.75),
         "SCOFW-TVC": lighter_loss(SCOFWTVC.theory(**setting, curvature=1.0), G / (G + D)),
@@ -82,10 +83,10 @@ def frontier_difference(measured: Measurements, first: str, second: str, allowed
 
 @dataclasses.dataclass(frozen=True)
 class Frontier:
-    """Mean regret against mean violation, both per round: a curve for each learner, a point for each weight.
+    """Mean regret against mean violation, both per round, with a curve for each learner and a point for each weight.
 
     Attributes:
-      marked: violation a round at which learners are compared.
+      marked: violation per round at which learners are compared.
       name: see `jaxbandits.reproduction.engine.figures.Drawing`.
     """
 
@@ -128,7 +129,7 @@ TRADEOFF = OWN_STUDY.experiment(
     title="loss against violation over the weight of the constraint, l1 ball of R^10",
     horizon=10_000,
     seeds=64,
-    presets={"practical": "weights from 1e-3 to 1e3 times the one in the middle, all else as in the presets"},
+    presets={"practical": "weights from 1e-3 to 1e3 times the middle one; all other constants as in the presets"},
     algorithms=_learners,
     panels=lambda horizon: {
         _PANEL: Panel(
@@ -142,11 +143,11 @@ TRADEOFF = OWN_STUDY.experiment(
     claims=(
         *observations("less-violation",
                       *(measure(f"violation {_SPAN.format(a)}", heavier(a, "violation"), (a,)) < 0.0 for a in _LABELS),
-                      says="10^6 times the weight buys less violation"),
+                      says="a weight 10^6 times as large reduces the violation"),
         *observations(
             "more-loss",
             *(measure(f"regret {_SPAN.format(a)}", heavier(a, "feasible_regret"), (a,)) > 0.0 for a in _LABELS),
-            says="10^6 times the weight costs more loss",
+            says="a weight 10^6 times as large increases the loss",
         ),
         *observations(
             "less-regret",
@@ -154,7 +155,8 @@ TRADEOFF = OWN_STUDY.experiment(
                 measure(f"least regret of {a} less that of {b}", frontier_difference(a, b, _ALLOWED), (a, b)) < 0.0
                 for a, b in _COMPARED
             ),
-            says=f"at {_ALLOWED:g} violation a round {{label}} has less regret than {{rival}}, each at its best weight",
+            says=f"at a violation of {_ALLOWED:g} per round {{label}} has less regret than {{rival}}, each at its best "
+                 "weight",
             place="Figure 1",
         ),
     ),

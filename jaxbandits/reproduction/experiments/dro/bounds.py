@@ -37,7 +37,7 @@ class _Theorem(NamedTuple):
     bounds: Callable[..., tuple[float, float]]
 
     def at(self, rounds: float, n_groups: int = dro.ExampleGroups().n_groups) -> tuple[float, float]:
-        """Return the bound in expectation and the one with high probability after these rounds of Example 1."""
+        """Return the bound in expectation and the bound with high probability after `rounds` rounds of Example 1."""
         k = _K if self.panel == "top-5" else 1
         return self.bounds(n_groups, rounds, k, product=PRODUCT, delta=DELTA)
 
@@ -85,7 +85,7 @@ def learners(horizon: int, panel: Panel) -> Learners:
 
 
 def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the bounds, for fixed steps at their horizon only, for anytime variants at every round."""
+    """Compute the bounds; those of fixed steps at their horizon only, those of anytime variants at every round."""
     environment, gap = panel.environment, trials.get("duality_gap")
     at = np.full_like(trials.record_points, trials.horizon) if hasattr(algorithm, "horizon") else trials.record_points
     (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))
@@ -95,7 +95,7 @@ def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[st
 
 
 def _vacuous(name: str) -> str:
-    """Return a warning if the high-probability bound is above 1: every learner is below it, since no gap exceeds 1."""
+    """Return a warning if the high-probability bound is above 1, which no gap exceeds."""
     bound = THEOREMS[name].at(HORIZON)[1]
     return "" if bound < 1.0 else f" (vacuous: the bound is {bound:.2g}, and no gap exceeds 1)"
 
@@ -155,7 +155,7 @@ def _claims() -> Iterable[Claim]:
         says = "{label}: the mean duality gap is below its bound"
         yield from theorems(f"{slug(source)}-mean", below, says=says, **at)
         yield from theorems(f"{slug(source)}-likely", mostly, says=f"{likely}{vacuous}", cannot_fail=beyond, **at)
-        says = "{label}: the bound of the mean gap is loose, single gaps are below it"
+        says = "{label}: the bound of the mean gap is loose, since single gaps are below it"
         yield from observations(f"{slug(source)}-loose", single, says=says, **at)
 
 

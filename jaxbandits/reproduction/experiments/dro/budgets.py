@@ -22,7 +22,7 @@ _SMOOTHNESS = 2.0  # of w^2 - 2 mu w + mu
 _PARTS = (64, 16, 4, 1)  # of n_1
 _ROUNDS = {f"n-over-{part}": 1.0 / part for part in _PARTS}  # panel to share of n_1
 _LAST = f"n-over-{_PARTS[-1]}"
-_FEW = 8  # groups with half of the rows of the others: those of the smallest means
+_FEW = 8  # number of groups (of the smallest means) with half as many rows as the others
 
 
 class _Theorem(NamedTuple):
@@ -45,7 +45,7 @@ THEOREMS: Mapping[str, _Theorem] = {
     ),
     "SMPA_m": _Theorem(
         SMPA,
-        "Theorem 10 (with 1 for the constant c, which it leaves open)",
+        "Theorem 10 (with c = 1 for its unspecified constant)",
         lambda budgets: budget_weights(tuple(budgets)),
         lambda budgets: theory.theorem_10(
             budgets,
@@ -60,7 +60,7 @@ THEOREMS: Mapping[str, _Theorem] = {
 
 
 def weighted_optimum(means: Sequence[float] | np.ndarray, factors: Sequence[float] | np.ndarray) -> float:
-    """Return p* of (36) on Bernoulli groups: the least of max_i b_i (w^2 - 2 mu_i w + mu_i), w in [0, 1].
+    """Return p* of (36) on Bernoulli groups, the minimum of max_i b_i (w^2 - 2 mu_i w + mu_i) over w in [0, 1].
 
     Args:
       means: `[m]` mu_i.
@@ -79,7 +79,7 @@ def weighted_optimum(means: Sequence[float] | np.ndarray, factors: Sequence[floa
 
 
 def budgets_of(n_1: int) -> tuple[int, ...]:
-    """Return the budgets of the 16 groups: n_1, half of it for the eight of the smallest means; n_1 / 2 is even."""
+    """Return the budgets of the 16 groups: n_1 / 2, made even, for the eight smallest means, n_1 for the others."""
     least = 2 * max(1, n_1 // 4)
     return (*(least for _ in range(_FEW)), *(2 * least for _ in range(ExampleGroups().n_groups - _FEW)))
 

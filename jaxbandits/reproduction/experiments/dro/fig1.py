@@ -45,7 +45,7 @@ class Example:
     name: str = "example"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
-        """Draw the figure, without its title; nothing in it is random."""
+        """Draw the figure, without its title; the figure is deterministic."""
         environment = report.panels["max"].environment
         w = np.linspace(0.0, 1.0, 401)
         risks = np.asarray(environment.risks(w))
@@ -72,7 +72,7 @@ class Example:
 
 
 def _change(of: slice) -> float:
-    """Compute the mean change of some risks from w = 0.5 to w = 0.8."""
+    """Compute the mean change of the given risks from w = 0.5 to w = 0.8."""
     risks = np.asarray(ExampleGroups().risks(np.array([0.5, 0.8])), float)
     return float(np.mean((risks[1] - risks[0])[of]))
 
@@ -82,13 +82,13 @@ def _optimum(k: int, of: int) -> float:
     return float(ExampleGroups().optimum(k)[of])
 
 
-_EXACT = {  # sentence to its words, the number in them, and the exact one
+_EXACT = {  # by sentence: its wording, the number in it, and the exact number
     "max-optimum": ("the maximal risk is least at w = 0.5", 0.5, lambda: _optimum(1, of=0)),
     "max-value": ("the least maximal risk is 0.25", 0.25, lambda: _optimum(1, of=1)),
     "top-5-optimum": ("the mean of the 5 largest risks is least at w = 0.8", 0.8, lambda: _optimum(5, of=0)),
     "top-5-value": ("the least mean of the 5 largest risks is 0.16", 0.16, lambda: _optimum(5, of=1)),
-    "outlier-cost": ("going there costs the outlier 0.09", 0.09, lambda: _change(slice(0, 1))),
-    "others-gain": ("going there gains the others 0.168 on average", -0.168, lambda: _change(slice(1, None))),
+    "outlier-cost": ("w = 0.8 instead of 0.5 costs the outlier 0.09", 0.09, lambda: _change(slice(0, 1))),
+    "others-gain": ("w = 0.8 instead of 0.5 gains others 0.168 on average", -0.168, lambda: _change(slice(1, None))),
 }
 _ROUNDING = 1e-6  # the programs of a run are in float32
 _FIELDS: Fields = {"place": "Example 1", "least": SEEDS}

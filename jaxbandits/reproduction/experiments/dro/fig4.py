@@ -12,7 +12,7 @@ from jaxbandits.reproduction.sentences import Quantity, Statistic, claims, mean,
 
 _RIVALS = ("SMD(m)", "SMD_r")
 _CLOSE = 0.01  # "matches"
-_MARGIN = "the margin of 0.01 on either side is ours; where they differ by more SMPA_m ends lower"
+_MARGIN = "the margin of 0.01 on either side is ours; if they differ by more, SMPA_m ends lower"
 _STEPS = f"{_MARGIN}; with the theorems' own steps (preset theory) both are within it"
 
 
@@ -50,8 +50,8 @@ def claims_on_groups(
       figure: number of the figure.
       panel: name of the panel.
       n_groups: number of groups in the panel.
-      usually: fields of the claim that SMPA_m usually ends lowest.
-      depends: what the claim that two risks are close depends on.
+      usually: fields of the claim "SMPA_m usually ends lowest".
+      depends: conditions on which the claim of two close risks depends.
     """
     at: Fields = {"on": panel, "least": SEEDS}
     counted = f"{{of}} in a mean number of the {n_groups} groups {{region}}"
@@ -105,7 +105,7 @@ FIG4 = setting.STUDY.experiment(
         preset, horizon, panel, {"SMD(m)": 10.0, "SMD_r": 3.0, "SMPA_m": 20.0}
     ),
     panels=lambda horizon: {"synthetic": Panel("synthetic, budgets from T down to T / 20", setting.homogeneous())},
-    width=1,  # a vector of 1000 fills the machine
+    width=1,  # a vector of 1000 entries already uses the whole machine
     claims=claims_on_groups("Figure 4", "synthetic", N_GROUPS, usually={"place": "Figures 4 and 5"}, depends=_STEPS),
     notes=(
         "T is n_1, and every learner runs as long as its budgets last: SMD_r for n_1 = 20,000 iterations, SMD(m) for "

@@ -54,7 +54,7 @@ FIG6 = STUDY.experiment(
     horizons=lambda horizon, panel, labels: {label: _rounds(horizon, panel)[label] for label in labels},
     metric="top_k_risk",
     tabulated=("excess_top_k_risk", "samples"),
-    width=1,  # a vector of 1000 fills the machine
+    width=1,  # a vector of 1000 entries already uses the whole machine
     claims=(
         *claims("faster", _AHEAD, on="iterations", says="ATkRO(m) is faster per iteration", **_at("a")),
         *claims("fewer-samples", _AHEAD, on="samples", says="ATkRO(m) needs slightly fewer samples", **_at("b")),

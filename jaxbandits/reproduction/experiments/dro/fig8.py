@@ -12,12 +12,12 @@ from jaxbandits.reproduction.engine import Claim, Learner, Learners, Panel, Pane
 from jaxbandits.reproduction.experiments.dro import setting
 from jaxbandits.reproduction.sentences import Quantity, claims, mean
 
-_LEVEL = 0.005  # of an objective: what is no longer a fall
-_BEYOND = 24  # the run is this many times as long as the fixed steps are made for
-_RECORDS = 45  # of which one is at 1 / 24 of either run, to within 1 %
-_LONGER = 25  # the fixed steps of ATkRO are made for 50,000 rounds, those of the others for 2,000
+_LEVEL = 0.005  # a smaller decrease of the objective counts as levelling off
+_BEYOND = 24  # length of the run over the horizon of the fixed steps
+_RECORDS = 45  # one of them is at 1 / 24 of either run, within 1 %
+_LONGER = 25  # the fixed steps of ATkRO are for 50,000 rounds, those of the others for 2,000
 _K = 3
-_REMARK = "the steps, and how long 'eventually' is: 24 times the horizon of the fixed steps here"
+_REMARK = "the step sizes, and the meaning of 'eventually', which is 24 times the horizon of the fixed steps here"
 _PAIRS = (
     ("adult", "SMD(m)", "SMD(m)_a"),
     ("adult", "Online(1)", "Online(1)_a"),
@@ -65,7 +65,7 @@ def _tuning_metric(learner: Learner, panel: Panel) -> str:
 
 
 def _q_grid(learner: Learner) -> tuple[float, ...]:
-    """Return two factors for each learner; they are larger if all groups are sampled: the steps of q are small then."""
+    """Return two factors for each learner, larger ones if all groups are sampled, since steps of q are then small."""
     few_samples = (dro.Online, dro.AnytimeOnline, dro.ATkROk, dro.AnytimeATkRO1)
     return (0.3, 1.0) if isinstance(learner, few_samples) else (1.0, 10.0)
 
@@ -86,7 +86,7 @@ def _claims() -> Iterable[Claim]:
         at: Fields = {"on": panel, "place": place, "least": setting.SEEDS, "remark": _REMARK}
         pairs = [pair for name, *pair in _PAIRS if name == panel]
         ahead = (mean(fixed, of="objective_at_preset") < mean(anytime) for fixed, anytime in pairs)
-        says = "{label} is ahead of {rival} at the horizon that it was made for"
+        says = "{label} is ahead of {rival} at the horizon of its fixed steps"
         yield from claims("ahead-at-preset", *ahead, says=says, **at)
         lower = (mean(anytime, of="objective") < mean(fixed) for fixed, anytime in pairs)
         says = "{label} ends below {rival}, which goes on with its fixed steps"

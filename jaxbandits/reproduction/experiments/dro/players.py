@@ -26,12 +26,12 @@ class _Player(NamedTuple):
     bounds: _Bounds
 
 
-PLAYERS: Mapping[type, tuple[_Player, _Player]] = {  # learner to the model's theorem and the weights'
+PLAYERS: Mapping[type, tuple[_Player, _Player]] = {  # by learner: theorems on the model and on the weights
     Online: (_Player("Theorem 3", theory.theorem_3), _Player("Theorem 4", theory.theorem_4)),
     AnytimeOnline: (_Player("Theorem 6", theory.theorem_6), _Player("Theorem 7", theory.theorem_7)),
     ATkROk: (_Player("Theorem 3; Section 5.3", theory.theorem_3), _Player("Theorem 14", theory.theorem_14)),
 }
-LABELS = {"Online(1)": "max", "Online(1)_a": "max", "ATkRO(k)": "top-5"}  # to the panel
+LABELS = {"Online(1)": "max", "Online(1)_a": "max", "ATkRO(k)": "top-5"}  # panel by label
 _METRICS = ("model", "weights")
 
 
@@ -52,8 +52,9 @@ def _meter(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callabl
 def _with_regrets(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Compute both regrets, as means over the rounds, and their bounds.
 
-    With R_i(w) = w^2 - 2 mu_i w + mu_i the model competes with c (1 - c), c the mean of sum_i q_i mu_i, and the weights
-    with the mean of the k largest of m_2 - 2 mu_i m_1 + mu_i, m_1 and m_2 the means of w and w^2.
+    With R_i(w) = w^2 - 2 mu_i w + mu_i, the model competes with c (1 - c), where c is the mean of sum_i q_i mu_i. The
+    weights compete with the mean of the k largest of m_2 - 2 mu_i m_1 + mu_i, where m_1 and m_2 are the means of w and
+    w^2.
     """
     environment = panel.environment
     total = trials.get("weight")

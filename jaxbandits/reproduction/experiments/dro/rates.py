@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TRIALS, SEEDS = 100, 400  # that a claim needs, and that are run: with 100 three claims stayed undecided
+TRIALS, SEEDS = 100, 400  # trials that a claim needs, and trials that are run; with 100, three claims stay undecided
 HORIZON = 64_000
 _RADIUS, _DIM, _GROUPS, _K = 1.0, 5, 10, 3
-_PARTS = (64, 16, 4, 1)  # of the horizon
+_PARTS = (64, 16, 4, 1)  # divisors of the horizon
 _MS = (4, 8, 16, 32)
 _FIXED, _ANYTIME = ("SMD(m)", "Online(1)"), ("SMD(m)_a", "Online(1)_a")
 _FIXED_TOP, _ANYTIME_TOP = ("ATkRO(m)", "ATkRO(k)"), ("ATkRO(m)_a", "ATkRO(1)_a")
 
-_ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # panel to share of the horizon
+_ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # by panel, share of the horizon
 _TOP_ROUNDS = {f"top-3-T-over-{part}": 1.0 / part for part in _PARTS}
 _SAMPLES = {f"m-{m}": float(m) for m in _MS}
 
@@ -50,7 +50,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _rounds(horizon: int, panel: Panel, label: str) -> int:
-    """Return T for a panel of rounds, and for a panel of samples the number of rounds for which these last."""
+    """Return T for a panel of rounds, or the number of rounds that use up the samples for a panel of samples."""
     if panel.title.startswith("T"):
         return int(panel.x)
     return max(1, horizon // panel.environment.n_groups) if "(m)" in label else horizon
@@ -105,7 +105,7 @@ def _claims() -> Iterable[Claim]:
 
 @dataclasses.dataclass(frozen=True)
 class Rates:
-    """Mean final gaps with their intervals against T, and against m at equally many samples; fitted exponents."""
+    """Mean final gaps with intervals against T, and against m for equally many samples, with fitted exponents."""
 
     name: str = "rates"
 

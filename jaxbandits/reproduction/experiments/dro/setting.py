@@ -2,7 +2,7 @@
 
 L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group Distributionally Robust
 Optimization and Beyond", JMLR (arXiv:2302.09267). The paper states no step sizes, radius or number of trials, and few
-horizons: those here are ours. The claims are those of its text.
+horizons; the values here are ours. The claims are those of its text.
 """
 
 import dataclasses
@@ -36,9 +36,9 @@ from jaxbandits.reproduction.engine import (
 from jaxbandits.reproduction.sentences import as_statistic
 
 PAPER = "Zhang, Bai, Zhao, Yang & Zhou, JMLR"
-SEEDS = 32  # the paper: unknown; on fewer no mean decides
+SEEDS = 32  # the paper does not state its number; fewer seeds decide nothing
 PRESETS = {
-    "theory": "the step sizes of the theorems as they are",
+    "theory": "the step sizes of the theorems, unchanged",
     "demonstration": "step sizes of the theorems times factors picked by hand for each method",
     "tuned": "step sizes of the theorems times factors chosen from one grid for all methods on separate seeds",
 }
@@ -87,10 +87,10 @@ def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
 
 
 def scales(preset: str, w_scale: float, q_scale: float = 1.0) -> Fields:
-    """Return the factors of the preset demonstration; nothing (factors of 1) in the other presets.
+    """Return the factors of the preset demonstration, or no factors in the other presets.
 
-    They were picked by hand for a method in a figure, not raced for a learner as those of the preset `practical` of the
-    learners (`TABLE`).
+    These factors were picked by hand for one method in one figure; those of the learners' preset `practical` (`TABLE`)
+    were chosen by races.
     """
     return {"w_scale": w_scale, "q_scale": q_scale} if preset == "demonstration" else {}
 
@@ -124,8 +124,8 @@ def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.Gr
     """Return a title, which names a stand-in as such, and the Adult data.
 
     Args:
-      path: directory of its files; by default what `JAXBANDITS_DATA` has, or the stand-in.
-      **settings: of `GroupData`.
+      path: directory of the Adult files; by default that of `JAXBANDITS_DATA`, or the stand-in.
+      **settings: fields of `GroupData`.
     """
     if path is not None:
         return "Adult", dro.GroupData.from_table(dro.load_adult(path), **settings)
@@ -141,7 +141,7 @@ def adult_panels(make: Callable[..., dict[str, Panel]]) -> dict[str, Any]:
     """Return the fields `panels` and `from_file` of an experiment on Adult, from a function of the directory."""
 
     def from_file(path: Path) -> dict[str, Any]:
-        found = make(path)  # here: an unreadable file is reported before anything is computed
+        found = make(path)  # read now, so that an unreadable file is reported before any computation
         return {"panels": lambda horizon: found}
 
     return {"panels": lambda horizon: make(None), "from_file": from_file}
@@ -162,7 +162,7 @@ def _adult(data: str, settings: tuple[tuple[str, Any], ...]) -> tuple[str, dro.G
 def outlier(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Return the risks of the first and of the last group, the mean risk of all but the first, and the iterations.
 
-    An iteration of SMPA_m is two rounds: it samples twice.
+    An iteration of SMPA_m consists of two rounds, since it samples twice.
     """
     del panel
     risk = trials.get("risk")
@@ -179,7 +179,7 @@ def outlier(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 def lowest(measured: Measurements, panel: str, name: str, rivals: Sequence[str]) -> Estimate:
     """Estimate the mean number of groups in which a label ends lowest of all, over the seeds that all labels ran.
 
-    Not measured if one of them was left out.
+    There is no estimate if one of them was left out.
     """
     results = [measured.results[panel][label] for label in (name, *rivals)]
     risks = np.stack([trials.final("risk")[0] for trials in results])  # [labels, S, m]
@@ -197,7 +197,7 @@ def wins(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
 def count_groups_ahead(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
     """Estimate the mean number of groups in which a label ends below the risk of another label at the same iteration.
 
-    The other label's risk is that of its first record point that is no earlier.
+    The risk of the other label is taken at its first record point at or after that iteration.
     """
     pair = [measured.results[panel][label] for label in (name, other)]
     own, rival = (trials.get("iterations")[0, 0] for trials in pair)
@@ -206,14 +206,14 @@ def count_groups_ahead(measured: Measurements, panel: str, name: str, other: str
 
 
 def _mean_count(holds: np.ndarray, several: Sequence[Trials]) -> Estimate:
-    """Estimate the mean number of groups for which `[S, m]` holds, over the seeds where none of the trials failed."""
+    """Estimate the mean number of groups for which `holds` `[S, m]` is true, over the seeds without failure."""
     good = np.all([trials.usable("risk")[0] for trials in several], axis=0)
     return mean_interval(holds.sum(axis=-1)[good].astype(float))._replace(failed=int((~good).sum()))
 
 
 # Tuning --------------------------------------------------------------------------------------------------------------
 
-# The problems of Figures 2, 4 and 6 in small: d = 100, and 2,000 rounds; SMPA_m, which draws batches, has 400.
+# Small versions of the problems of Figures 2, 4 and 6: d = 100 and 2,000 rounds (400 for SMPA_m, which draws batches).
 _SMALL, _ROUNDS, _FEWER, _K = 100, 2000, 400, 3
 _TUNED = (dro.SMD, dro.Online, dro.SagawaSMD, dro.Haghtalab, dro.Soma, dro.AnytimeSMD, dro.AnytimeOnline)
 _TUNED_ON_BUDGETS = (dro.SMDr, dro.SMPA)
@@ -228,12 +228,12 @@ def _tuning_metric(learner: Learner, panel: Panel) -> str:
 
 
 def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
-    """Return a learner of the table; of the following constants it receives those that its class has."""
+    """Return a learner of the table, which receives those of the constants below that its class has."""
 
     def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
         n_1 = (
             N_GROUPS * horizon if cls is dro.SMPA else horizon
-        )  # SMPA_m lasts for n_m = n_1 / 20 rounds, SMD_r for n_1
+        )  # SMPA_m plays n_m = n_1 / 20 rounds, SMD_r plays n_1
         given = {"n_groups": N_GROUPS, "horizon": horizon, "budgets": budgets_of(n_1, panel), "k": _K}
         names = {field.name for field in dataclasses.fields(cls)}
         fields = {name: value for name, value in given.items() if name in names}

@@ -1,4 +1,4 @@
-"""Theorem 2: regret beside the explicit bound."""
+"""Theorem 2: regret compared with the explicit bound."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Theorem 1 and the rivals' own: theta* in the confidence sets."""
+"""Theorem 1 and the theorems of the rivals: coverage of theta* by the confidence sets."""
 
 from collections.abc import Iterable, Mapping
 
@@ -20,7 +20,7 @@ from jaxbandits.reproduction.sentences import claims, observations, share, slug
 
 
 def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make each learner with the constants of its promise; GLB-OMD also with lambda = d, which promises nothing."""
+    """Make each learner with the constants of its theorem, and GLB-OMD with lambda = d, which no theorem covers."""
     del preset
     environment: Problem = panel.environment
     common = {"dim": environment.dim, "norm_bound": float(environment.norm_bound), "delta": DELTA}
@@ -36,18 +36,18 @@ def _with_confidence_sets(preset: str, horizon: int, panel: Panel) -> Learners:
         learners["ECOLog"] = ECOLog.experiments(**common)
         learners["ada-OFU-ECOLog"] = AdaOFUECOLog.theory(**common, n_arms=environment.n_arms)
         learners["GLM-UCB"] = GLMUCB.theory(**linked, n_arms=environment.n_arms, horizon=horizon)
-    if not isinstance(environment.link, links.Poisson):  # whose noise is not sub-Gaussian
+    if not isinstance(environment.link, links.Poisson):  # Poisson noise is not sub-Gaussian
         learners["GLOC"] = GLOC.experiments(**linked)
     return learners
 
 
-# Learner to where theta* is promised to stay in all sets, with which probability, and whether that is ours.
+# By learner: source of the coverage guarantee, its probability, and the kind of claim.
 _PROMISES = {
     "OFUGLB": ("Lee, Yun & Jun, Theorem 3.1", 1 - DELTA, "theorem"),
     "GLB-OMD, theory": ("Theorem 1", 1 - DELTA, "theorem"),
     "GLB-OMD, data radius": ("Lemmas 4 and 5", 1 - DELTA, "observation"),
     "OFULog-r": ("Abeille, Faury & Calauzenes", 1 - DELTA, "theorem"),
-    "ECOLog": ("Faury et al. (whose radius it is not)", 1 - DELTA, "observation"),
+    "ECOLog": ("Faury et al. (with another radius)", 1 - DELTA, "observation"),
     "ada-OFU-ECOLog": ("Faury et al.; reconstructed, delta for each of its two sets", 1 - 2 * DELTA, "observation"),
     "GLM-UCB": ("Filippi et al., Theorem 2", 1 - DELTA, "theorem"),
     "GLOC": ("Jun et al.; reconstructed", 1 - DELTA, "observation"),
@@ -56,10 +56,10 @@ GENERAL = ("OFUGLB", "GLB-OMD, theory", "GLB-OMD, data radius")
 
 
 def coverage_claims(promised: Mapping[str, Iterable[str]]) -> tuple[Claim, ...]:
-    """Claim that the confidence sets hold theta*: those of learners that promise it, and those with lambda = d.
+    """Claim that the confidence sets contain theta*, for learners with a guarantee and for GLB-OMD with lambda = d.
 
     Args:
-      promised: panel to the learners that promise it there.
+      promised: mapping from a panel to the learners with a guarantee on it.
     """
     unpromised = observations(
         "covers-lambda-d",
@@ -87,7 +87,7 @@ COVERAGE = THEOREMS.experiment(
     "Theorem 1; the rivals' own theorems",
     title="estimation error over the confidence radius, logistic bandits",
     horizon=1000,
-    presets={"theory": "every constant as its paper states it; lambda = d where the label says so"},
+    presets={"theory": "every constant as its paper states it, or lambda = d if the label says so"},
     algorithms=_with_confidence_sets,
     panels=lambda horizon: {
         f"S{size}": Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size))) for size in (3, 5)
@@ -106,7 +106,8 @@ COVERAGE = THEOREMS.experiment(
     ),
     interpretations={
         "radii-of-code": Interpretation(
-            "the radii of GLM-UCB and ECOLog are not restated: those of public code, in place of the theorems'",
+            "the paper does not restate the radii of GLM-UCB and ECOLog; here those of public code replace those of "
+            "the theorems",
             {"GLM-UCB": {"radius_rule": "det"}, "ECOLog": {"radius_rule": "code"}},
         )
     },

@@ -27,7 +27,7 @@ _JUDGED = ("x0.1", "x0.02")
 
 
 def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners of the figure, every radius times the factor of the panel."""
+    """Make the learners of the figure, with every radius multiplied by the factor of the panel."""
     every = setting.learners(preset, horizon, panel.environment, bound=6.0, delta=0.01, fixed_arms=True)
     every["RS-GLinCB"] = dataclasses.replace(every["RS-GLinCB, theorem"], kappa=200.0)
     return {name: _shrunk(every[name], panel.x) for name in _PLAYED}
@@ -38,7 +38,7 @@ def _shrunk(learner: Learner, factor: float) -> Learner:
 
 
 def _below(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return the grid of the other figures, times the radii that the learner has in the panel."""
+    """Return the grid of the other figures, multiplied by the learner's radii in the panel."""
     return {
         name: tuple(getattr(learner, name) * value for value in values)
         for name, values in setting.grid(learner).items()
@@ -66,14 +66,14 @@ class RegretAgainstTime:
     """Mean regret of each learner against the time of one of its trials, in the timed panel (Figure 4, right).
 
     Attributes:
-      name: of its files.
+      name: name of its files.
     """
 
     timed: ClassVar[bool] = True
     name: str = "scatter"
 
     def draw(self, plt: ModuleType, report: "Report") -> "Figure":
-        """Draw one mark a learner: medians of time over repeats, means of regret with their intervals."""
+        """Draw one mark per learner, at the median time over repeats and the mean regret with its interval."""
         figure, ax = plt.subplots(figsize=(8.0, 4.6), layout="constrained")
         ((panel, _), times), *_ = report.times.items()
         rows = {row.label: row for row in report.results[panel].summary("regret")}
@@ -110,22 +110,23 @@ COVERTYPE = setting.OTHER_ARMS.experiment(
                 on="x0.1", says="GLB-OMD is significantly faster than {label}, 32 trials at once",
                 place="Figure 4; Appendix F.3"),
         *observations("gloc-pays", mean("GLOC") > mean("GLB-OMD"), on=_JUDGED,
-                      says="GLOC, the cheapest, has more regret", place="Figure 4, right", least=32),
+                      says="GLOC, the fastest learner, has more regret", place="Figure 4, right", least=32),
     ),
     notes=(
-        "ECOLog is that of public code (as in glm/fig1), its radius times the factor of the panel.",
-        "K = 60 clusters, d = 11, S = 6, delta = 0.01. kappa = 200 reaches RS-GLinCB only: GLM-UCB and GLOC take the "
-        "least slope of the ball, 1 / 405.",
-        "The paper shrinks all radii by an unstated factor; here by 1, 0.1 and 0.02, for level sets by the square, "
-        "for RS-GLinCB both radii, that of its warm-up and that of its later rounds. Its warm-up outlasts these 1,000 "
-        "rounds at each of the three factors, so that its regret is the same at all (preset experiments).",
+        "ECOLog is that of public code (as in glm/fig1), with its radius multiplied by the factor of the panel.",
+        "K = 60 clusters, d = 11, S = 6, delta = 0.01. Only RS-GLinCB uses kappa = 200; GLM-UCB and GLOC use the "
+        "smallest slope over the ball, 1 / 405.",
+        "The paper shrinks all radii by an unstated factor. Here the factors are 1, 0.1 and 0.02; levels of level sets "
+        "are multiplied by the square, and for RS-GLinCB the radii of the warm-up and of later rounds are both "
+        "multiplied. In the preset experiments its warm-up is longer than these 1,000 rounds at each factor, so that "
+        "its regret does not depend on the factor.",
         "Regret is by cluster averages, which no logistic model fits exactly.",
         "`--data FILE` takes the real covtype.data or covtype.data.gz; without it the figure is a stand-in.",
         "Likelihood methods run on the first 64 seeds; comparisons are paired on those.",
         setting.TUNING,
-        "Here multipliers, tuned once or in the panel, come on top of the factor of the panel. At most points "
-        "RS-GLinCB's warm-up outlasts the third of the rounds on which it is tuned: these tie, and where no point is "
-        "better it keeps the radii of the panel.",
+        "Here the multipliers, tuned once or in the panel, are applied in addition to the factor of the panel. At most "
+        "points of its grid RS-GLinCB's warm-up is longer than the third of the rounds on which it is tuned. These "
+        "points tie, and if no point is better, the radii of the panel are kept.",
     ),
     slow={name: 64 for name in setting.MLE if name != "RS-GLinCB, theorem"},
     figures=(

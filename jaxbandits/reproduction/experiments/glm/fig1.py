@@ -30,7 +30,7 @@ _OFUGLB = mean("GLB-OMD") / mean("OFUGLB")
 
 
 def on_axis(ratio: Quantity) -> Quantity:
-    """Show beside a ratio of GLB-OMD to OFUGLB their difference as a share of an axis that reaches to GLOC."""
+    """Add to a ratio of GLB-OMD to OFUGLB their difference as a share of an axis that extends to GLOC."""
     return ratio.with_companions(lambda panel, found: with_axis_share(found, panel, "GLB-OMD", "OFUGLB", "GLOC"))
 
 
@@ -40,12 +40,12 @@ def ofuglb_is_lowest(*rivals: str, **fields: FieldValue) -> tuple[Claim, ...]:
 
 
 def modest_increase(says: str, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim that GLB-OMD pays little beside OFUGLB."""
+    """Claim that the regret of GLB-OMD is only modestly larger than that of OFUGLB."""
     return claims("modest", on_axis(_OFUGLB) < MODEST, says=says, least=32, **fields)
 
 
 def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
-    """Claim the order of Theorem 2 in T."""
+    """Claim that regret grows as Theorem 2 states in T."""
     return observations("root-of-t", growth("GLB-OMD") < 0.5, on=panels,
                         says="regret of GLB-OMD grows no faster than sqrt(T)",
                         place="Theorem 2 (an upper bound)")
@@ -54,7 +54,7 @@ def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
 def times_of_a_trial(
     first: str, last: str, others: Sequence[str], kind: str, place: str, stable: str
 ) -> tuple[Claim, ...]:
-    """Compare times of a trial; `others` have neither the least nor the most, `stable` says where S is spoken of."""
+    """Compare times of a trial; `others` are neither the fastest nor the slowest, and `stable` is the place about S."""
     at = {"place": place, "kind": kind}
     return (
         *claims("gloc-fastest", time("GLB-OMD", *others, "OFUGLB") > time("GLOC"), on=first,
@@ -96,7 +96,7 @@ FIG1 = setting.FIGURES.experiment(
                 says="GLB-OMD is comparable to {rival} or better", **_FIGURE),
         *claims("better", mean("GLB-OMD") < mean("ECOLog", "RS-GLinCB"), says="GLB-OMD is even slightly better",
                 **_FIGURE),
-        *modest_increase("a modest price for one pass over the data", **_AT),
+        *modest_increase("one pass over the data has a modest price", **_AT),
         *claims("gloc", mean("GLOC") > COMPARABLE * mean("GLB-OMD"), says="GLOC has relatively large regret",
                 **_FIGURE),
         *observations("our-ecologs", mean("GLB-OMD") / mean("ECOLog, link score", "ECOLog, data radius") < COMPARABLE,
@@ -127,11 +127,11 @@ FIG1 = setting.FIGURES.experiment(
     ),
     interpretations={
         "delta-0.05": Interpretation(
-            "delta is not stated for the synthetic experiments: 0.05 in place of 0.01",
+            "delta is not stated for the synthetic experiments; here 0.05 replaces 0.01",
             {label: {"delta": 0.05} for label in _COMPARED},
         ),
         "ridge-0.5": Interpretation(
-            "lambda of RS-GLinCB: 1/2, as in its authors' code, in place of d, as in the paper",
+            "for RS-GLinCB, lambda = 1/2 of its authors' code replaces lambda = d of the paper",
             {"RS-GLinCB": {"ridge": 0.5}},
         ),
     },

@@ -13,8 +13,8 @@ def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]
     """Compare regret on other arms than those of the paper's instance.
 
     Args:
-      panels: by S.
-      arms: how they differ, for the place of the claims.
+      panels: names of the panels, by S.
+      arms: description of the arms, for the place of the claims.
     """
     place = f"Figures 1 and 3 ({arms})"
     ours = {"on": panels, "place": place, "kind": "observation"}

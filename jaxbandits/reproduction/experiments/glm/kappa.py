@@ -28,7 +28,7 @@ KAPPA = THEOREMS.experiment(
     "kappa",
     "Theorem 2 and Table 1",
     title="regret against kappa, logistic bandits",
-    presets={"experiments": "constants of the theorems, but lambda = d where the label does not say 'theory'"},
+    presets={"experiments": "constants of the theorems, but lambda = d unless the label says 'theory'"},
     algorithms=_one_pass,
     panels=lambda horizon: {
         name: Panel(f"S = {size}", GeneralizedLinear.fixed(norm_bound=float(size)), x=kappa)
@@ -45,12 +45,12 @@ KAPPA = THEOREMS.experiment(
                       says="regret of GLB-OMD does not grow much", place="Figure 3 (with more seeds)", least=1000),
     ),
     notes=(
-        "kappa = 2 + 2 cosh(S), over the ball; the metric kappa is that of each instance. d = 2, K = 20, one arm set a "
-        "trial. Regret saturates at that of uniform play, about 1600.",
+        "kappa = 2 + 2 cosh(S) over the ball, and the metric kappa is that of each instance. d = 2, K = 20, with one "
+        "arm set per trial. Regret saturates at that of uniform play, about 1600.",
     ),
     interpretations={
         "delta-0.01": Interpretation(
-            "delta is not stated for the synthetic experiments: 0.01, which Covertype has, in place of 0.05",
+            "delta is not stated for the synthetic experiments; here 0.01, the value for Covertype, replaces 0.05",
             {key: {"delta": 0.01} for key in ("GLB-OMD", "GLB-OMD, theory", "GLB-OMD, data radius", "ECOLog", "GLOC")},
         )
     },

@@ -13,20 +13,20 @@ _LENGTHS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def _circle(length: float) -> np.ndarray:
-    """Place `[20, 2]` arms of one length, evenly spaced: whatever theta*, the best one is at most 9 degrees away."""
+    """Place `[20, 2]` arms of one length, evenly spaced; for every theta* the best arm is at most 9 degrees away."""
     angles = 2.0 * np.pi * np.arange(_ARMS) / _ARMS
     return length * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def kappa_star(length: float) -> float:
     """Return 1 / mean of mu' at the best arm over the directions of theta*, for arms of this length."""
-    angles = np.pi / _ARMS * (np.arange(1000) + 0.5) / 1000  # between an arm and the middle to the next one
+    angles = np.pi / _ARMS * (np.arange(1000) + 0.5) / 1000  # from an arm to the middle between it and the next arm
     z = _NORM * length * np.cos(angles)
     return float(1.0 / np.mean(np.exp(-z) / (1.0 + np.exp(-z)) ** 2))
 
 
 def _same_ball(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make the learners for S = 5, which all panels share: one kappa over the ball, one lambda, one radius."""
+    """Make the learners for S = 5, which all panels share, so that kappa over the ball, lambda and radii are equal."""
     del preset, horizon, panel
     common = {"dim": 2, "norm_bound": _NORM, "delta": DELTA}
     return {

@@ -1,4 +1,4 @@
-"""Theorem 2: growth of regret with the rounds, beside sqrt(T) log T."""
+"""Theorem 2: growth of regret with the rounds, compared with sqrt(T) log T."""
 
 import math
 from collections.abc import Mapping
@@ -50,9 +50,9 @@ RATES = THEOREMS.experiment(
         place="Theorem 2 (an upper bound)",
     ),
     notes=(
-        "Exponent: least squares of log(mean regret) on log(t) over the last decade, up to T = 100,000. sqrt(T) log T "
-        "has 0.647 from 300 to 3,000 rounds, where the figures end, and the exponent of the claims here; sqrt(T) has "
-        "1/2.",
+        "The exponent is the least-squares slope of log(mean regret) on log(t) over the last decade, up to T = "
+        "100,000. For sqrt(T) log T this exponent is 0.647 from 300 to 3,000 rounds, where the figures end, and that "
+        "of the claims here; for sqrt(T) it is 1/2.",
         "The theorem is an upper bound whose second term dominates up to T of about 10^6, so that an exponent "
         "above that of the law would not contradict it.",
     ),

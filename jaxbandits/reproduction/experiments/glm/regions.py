@@ -93,7 +93,7 @@ class Regions:
     """The three confidence regions of the first trial in the plane, after 50, 500 and all rounds.
 
     Attributes:
-      name: of its files.
+      name: name of its files.
     """
 
     name: str = "regions"

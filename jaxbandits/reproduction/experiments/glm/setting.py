@@ -40,10 +40,11 @@ from jaxbandits.reproduction.engine import (
 DELTA = 0.05
 _PAPER = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025"
 PRESETS = {
-    "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for likelihood methods), as the "
-    "paper's figures have it; RS-GLinCB has the constants of its authors' code, 'theorem' those of its theorem; ECOLog "
-    "is that of public code, 'link score' has the score and the radius of its paper's lemmas, 'data radius' ours",
-    "theory": "as before, but GLB-OMD with the lambda that Theorem 1 needs",
+    "experiments": "constants of the theorems, but lambda = d (lambda_t = d log(1 + t) for likelihood methods), as in "
+    "the paper's figures; RS-GLinCB has the constants of its authors' code, or those of its theorem ('theorem'); "
+    "ECOLog is that of public code, with the score and radius of its paper's lemmas ('link score'), or with our radius "
+    "('data radius')",
+    "theory": "as experiments, but GLB-OMD has the lambda that Theorem 1 needs",
 }
 _IN_FIGURES = {  # label: name in the table
     "OFUGLB": "ofuglb",
@@ -62,7 +63,7 @@ _MULTIPLIED = (
     f"{k} {', '.join(f'{v:g}' for v in multipliers.MULTIPLIERS[name].values())}" for k, name in _IN_FIGURES.items()
 )
 TUNED = {
-    "practical": "as experiments, but every radius times a multiplier, tuned once on fixed arms "
+    "practical": "as experiments, but every radius is multiplied by a factor that was tuned once on fixed arms "
     f"(jaxbandits tune glm): {'; '.join(_MULTIPLIED)}",
     "tuned": "as practical, but every learner is tuned in each panel, on the same grid and on separate seeds",
 }
@@ -71,8 +72,8 @@ TUNING = (
     "six multipliers each from 0.003 to 1 (RS-GLinCB, ada-OFU-ECOLog). The points are compared by races on 64 seeds "
     "not used for any verdict, or on 32 (16 for the table, 32 for RS-GLinCB) after a third of the rounds for learners "
     "that fit a likelihood. Practical is tuned once, on fixed arms with S = 3 and 5 (glm/fig1-fixed), for all figures "
-    "(jaxbandits tune glm); tuned in each panel. After a third of the rounds greedy play looks better than it is: "
-    "GLM-UCB and OFULog-r took multipliers at or near the lower end of the grid."
+    "(jaxbandits tune glm); tuned in each panel. After a third of the rounds greedy play looks better than it is, so "
+    "that GLM-UCB and OFULog-r received multipliers at or near the lower end of the grid."
 )
 FOUND = (
     "The paper states neither d, K nor the arms. The instance here is that of the experiments of RS-GLinCB's "
@@ -97,16 +98,16 @@ COUNTS = (
     "O(K) per round instead of O(t)."
 )
 WORST_KAPPA = (
-    "RS-GLinCB is given the largest kappa of the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9: it "
-    "cannot know that of its instance, which is smaller and differs from trial to trial."
+    "RS-GLinCB receives the largest kappa over the ball, 1 / c_mu = 22, 150, 1099 and 8105 at S = 3, 5, 7 and 9, since "
+    "the kappa of its instance, which is smaller and differs from trial to trial, is not known to a learner."
 )
 ECOLOG = (
     "ECOLog is that of public code (the repository of RS-GLinCB's authors), which adds a width in the space of "
     "parameters to the mean reward. 'ECOLog, link score' scores by x'theta, with the radius of the lemmas in its "
-    "paper; 'ECOLog, data radius' has a smaller one, ours, from Ville's inequality. In the presets practical and "
-    "tuned a multiplier multiplies the latter."
+    "paper; 'ECOLog, data radius' has a smaller radius of ours, from Ville's inequality. In the presets practical and "
+    "tuned the multiplier applies to this last radius."
 )
-ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a likelihood; tabulated, not drawn."
+ADA = "ada-OFU-ECOLog has a reconstructed warm-up, to whose rounds it fits a likelihood; it is only in the tables."
 MLE = ("OFUGLB", "OFULog-r", "GLM-UCB", "RS-GLinCB", "RS-GLinCB, theorem")
 RADII = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RADII_ALONE = tuple(np.geomspace(1e-4, 1.0, len(RADII) ** 2).tolist())
@@ -114,13 +115,13 @@ _SCALES = ("gamma_scale", "beta_scale", "rho_scale", "warmup_scale")
 
 
 def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return as many multipliers for every learner: of its radius, or of both."""
+    """Return equally many multipliers for every learner, for its radius or for both of its radii."""
     names = scales(learner)
     return dict.fromkeys(names, RADII_ALONE if len(names) == 1 else RADII)
 
 
 def scales(learner: Learner) -> list[str]:
-    """Return the fields that multiply its radii; for level sets the root of the level."""
+    """Return the fields that multiply the radii of a learner, or the square root of its level."""
     fields = {field.name for field in dataclasses.fields(learner)}
     return [name for name in _SCALES if name in fields]
 
@@ -138,13 +139,13 @@ def learners(
     """Make the learners of the figures, in the order of their legends and tables.
 
     Args:
-      preset: see `PRESETS`.
+      preset: name of a preset in `PRESETS` or `TUNED`.
       horizon: T.
-      environment: with `dim`, `n_arms` and perhaps `link`.
+      environment: environment with the fields `dim`, `n_arms` and possibly `link`.
       bound: S.
       delta: failure probability.
-      fixed_arms: likelihood methods keep counts instead of all rounds.
-      kappa: of the instance, for RS-GLinCB and GLOC; None: the largest of the ball.
+      fixed_arms: True if arms are fixed, so that likelihood methods store counts instead of all rounds.
+      kappa: kappa of the instance, for RS-GLinCB and GLOC; None: the largest over the ball.
     """
     link = getattr(environment, "link", links.Bernoulli())
     logistic = isinstance(link, links.Bernoulli)
@@ -152,7 +153,7 @@ def learners(
     linked = {**common, "link": link}
     history: Fields = {"n_arms": environment.n_arms} if fixed_arms else {"capacity": horizon}
     largest = {"horizon": horizon, "reward_bound": 1.0 if logistic else 100.0}
-    stated = preset not in TUNED  # a tuned multiplier makes little of which constants it multiplies
+    stated = preset not in TUNED  # with tuned multipliers the choice of constants hardly matters
     ecolog = {"ECOLog": (ECOLog.public if stated else ECOLog.experiments)(**common)}
     if stated:
         ecolog |= {
@@ -215,7 +216,7 @@ def on_instance(horizon: int, sizes: Sequence[int], link: Link) -> dict[str, Pan
 
 
 def norms(sizes: Sequence[int], link: Link, fresh: bool) -> dict[str, Panel]:
-    """Make a panel for each norm S of theta*, with fresh arms each round or one arm set a trial."""
+    """Make a panel for each norm S of theta*, with fresh arms in each round or one arm set per trial."""
     make = GeneralizedLinear.tv if fresh else GeneralizedLinear.fixed
     panels = {}
     for size in sizes:
@@ -224,7 +225,7 @@ def norms(sizes: Sequence[int], link: Link, fresh: bool) -> dict[str, Panel]:
     return panels
 
 
-# Tabulated: the curves of some would flatten all others, and there are eight colours.
+# These are only in tables: some curves would flatten all others, and there are only eight colours.
 UNDRAWN = ("GLM-UCB", "uniform", "RS-GLinCB, theorem")
 UNDRAWN_LOGISTIC = (*UNDRAWN, "ECOLog, link score", "ECOLog, data radius")
 UNDRAWN_OTHER_ARMS = (*UNDRAWN_LOGISTIC, "OFUL-MLogB", "ada-OFU-ECOLog")

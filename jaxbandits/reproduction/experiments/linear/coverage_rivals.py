@@ -10,7 +10,7 @@ from jaxbandits.reproduction.experiments.linear.setting import DIM, LAWS, PRESET
 from jaxbandits.reproduction.sentences import observations, share, theorems
 
 _PANELS = ("gaussian", "student", "pareto")
-_INSIDE = 1.0 + 1e-4  # MENU's first set has theta* on its border, and float32 on either side of it
+_INSIDE = 1.0 + 1e-4  # theta* lies on the boundary of MENU's first set; rounding in float32 may put it on either side
 
 
 def _rivals(preset: str, horizon: int, panel: Panel) -> Learners:
@@ -36,7 +36,7 @@ COVERAGE_RIVALS = THEOREMS.experiment(
     "Section 5; the rivals' own theorems",
     title="estimation error over the confidence radius, rivals of Hvt-UCB",
     horizon=1_500,
-    seeds=832,  # p is 0.0005 where no trial fails: Holm's procedure over 209 claims needs 102 clearer ones before it
+    seeds=832,  # without failures p is 0.0005, which Holm's procedure over 209 claims accepts only after 102 smaller p
     presets={"theory": PRESETS["theory"], "practical": "the multipliers of the figures, which no theorem covers"},
     algorithms=_rivals,
     panels=lambda horizon: {

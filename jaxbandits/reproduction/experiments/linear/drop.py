@@ -16,7 +16,7 @@ from jaxbandits.reproduction.sentences import (
     ratio_of_ratios,
 )
 
-_LAWS = {  # title, law, eps, the bound on its moment that every learner is given
+_LAWS = {  # title, law, eps, and the bound on its moment that every learner receives
     "student": ("Student t (2.1)", noise.StudentT(df=2.1), 0.99, 1.31),
     "gaussian": ("Gaussian", noise.Gaussian(), 1.0, 1.0),
 }
@@ -35,7 +35,7 @@ def panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _one_pass(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make all learners but HEAVY-OFUL, which has too few seeds in Figures 1 and 2 for a ratio of ratios."""
+    """Make all learners except HEAVY-OFUL, which has too few seeds in Figures 1 and 2 for a ratio of ratios."""
     environment: Problem = panel.environment
     found = setting.learners(preset, horizon, float(environment.eps), float(environment.moment_scale))
     return {label: learner for label, learner in found.items() if label != "HEAVY-OFUL"}
@@ -62,7 +62,7 @@ def _drops(reading: str, title: str) -> tuple[Claim, ...]:
 DROP = setting.STUDY.experiment(
     "drop",
     "Figures 1 and 2",
-    title="what heavy tails cost, against Gaussian noise",
+    title="cost of heavy tails, compared with Gaussian noise",
     presets=setting.PRESETS | setting.TUNED,
     headline="tuned",
     tuning=setting.QUICK_PER_PANEL,

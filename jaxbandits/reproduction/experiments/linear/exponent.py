@@ -7,11 +7,11 @@ from jaxbandits.reproduction.sentences import growth, observations
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _GROWS = "regret grows no faster than T^(1/(1 + eps)), "
-_STATEMENTS = {  # id -> preset, the words, and what they are about
+_STATEMENTS = {  # by id: preset, wording, and place
     "worst-case": ("theory", f"{_GROWS}the rate of the worst case", "Theorem 1 and Corollary 1 (upper bounds)"),
     "tuned": ("practical", f"{_GROWS}with tuned constants too", "Theorem 1"),
 }
-_MARGIN = 0.05  # the noise has moments of orders below 1 + eps + this
+_MARGIN = 0.05  # the noise has moments of all orders below 1 + eps + _MARGIN
 
 
 def worst_case_exponent(eps: float) -> float:

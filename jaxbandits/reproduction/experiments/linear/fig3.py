@@ -7,7 +7,7 @@ from jaxbandits.reproduction.sentences import MUCH, claims, mean, median, observ
 
 _PLACE = "Figure 3; Appendix E.1"
 _LAWS = {"pareto": noise.Pareto(shape=1.5), "lomax": noise.Lomax(shape=1.5), "fisk": noise.Fisk(shape=1.5)}
-_JUDGED = ("lomax", "fisk")  # centred, Pareto is Lomax: one experiment, drawn twice and counted once
+_JUDGED = ("lomax", "fisk")  # centred Pareto and Lomax noise are equal: drawn twice, counted once
 
 FIG3 = setting.FIGURES.experiment(
     "fig3",

@@ -9,7 +9,7 @@ _FIGURE = {"place": "Figure 4; Appendix E.2"}
 _DECADES = {"scale1.5": 1.5, "scale2": 2.0, "scale2.5": 2.5}
 _OTHERS = 1.0 / MUCH * mean("OFUL", "CRTM", "CRMM")
 _TOLD = (
-    "tuning: the baselines are told a bound on nu_t that is far too large, which multipliers tuned in the panel undo"
+    "tuning: the baselines receive a bound on nu_t that is far too large, which multipliers tuned in the panel correct"
 )
 
 FIG4 = setting.FIGURES.experiment(

@@ -42,9 +42,9 @@ HEAVY_OFUL = Experiment(
         *observations("beats-tofu", mean("HEAVY-OFUL") < mean("TOFU"), on=_DECADES.keys(),
                       says="HEAVY-OFUL is better than TOFU in its own setting", **_PLACE),
         *observations("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=_DECADES.keys(),
-                      says="Hvt-UCB is comparable to HEAVY-OFUL there", **_PLACE),
+                      says="Hvt-UCB is comparable to HEAVY-OFUL in this setting", **_PLACE),
         *observations("far-ahead", mean("HEAVY-OFUL", "Hvt-UCB") < 1.0 / MUCH * mean("OFUL", "CRTM", "TOFU"),
-                      on="scale2", says="knowing nu_t puts {label} far ahead of {rival} there", **_PLACE),
+                      on="scale2", says="knowing nu_t puts {label} far ahead of {rival} in this setting", **_PLACE),
     ),
     notes=(
         "d = 10, K = 20, arms of norm 1 with positive coordinates, theta* = (1, ..., 1)/sqrt(d), Student t noise (2), "

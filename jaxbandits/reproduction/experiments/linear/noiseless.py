@@ -1,4 +1,4 @@
-"""Theorem 1 without noise: regret against T where nu_t = 0."""
+"""Theorem 1 without noise: regret against T for nu_t = 0."""
 
 from collections.abc import Mapping
 

@@ -64,7 +64,7 @@ SCALE = THEOREMS.experiment(
                 < COMPARABLE
                 for label in _LABELS
             ),
-            says="the sum of nu_t^2 is what counts",
+            says="regret depends on nu_t only through the sum of nu_t^2",
             **_ON_BOUND,
         ),
     ),

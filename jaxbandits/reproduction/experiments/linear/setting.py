@@ -32,7 +32,7 @@ _IN_FIGURES = {"Hvt-UCB": "hvt_ucb", "HEAVY-OFUL": "heavy_oful", "OFUL": "oful",
 
 
 def multipliers_of(name: str) -> str:
-    """Describe the multipliers that a learner's constants have in the preset practical."""
+    """Describe the multipliers of a learner's constants in the preset practical."""
     return " and ".join(f"{_SCALED[field]} x {value:g}" for field, value in multipliers.MULTIPLIERS[name].items())
 
 
@@ -42,7 +42,7 @@ PRESETS = {
     "theory": "every constant as the theorems state it",
 }
 TUNED = {"tuned": "as practical, but every learner is tuned in each panel, on the same grid and on separate seeds"}
-NORMALISATIONS = {  # readings of "rescaled to satisfy L = 1": panel -> unit_arms, title
+NORMALISATIONS = {  # readings of "rescaled to satisfy L = 1"; by panel: unit_arms, title
     "max": (False, "arms divided by the largest norm"),
     "unit": (True, "every arm of norm 1"),
 }
@@ -73,7 +73,7 @@ EXTRA_SIGMA = Interpretation(
     "included",
     {"Hvt-UCB": {"extra_sigma": True}},
 )
-SLOW = {"HEAVY-OFUL": 256}  # seeds of the learner whose cost grows with t: all others run 512
+SLOW = {"HEAVY-OFUL": 256}  # seeds of the learner whose cost grows with t; all others run 512
 FEWER = (
     "HEAVY-OFUL runs only on the first 256 seeds, since its cost per round is O(t). Comparisons with it use "
     "these seeds."
@@ -82,7 +82,7 @@ WIDTH = 32  # trials side by side, so that HEAVY-OFUL's seeds keep several cores
 
 
 def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
-    """Return the same number of multipliers for every learner with a radius: pairs with thresholds, or radii alone."""
+    """Return equally many multipliers for every learner with a radius, as pairs with thresholds or for radii alone."""
     fields = {field.name for field in dataclasses.fields(learner)}
     if "beta_scale" not in fields:
         return {}
@@ -91,8 +91,8 @@ def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:
 
 
 QUICK_PER_PANEL = Tuning(tuple(TUNED), grid, "regret", seeds=64, tolerance=TOLERANCE, standard=True)
-SLOW_TUNING = (32, 6)  # seeds, and the part of the rounds
-PER_PANEL = dataclasses.replace(QUICK_PER_PANEL, slow={"HEAVY-OFUL": SLOW_TUNING})  # where that one plays
+SLOW_TUNING = (32, 6)  # number of seeds, and divisor of the rounds
+PER_PANEL = dataclasses.replace(QUICK_PER_PANEL, slow={"HEAVY-OFUL": SLOW_TUNING})  # for panels with HEAVY-OFUL
 
 
 def preset_of(learner: Learner, preset: str) -> Learner:
@@ -157,7 +157,7 @@ STUDY = Study(
     reconstructed=RECONSTRUCTED,
     figures=(Curves(not_drawn=("uniform",)),),
 )
-FIGURES = Study(  # tuned in every panel, HEAVY-OFUL among the learners
+FIGURES = Study(  # tuned in every panel, including HEAVY-OFUL
     "linear",
     PAPER,
     horizon=HORIZON,
@@ -171,7 +171,7 @@ FIGURES = Study(  # tuned in every panel, HEAVY-OFUL among the learners
     figures=(Curves(not_drawn=("uniform",)),),
     notes=(TUNING, FEWER),
 )
-TIMED = {  # fields of a figure that shows times beside regret
+TIMED = {  # fields of a figure that shows times and regret
     "figures": (Curves(not_drawn=("uniform",), times=True),),
     "timed": TimePerRound(("max",), unit="Hvt-UCB"),
 }
@@ -180,13 +180,13 @@ TIMED = {  # fields of a figure that shows times beside regret
 
 
 def comparable(place: str, on: Any, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim that Hvt-UCB, which makes one pass over the data, loses little."""
+    """Claim that Hvt-UCB, which makes one pass over the data, is comparable to HEAVY-OFUL."""
     return claims("comparable", mean("Hvt-UCB").close_to(mean("HEAVY-OFUL")), on=on,
                   says="Hvt-UCB is comparable to HEAVY-OFUL", place=place, **fields)
 
 
 def time_claims(figure: str) -> tuple[Claim, ...]:
-    """Make the claims of Section 5 on times: HEAVY-OFUL is slower by orders, others are faster."""
+    """Make the claims of Section 5 on times: HEAVY-OFUL is slower by orders of magnitude, others are faster."""
     at = {"on": "max", "place": f"{figure}, right; Section 5"}
     table = {"on": "max", "place": f"{figure}, right; Table 1"}
     advantage = measure(

@@ -16,7 +16,7 @@ from jaxbandits.simulation import Meter
 
 _NOTHING = "CRTM, nothing truncated"
 _FACTORS = {"CRTM": 1.0, "CRTM, Gamma x 0.1": 0.1, "CRTM, Gamma x 0.01": 0.01, _NOTHING: np.inf}
-_LARGE = 0.01  # a share of rewards; the word has no number in the paper
+_LARGE = 0.01  # share of rewards that counts as large; the paper gives no number
 
 
 def _thresholds(preset: str, horizon: int, panel: Panel) -> Learners:

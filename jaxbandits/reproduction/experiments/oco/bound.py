@@ -74,7 +74,8 @@ def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
     """Compute the bound against all u in the ball, and running maxima of both quantities divided by their bounds."""
     z, diameter = 2.0 * float(algorithm.lipschitz), float(algorithm.domain.diameter)
     radius_sq = float(algorithm.domain.radius) ** 2
-    moves = trials.get("move_sq") - trials.get("last_move_sq")  # up to x_T: the move after round T is not of the sum
+    # Up to x_T, since the sum excludes the move after round T.
+    moves = trials.get("move_sq") - trials.get("last_move_sq")
     bound = theorem_3_1(
         trials.record_points.astype(float),
         rank=_DIM,

@@ -20,7 +20,7 @@ _MOVING = ("corrupted", "drift", "piecewise")
 
 
 def bound_of(environment: Problem, horizon: int) -> float:
-    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): the text below Theorem 4.1, no constants."""
+    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): see below Theorem 4.1, without constants."""
     diameter = float(environment.domain.diameter)
     return diameter**2 + visible_bound(environment, horizon, diameter)
 
@@ -83,11 +83,11 @@ BOUNDED = STUDY.experiment(
         *observations("grows-as-d-squared", growth_over(_DIAMETERS, "D", "CA-OONS") < 2.0,
                       says="CA-OONS pays at most D^2 on a domain of diameter D", place="Theorem 4.1"),
         *observations("modest-price", mean("CA-OONS") < MODEST * mean("OONS, given D"), on=_RADII.keys(),
-                      says="not to know D has a modest price"),
+                      says="the price of not knowing D is modest"),
         *observations("hint-worth-more", mean("OGD, given D") > mean("CA-OONS", "CLA-OONS"), on=_MOVING,
-                      says="where the mean changes, a hint is worth more than D"),
+                      says="where the mean changes, learners with hints have less regret than OGD with D given"),
         *observations("costs-nothing", mean("CA-OONS") < mean("optimistic OMD, given D"), on=_MOVING,
-                      says="where the mean changes, it costs nothing not to know D"),
+                      says="where the mean changes, CA-OONS has less regret than optimistic OMD with D given"),
     ),
     notes=(
         "Losses are linear with G = 1 on the ball of radius R in R^2: m = 0.1 and s = 0.9 for i.i.d. losses, m = s = "

@@ -92,7 +92,7 @@ CERTIFICATES = THEOREMS.experiment(
                   says="0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2 in every round (relative 1e-5)",
                   place="Lemma C.3 (in the norm of A_t^{-1}; with twice the right side)", **_ROWS),
         *theorems("meta-preconditions", share(*_META, of="meta_precondition", at_most=1.0 + 1e-4) > share_for_all(200),
-                  says="64 beta_k |l_j - h_j| <= 1 for every expert that a middle learner knows, in every round",
+                  says="64 beta_k |l_j - h_j| <= 1 for every expert of a middle learner, in every round",
                   place="Chen, Luo & Wei 2021, quoted in Lemma D.1", **_ROWS),
         *theorems("meta-regret", share(*_META, of="meta_excess", at_most=0.0) > share_for_all(200),
                   says="meta regret against every base learner is within its bound, with all constants",

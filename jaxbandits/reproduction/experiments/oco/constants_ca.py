@@ -24,9 +24,9 @@ CONSTANTS_CA = STUDY.experiment(
     record_points=4,
     claims=(
         *observations("start-up", at_point({"c_meta": 8.0}, _PAPER, factor=0.5) < 0.0,
-                      says="start-up is the meta algorithm's", **_ROW),
+                      says="dividing the meta algorithm's constant by 4 at least halves the regret", **_ROW),
         *observations("base-saves-less", at_point({"c_eta": 16.0}, _PAPER, factor=0.5) > 0.0,
-                      says="a quarter of the base learners' constant saves less than that", **_ROW),
+                      says="dividing the base learners' constant by 4 saves less than half of the regret", **_ROW),
     ),
     notes=("Each map varies two of the three constants; the third one has the value of the paper.",),
     figures=(Heatmap(_PAPER),),

@@ -60,9 +60,9 @@ DIMENSION = STUDY.experiment(
                       says="bounds of optimistic OMD have no factor r or d, and its regret does not grow with d",
                       place="Table 1"),
         *observations("rank-shows", growth_over(_DIMENSIONS, "d", "OONS") > FLAT,
-                      says="the price of the rank shows: regret of OONS grows with d = r"),
+                      says="regret of OONS grows with d = r"),
         *observations("small-constants-too", growth_over(_DIMENSIONS, "d", "OONS, practical") > FLAT,
-                      says="it grows with small constants too"),
+                      says="with small constants, too, regret of OONS grows with d = r"),
     ),
     notes=(
         "Losses are linear on the unit ball with m = 0.1 and s = 0.9. The noise has the same length in every dimension "

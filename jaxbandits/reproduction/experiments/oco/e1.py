@@ -61,7 +61,7 @@ def _e1_environments(horizon: int) -> dict[str, tuple[str, Any]]:
 
 
 _FIXED = ("iid-0.9", "iid-0.3", "iid-0.1", "iid-0", "flips-1", "corrupted", "random-order")
-# Any learner beats the best fixed point there: its regret is negative, and no figure of bounds.
+# In these panels every learner beats the best fixed point; its regret is negative and has no figure of bounds.
 _E1_MOVING = ("flips-8", "flips-64", "drift", "piecewise")
 
 
@@ -79,12 +79,12 @@ E1 = STUDY.experiment(
                       says="OONS ends below D (sqrt(sigma^2) + sqrt(Sigma^2)), hidden constant 1",
                       place="Theorem 3.2"),
         *observations("below-omd", mean("OONS") < mean("optimistic OMD"), on=(*_FIXED, "drift", "piecewise"),
-                      says="knowing the same, OONS does no worse than optimistic OMD", place="Table 1"),
+                      says="with the same information, OONS does no worse than optimistic OMD", place="Table 1"),
         *observations(
             "noise-decides",
             mean("OGD") > mean("OONS"),
             on=("iid-0.9", "flips-1"),  # without noise (iid-0) both end at the same corner: a tie
-            says="the noise decides, not T",
+            says="under noise or flips, OONS has less regret than OGD",
             place="Table 1",
         ),
         *observations("hint-helps", mean("OGD") > mean("OONS", "OONS, practical"),

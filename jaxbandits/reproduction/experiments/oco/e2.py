@@ -51,11 +51,11 @@ E2 = STUDY.experiment(
         *observations("grows-as-norm-to-4", growth_over(_LARGE, "||u|| >= 4", "CLA-OONS") < 4.0,
                       says="CLA-OONS pays at most ||u||^4", place="Theorem 4.5"),
         *observations("repair-costs-nothing", mean("CA-OONS") < mean("CA-OONS as printed"), on=_LARGE.keys(),
-                      says="the repair, CA-OONS on played gradients, costs nothing"),
+                      says="the repaired CA-OONS, on played gradients, has less regret than the printed one"),
         *observations("one-learner-better", mean("CLA-OONS") < mean("CA-OONS"), on=("norm-1", "norm-8", "norm-32"),
-                      says="one learner whose radius grows, and that is not given G, loses less than N mixed ones"),
+                      says="one learner with a growing radius, which is not given G, loses less than N mixed learners"),
         *observations("wrong-diameter", mean("optimistic OMD, D = 2") > mean("CA-OONS"), on="norm-8",
-                      says="a wrong diameter is fatal"),
+                      says="optimistic OMD with a wrong diameter has more regret than CA-OONS"),
     ),
     notes=(
         "Regret is against u = ||u|| e_1, the minimiser of the mean loss. The theorems state rates; at this horizon "

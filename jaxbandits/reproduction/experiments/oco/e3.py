@@ -7,7 +7,7 @@ from jaxbandits.reproduction.engine import Learners, Panel
 from jaxbandits.reproduction.experiments.oco.setting import AS_PRINTED, STUDY
 from jaxbandits.reproduction.sentences import observations, rate, theorems
 
-_STUCK = math.sqrt(17.0) - 1.0  # f(4) for the minimiser 8: what the printed algorithm pays a round
+_STUCK = math.sqrt(17.0) - 1.0  # f(4) for the minimiser 8, the loss of the printed algorithm per round
 
 
 def _ca_oons(preset: str, horizon: int, panel: Panel) -> Learners:
@@ -39,10 +39,11 @@ E3 = STUDY.experiment(
                   says="regret stops growing, since all assumptions hold and the theorem says polylog T for sigma = 0",
                   place="(5) and Theorem 4.1 (without a square on b_t, middle step guessed)"),
         *observations("stays-at-4", rate("as printed").between(0.99 * _STUCK, 1.01 * _STUCK), on="still",
-                      says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 per round, to 1 %"),
-        *observations("stays-with-noise", rate("as printed") > 3.0, on="noisy", says="the same with noise"),
+                      says="the learner stays at 4, where it loses sqrt(17) - 1 = 3.123 per round, within 1 %"),
+        *observations("stays-with-noise", rate("as printed") > 3.0, on="noisy", says="with noise, too, the learner "
+                                                                                     "stays at 4"),
         *observations("repaired", rate("played gradients", "values", "played gradients, one a round") < 0.1,
-                      on=_PANELS.keys(), says="repaired, regret stops growing"),
+                      on=_PANELS.keys(), says="the regret of the repaired learners stops growing"),
     ),
     notes=("Without noise all trials are identical.",),
 )

@@ -14,7 +14,7 @@ HORIZON, SEEDS = 2**18, 64
 _CURVED = {name: f"curved-{name}" for name in ("iid-0.5", "huber", "flips-1")}
 _ORIGIN = {name: f"origin-{name}" for name in ("flips", "noise")}
 _CAP = 1.0 / 256.0  # eta_1 = 1 / (64 D z) of OONS for D = z = 2
-POINTS = np.geomspace(HORIZON / 10.0, HORIZON, 20)  # of the last decade
+POINTS = np.geomspace(HORIZON / 10.0, HORIZON, 20)  # record points of the last decade
 
 
 def law(rounds: float) -> float:

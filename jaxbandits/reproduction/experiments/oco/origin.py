@@ -8,8 +8,8 @@ from jaxbandits.reproduction.experiments.oco.setting import STUDY, VALUES
 from jaxbandits.reproduction.sentences import FLAT, MUCH, growth, mean, observations, share, share_for_all, theorems
 
 _PANELS = ("flips", "noise")
-_SMALL = 8  # further radii 1, 1/2, ..., 1/128
-_BET = 1.0  # eps of KT betting, which it never loses against 0
+_SMALL = 8  # number of additional radii 1, 1/2, ..., 1/128
+_BET = 1.0  # eps of KT betting, which bounds its loss against 0
 
 
 def panels(horizon: int) -> Mapping[str, Panel]:
@@ -58,7 +58,7 @@ ORIGIN = STUDY.experiment(
             "cla-oons-root-t",
             growth("CLA-OONS") < 0.5,
             on=_PANELS,
-            says="at u = 0 G^2 (sigma_1:T + G_1:T)^(1/2) is left: regret of CLA-OONS grows at most as T^(1/2)",
+            says="at u = 0 the term G^2 (sigma_1:T + G_1:T)^(1/2) remains: regret of CLA-OONS grows at most as T^(1/2)",
             place="Theorem 4.5",
         ),
         *observations("small-radii", mean("CA-OONS") > MUCH * mean("CA-OONS, small radii too"), on=_PANELS,

@@ -32,24 +32,25 @@ from jaxbandits.theory.oco import visible_bound
 PAPER = "Wang, Barik, Zhao & Tan, NeurIPS 2025"
 OURS = "The paper has no experiments; instances, sizes and thresholds are ours."
 THEORY = {
-    "theory": "every constant as the papers state it; 'practical', ours: c_eta = 1, c_A = 1/4, c_corr = 1/2, c_meta = 1"
+    "theory": "every constant as the papers state it; 'practical' (ours) has c_eta = 1, c_A = 1/4, c_corr = 1/2, "
+              "c_meta = 1"
 }
 AS_PRINTED = {"theory": "every constant as the papers state it"}
 STUDY = Study("oco", f"ours, on {PAPER}", seeds=256, presets=THEORY, notes=(OURS,))
-THEOREMS = Study("oco", PAPER, seeds=256, presets=AS_PRINTED)  # statements of the paper that need no reading of ours
+THEOREMS = Study("oco", PAPER, seeds=256, presets=AS_PRINTED)  # statements of the paper that need no interpretation
 RADIUS_FOR_D = Interpretation(
-    "D is the diameter of X in Assumption 2.2 and bounds ||x|| in the proofs: the radius, 1 here, in the step size",
+    "D is the diameter of X in Assumption 2.2 and bounds ||x|| in the proofs; here the step size uses the radius, 1",
     {key: {"diameter": 1.0} for key in ("OONS", "OONS, practical")},
 )
 VALUES = Interpretation(
-    "(5) fails for losses that are not linear; it can be repaired by played gradients (as usual) or by the values "
-    "f(x) - f(0): by values",
+    "(5) fails for losses that are not linear; it can be repaired by played gradients (the default) or by the values "
+    "f(x) - f(0), as here",
     {"CA-OONS": {"meta_loss": "value"}},
 )
 
 
 def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
-    """Make OONS and the other learners that need D and G, on the unit ball of R^d, for this G."""
+    """Make OONS and the other learners that need D and G, for the unit ball of R^d and this G."""
     common: Fields = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": oco.OONS.theory(**common),
@@ -66,9 +67,9 @@ def panels_beside_bounds(
     """Make panels with the bound of Theorem 3.2, with which figures compare regret.
 
     Args:
-      environments: name to title and environment.
+      environments: mapping from a name to a title and an environment.
       horizon: rounds of a trial.
-      moving: names of panels that figures of bounds leave out, because regret against a fixed point is negative there.
+      moving: names of panels that figures of bounds omit, since their regret against a fixed point is negative.
     """
     panels = {}
     for name, (title, environment) in environments.items():
