@@ -1,4 +1,4 @@
-"""State of a trial that passes from round to round."""
+"""State that a trial passes from round to round."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from jaxbandits.types import Decision, Feedback, Obs, State
 class Streams(NamedTuple):
     """Base keys of a trial, one for each consumer of randomness.
 
-    Round t draws from `fold_in(stream, t)`; XLA drops that where no draw is made.
+    Round t draws from `fold_in(stream, t)`, which XLA removes if nothing is drawn.
     """
 
     observe: jax.Array
@@ -35,5 +35,6 @@ class Carry(NamedTuple):
     streams: Streams
     env_state: State
     alg_state: State
-    totals: Totals  # of the rounds since the last record point
-    delay_buffer: PyTree = ()  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else empty
+    totals: Totals  # totals of the rounds since the last record point
+    # `Interaction` of the rounds whose feedback is late, with leaves `[rounds, ...]`; () if no feedback is late.
+    delay_buffer: PyTree = ()

@@ -3,9 +3,9 @@
     spec.json          everything that determines the numbers of the run; it must be the same on resume
     batch-0-00012.npz  job 0, batch 12: values at the record points reached and, unless it is finished, the trials
 
-A file is written under a temporary name, synced, then renamed: if the process is killed, the previous file survives.
-Every file of a batch names its run, by the digest of `spec.json`, and its batch.
-The directory is locked by the process that writes it. Nothing is pickled.
+A file is written under a temporary name, synced, then renamed, so that the previous file survives if the process is
+killed. Every file of a batch names its run, by the digest of `spec.json`, and its batch. The directory is locked by the
+process that writes it. Nothing is pickled.
 """
 
 import contextlib
@@ -29,16 +29,16 @@ from jaxbandits.engine.plan import Batch, Plan
 from jaxbandits.programs.compilation import key_data
 
 _FORMAT = "jaxbandits checkpoint 9"
-_VALUES = "values:"  # how the names of arrays with block values begin; the metric follows
+_VALUES = "values:"  # prefix of the names of arrays with block values, followed by the metric
 
 
 class BatchCheckpoint(NamedTuple):
     """A batch of trials between two calls of its program."""
 
-    rounds: int  # already played
+    rounds: int  # rounds already played
     block_values: dict[Metric, np.ndarray]  # [record points reached, ..., W]
     carry: PyTree | None  # the trials on the host, with `key_data` of keys; None once the batch is finished
-    seconds: float  # of computation
+    seconds: float  # seconds of computation
 
 
 def discard(directory: Path) -> None:
@@ -59,11 +59,11 @@ class Store:
         Args:
           directory: its path; it need not exist.
           plan: the plan to run.
-          spec: everything that determines the numbers of the plan; that of a resume must be equal.
+          spec: everything that determines the numbers of the plan; a resume needs an equal specification.
         """
         self.directory = Path(directory)
         self.plan = plan
-        self.spec = json.loads(json.dumps(spec))  # as it reads back: lists for tuples
+        self.spec = json.loads(json.dumps(spec))  # in the form in which it is read back, with lists for tuples
         self._run = digest(self.spec)
         self._exit_stack = contextlib.ExitStack()
 
@@ -126,17 +126,18 @@ class Store:
           carry_shape: shapes of its trials.
 
         Raises:
-          InputError: if the file is damaged or of another run, naming it (delete it to compute that batch again).
+          InputError: if the file is damaged or belongs to another run; the message names it (delete it to compute the
+          batch again).
         """
         path = self._path(batch)
         if not path.exists():
             return None
-        with open_npz(path) as file:  # what is not compressed cannot be larger than the file
+        with open_npz(path) as file:  # uncompressed arrays cannot be larger than the file
             arrays = {name: file.read(name) for name in file.outlines} if file.is_stored else {}
         if not {"owner", "rounds", "seconds"} <= set(arrays):
             raise InputError(f"{path} is damaged or not a jaxbandits file; delete it to compute it again")
         if arrays["owner"] != self._owner(batch):
-            raise InputError(f"{path} is of another run or batch; delete it to compute this one again")
+            raise InputError(f"{path} belongs to another run or batch; delete it to compute this batch again")
         spelled = [name for name in arrays if name.startswith(_VALUES)]
         block_values = {Metric.parse(name.removeprefix(_VALUES)): arrays[name] for name in spelled}
         leaves = [arrays[f"carry:{i}"] for i in range(sum(name.startswith("carry:") for name in arrays))]

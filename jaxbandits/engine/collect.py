@@ -1,4 +1,4 @@
-"""From block values to trials: sums in float64, comparators in hindsight, derived metrics, units and axes."""
+"""Make trials from block values: sums in float64, comparators in hindsight, derived metrics, units and axes."""
 
 import dataclasses
 import hashlib
@@ -32,9 +32,9 @@ def collect_trials(
 
     Args:
       job: the job that was run.
-      block_values: per metric `[trials, M, ...]`.
+      block_values: array `[trials, M, ...]` of each metric.
       timing: timing of the job.
-      hindsight: metrics of instances that were evaluated before; receives those of new ones.
+      hindsight: metrics of instances that are already evaluated; receives those of new instances.
       spec: specification of the job.
     """
     shape = (len(job.points), job.n_seeds)
@@ -73,11 +73,11 @@ def collect_trials(
 
 
 def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
-    """Return the names of the metrics that `collect_trials` will find; None if only a run can tell.
+    """Return the names of the metrics that `collect_trials` will find; None if they are known only after a run.
 
     Args:
       job: the job to run.
-      block_values: shapes of what it reports at a record point.
+      block_values: shapes of the values that it reports at a record point.
     """
     shapes = {metric.name: x.shape for metric, x in block_values.items() if metric not in (HEALTHY, INADMISSIBLE)}
     if isinstance(job.environment, InHindsight):
@@ -97,7 +97,7 @@ def join_points(parts: Sequence[tuple[Sequence[int], Trials]], label: str) -> Tr
 
     Args:
       parts: positions of the points in the whole grid, and their trials.
-      label: named in errors.
+      label: label for error messages.
 
     Raises:
       InputError: if their metrics or shapes differ.
@@ -132,13 +132,13 @@ def join_points(parts: Sequence[tuple[Sequence[int], Trials]], label: str) -> Tr
 
 
 def _in_hindsight(job: Job, values: dict[str, np.ndarray], hindsight: Hindsight) -> dict[str, np.ndarray]:
-    """Return by name `[H, S, M, ...]` metrics that the environment computes from whole runs, once per instance."""
+    """Return metrics `[H, S, M, ...]` by name that the environment computes from whole runs, once per instance."""
     if not isinstance(job.environment, InHindsight):
         return {}
     missing = [name for name in job.environment.hindsight_needs if name not in values]
     if missing:
         raise InputError(f"{job.label}: in_hindsight needs the metrics {', '.join(missing)}, which are not recorded")
-    keys: list[tuple[Any, ...] | None] = []  # of the instance of each trial; None for a failed trial
+    keys: list[tuple[Any, ...] | None] = []  # key of the instance of each trial; None for a failed trial
     new: dict[tuple[Any, ...], tuple[int, dict[str, np.ndarray]]] = {}  # position of the point, recorded metrics
     for h in range(len(job.points)):
         leaves, structure = jax.tree.flatten(job.at_point(h)[1])
@@ -171,7 +171,7 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], hindsight: Hindsight)
 def _with_rebuilt_instances(
     job: Job, instances: list[tuple[int, dict[str, np.ndarray]]]
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
-    """Add to the recorded metrics of instances what `rebuild_instance` makes of them, if the environment has it."""
+    """Add the results of `rebuild_instance`, if the environment has it, to the recorded metrics of instances."""
     if not isinstance(job.environment, RebuildsInstance) or not instances:
         return instances
     points = [h for h, _ in instances]
@@ -191,7 +191,7 @@ def _call_host(job: Job, method: str, function: Any, *arguments: Any) -> dict[st
 
 
 def _add_metrics(job: Job, values: dict[str, np.ndarray], method: str, more: dict[str, np.ndarray]) -> None:
-    """Add the metrics that a host method returned, checked, to `values`."""
+    """Check the metrics that a host method returned, and add them to `values`."""
     shape = (len(job.points), job.n_seeds, len(job.record_points))
     for name, array in more.items():
         if name in values or name in RESERVED:

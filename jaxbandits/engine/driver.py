@@ -1,8 +1,9 @@
 """The driver: worker threads that play the batches of a plan, with progress, checkpoints and interrupts.
 
-One worker per core on a CPU (XLA releases the GIL while it computes) or per accelerator. A worker takes a batch from a
-queue and plays it from its start or its checkpoint to the horizon, in calls of about `seconds_per_call`: the number of
-rounds of a call follows from the measured rate. Between calls progress is shown and an interrupt is answered.
+There is one worker per core on a CPU (XLA releases the GIL while it computes) or per accelerator. A worker takes a
+batch from a queue and plays it from its start or its checkpoint to the horizon, in calls of about `seconds_per_call`;
+the number of rounds of a call follows from the measured rate. Progress is shown and interrupts are handled between
+calls.
 """
 
 import collections
@@ -37,8 +38,8 @@ from jaxbandits.tracing.settings import own_settings, settings_for_threads
 from jaxbandits.types import Algorithm, Environment
 
 _RECORD_CAPACITIES = (16, 128, 1024)  # few sizes, so that runs with other record points share programs
-_MAX_RECORD_BYTES = 2**26  # of the block values that one call returns
-_REFRESH_SECONDS = 0.5  # of the progress bar during compilation
+_MAX_RECORD_BYTES = 2**26  # largest size of the block values that one call returns
+_REFRESH_SECONDS = 0.5  # interval between updates of the progress bar during compilation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,14 +49,15 @@ class Timing:
     compile_s: float
     run_s: float
     rounds: int  # trial-rounds computed in this run, without padding and without resumed rounds
-    ns_per_round: tuple[float, ...]  # per batch: a worker's wall time a round of a slot, padding included, in all runs
+    # Per batch: wall time of a worker per round and slot (padding included), over all runs.
+    ns_per_round: tuple[float, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
     """Raw results of a run."""
 
-    block_values: list[dict[Metric, np.ndarray]]  # per job and metric: [trials, M, ...]
+    block_values: list[dict[Metric, np.ndarray]]  # per job: array [trials, M, ...] of each metric
     timing: list[Timing]
     wall_s: float
     devices: tuple[str, ...]
@@ -82,13 +84,13 @@ def run(
 
     Args:
       plan: the plan to run.
-      devices: JAX devices; None: all of the default backend.
-      traces: traces of this run, as far as they exist.
-      workers: threads; None: one per available core on a CPU, one per device otherwise.
+      devices: JAX devices; None: all devices of the default backend.
+      traces: existing traces of this run.
+      workers: number of threads; None: one per available core on a CPU, one per device otherwise.
       seconds_per_call: duration of a call of compiled code.
       save_every: seconds between checkpoints of an unfinished batch.
       store: checkpoint directory, already locked; None: no checkpoints.
-      display: what is shown of the progress on standard error.
+      display: settings of the progress output on standard error.
     """
     check_plan(plan)
     devices = list(devices) if devices is not None else jax.local_devices()
@@ -115,7 +117,7 @@ def record_capacity(job: Job, block_values: dict[Metric, Any]) -> int:
 
     Args:
       job: the job to run; the capacity is enough for all of its record points, within memory.
-      block_values: shapes of what a trial reports at a record point.
+      block_values: shapes of the values that a trial reports at a record point.
     """
     bytes_of_point = job.width * sum(x.size * x.dtype.itemsize for x in block_values.values())
     enough = next((n for n in _RECORD_CAPACITIES if n >= len(job.record_points)), _RECORD_CAPACITIES[-1])
@@ -141,7 +143,8 @@ class _Run:
         self.base_key = base_key(plan.base_seed)
         self.stop = threading.Event()
         self.lock = threading.Lock()
-        self.running: collections.Counter[str] = collections.Counter()  # label: batches that workers are playing
+        # By label, number of batches that workers are playing.
+        self.running: collections.Counter[str] = collections.Counter()
         # Per job:
         self.compile_s = [0.0] * len(plan.jobs)
         self.run_s = [0.0] * len(plan.jobs)
@@ -150,7 +153,7 @@ class _Run:
         self.block_values: list[dict[Metric, np.ndarray]] = [{} for _ in plan.jobs]
         # Per job and device:
         self.programs: dict[tuple[int, Device], Program] = {}
-        self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves, on the device
+        self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves on the device
         self.latest: dict[tuple[int, Device], tuple[np.ndarray, tuple[Any, Any]]] = {}  # `[W]` points, hyperparameters
 
     def run(self) -> Output:
@@ -169,9 +172,10 @@ class _Run:
                 self.bar.begin_stage(
                     f"compiling {n} program{'s' * (n > 1)} (or loading {'them' if n > 1 else 'it'} from the cache)"
                 )
-                for job in self.plan.jobs:  # in this thread, as if the user traced them
+                for job in self.plan.jobs:  # in this thread, as if traced by the user
                     trace_job(job, self.devices[0], self.traces)
-                # Several jobs at a time, each with the context variables of this thread: tracing runs code of the user.
+                # Compile several jobs at a time, each with the context variables of this thread, since tracing runs
+                # code of the user.
                 futures = [pool.submit(contextvars.copy_context().run, self._compile, j) for j in range(n)]
                 self._wait_for_programs(futures)
                 is_compiling = False
@@ -186,9 +190,9 @@ class _Run:
                 for future in futures:
                     future.cancel()
                 if is_compiling and isinstance(error, KeyboardInterrupt):
-                    is_interrupted = True  # XLA is not, and there is nothing to save
+                    is_interrupted = True  # XLA cannot be interrupted, and there is nothing to save
                     raise
-                failures = [f.exception() for f in futures if not f.cancelled()]  # waits for all of them
+                failures = [f.exception() for f in futures if not f.cancelled()]  # this waits for all workers
                 first = next((e for e in failures if e is not None and not isinstance(e, _StoppedError)), None)
                 if first is not None:
                     raise first from None
@@ -215,7 +219,7 @@ class _Run:
             self.compile_s[index] += program.compile_s
 
     def _wait_for_programs(self, futures: Sequence[Future[None]]) -> None:
-        """Wait for compilations; meanwhile the bar shows their number and the time."""
+        """Wait for compilations, while the bar shows their number and the elapsed time."""
         pending, n = set(futures), len(futures)
         while pending:
             done, pending = wait(pending, timeout=_REFRESH_SECONDS, return_when=FIRST_EXCEPTION)
@@ -244,14 +248,14 @@ class _Run:
             raise
 
     def _count_running(self, label: str, change: int) -> None:
-        """Count a batch of a label that has begun (+1) or ended (-1), and show the labels that run."""
+        """Count a batch of a label that started (+1) or ended (-1), and show the running labels."""
         with self.lock:
             self.running[label] += change
             if labels := ", ".join(label for label, count in self.running.items() if count):
                 self.bar.describe(labels)
 
     def _collect(self, batch: Batch, block_values: dict[Metric, np.ndarray]) -> None:
-        """Copy the values `[M, ..., W]` of a finished batch to their places, without padding."""
+        """Copy the values `[M, ..., W]` of a finished batch into the output, without padding."""
         job, of_job = self.plan.jobs[batch.job], self.block_values[batch.job]
         with self.lock:
             for metric, values in block_values.items():
@@ -265,7 +269,7 @@ class _Run:
         saved = self.store.load(batch, program.carry_shape) if self.store else None
         t, block_values = (saved.rounds, saved.block_values) if saved else (0, {})
         self._report(batch, 0.0, t, computed=False)
-        seconds = saved.seconds if saved else 0.0  # of this batch, earlier runs included
+        seconds = saved.seconds if saved else 0.0  # seconds of this batch, including earlier runs
         if t == job.horizon:
             self._time(batch, seconds)
             return block_values
@@ -276,7 +280,7 @@ class _Run:
             carry = jax.device_put(saved.carry, device)
         else:
             carry = program.start(algorithm, environment, self.base_key, seed_index)
-            jax.block_until_ready(carry)  # so that the time of the first call is that of its rounds
+            jax.block_until_ready(carry)  # so that the time of the first call includes only its rounds
         last_save, previous = time.perf_counter(), None
         while t < job.horizon:
             if self.stop.is_set():
@@ -300,8 +304,8 @@ class _Run:
     def _arguments(self, batch: Batch, device: Device) -> tuple[PyTree, PyTree, PyTree]:
         """Return algorithm, environment and seed indices of a batch.
 
-        Hyperparameters are transferred to the device only if they differ from those of the batch before, shared data
-        once. Seed indices stay on the host: a transfer of their own would be waited for.
+        Hyperparameters are transferred to the device only if they differ from those of the previous batch, and shared
+        data only once. Seed indices stay on the host, since a separate transfer would block.
         """
         job, where = self.plan.jobs[batch.job], (batch.job, device)
         points, seed_index = job.slots(batch.first, batch.count)
@@ -352,8 +356,8 @@ def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None 
 
     Args:
       job: the job to run.
-      device: that will run it; None: JAX's default device.
-      traces: traces of this run; None: a run of this job alone.
+      device: device that will run the job; None: JAX's default device.
+      traces: traces of this run; None: this job alone is run.
 
     Raises:
       InputError: if algorithm and environment do not fit together.
@@ -367,7 +371,7 @@ def prepare_job(job: Job, device: Device, traces: TraceCache | None = None) -> P
     """Lower and identify the program of a job; arguments as for `trace_job`.
 
     Raises:
-      InputError: if algorithm and environment do not fit together, or no program can be made of them.
+      InputError: if algorithm and environment do not fit together, or if they cannot be compiled.
     """
     traces = traces or TraceCache()
     trial = trace_job(job, device, traces)
@@ -406,20 +410,21 @@ def play_call(
     rounds: int,
     block_values: dict[Metric, np.ndarray],
 ) -> tuple[Any, int]:
-    """Play rounds of a batch in one call: up to the horizon, and to as many record points as a call can report.
+    """Play rounds of a batch in one call, at most up to the horizon and to as many record points as a call can report.
 
     Args:
       program: program of the job.
       job: the job to run.
       algorithm: arguments of the batch on the device.
-      environment: the same.
+      environment: arguments of the batch on the device.
       carry: the trials after `t` rounds.
       t: rounds already played.
-      rounds: largest number of further rounds (accelerators: to the end of a block).
-      block_values: `[M, ..., W]` per metric; receives those of the record points on the way (made by the first call).
+      rounds: largest number of further rounds (on accelerators rounded up to the end of a block).
+      block_values: `[M, ..., W]` per metric, made by the first call; receives the values of the record points that are
+        passed.
 
     Returns:
-      The trials afterwards, and the number of rounds that they have played.
+      The trials after the call, and the number of rounds that they have played.
     """
     n_done = int(np.searchsorted(job.record_points, t, side="right"))
     record_points = job.record_points[n_done : n_done + program.record_capacity]
@@ -438,10 +443,10 @@ def carry_after(job: Job, base_seed: int, rounds: int, device: Device) -> Any:
     """Return the carry of the first trial of a job after some rounds of its compiled program, of width 1.
 
     Args:
-      job: of width 1, with a horizon of at least `rounds`.
-      base_seed: of the run.
+      job: job of width 1 with a horizon of at least `rounds`.
+      base_seed: seed of the run.
       rounds: number of rounds, at least 1.
-      device: that runs them.
+      device: device that runs the rounds.
     """
     program = compile_job(job, device)
     algorithm, environment, seed_index = job.batch(0, 1)
@@ -452,7 +457,7 @@ def carry_after(job: Job, base_seed: int, rounds: int, device: Device) -> Any:
         carry, t = play_call(program, job, algorithm, environment, carry, t, rounds - t, block_values)
 
     def restore(like: Any, x: Any) -> jax.Array:
-        """Return an array of a compiled program, which passes random keys as their words."""
+        """Restore an array of a compiled program, which returns random keys as their words."""
         return jax.random.wrap_key_data(jnp.asarray(x), impl="threefry2x32") if is_key(like) else jnp.asarray(x)
 
     return jax.tree.map(restore, program.carry_shape, carry)

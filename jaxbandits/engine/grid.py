@@ -4,11 +4,12 @@
     compare({"ours": Grid(ours, {"beta_scale": [0.1, 1.0]}), "baseline": baseline}, environment, 10_000, 100)
     product({"rate": [0.1, 1.0]}, zip_fields({"dim": [2, 5], "environment.dim": [2, 5]}))  # four points
 
-A name is a field of the algorithm, dotted for nested ones; `environment.` before it means one of the environment.
-Traced fields share one compiled program; every value of a static field (a size, a flag) has a program of its own.
+A name is a field of the algorithm, with dots for nested fields; the prefix `environment.` denotes a field of the
+environment. Points that differ in traced fields share one compiled program; every value of a static field (a size, a
+flag) has a separate program.
 
-Values of a field that holds an array are arrays. In points of results each has a name, by default its position among
-the different arrays of the grid; a mapping gives names, such as the number that a figure is drawn against:
+Values of a field that holds an array are arrays. In points of results each array has a name, by default its position
+among the different arrays of the grid. A mapping gives other names, such as the numbers for the x-axis of a figure:
 
     {"environment.means": [[0.6, 0.5], [0.6, 0.4]]}                  points {"environment.means": 0}, ... 1
     {"environment.means": {0.1: [0.6, 0.5], 0.2: [0.6, 0.4]}}        points {"environment.means": 0.1}, ... 0.2
@@ -27,28 +28,28 @@ from jaxbandits.base.exact import exact_key
 from jaxbandits.base.ranges import check_concrete, floats
 from jaxbandits.types import Algorithm
 
-Point: TypeAlias = dict[str, Any]  # field to value
-Points: TypeAlias = (  # their product, or a list of points
+Point: TypeAlias = dict[str, Any]  # value by field
+Points: TypeAlias = (  # fields whose product is taken, or a list of points
     Mapping[str, Sequence[Any] | Mapping[Any, Any]] | Sequence[Mapping[str, Any]]
 )
-Name: TypeAlias = str | int | float  # of an array
+Name: TypeAlias = str | int | float  # name of an array
 Arrays: TypeAlias = dict[str, dict[Name, np.ndarray]]  # by field and name
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class ArrayValue:
-    """Array in a point of a grid; equal to one of the same numbers and name.
+    """Array in a point of a grid. Arrays with equal numbers and names are equal.
 
     Attributes:
-      array: float64, at least one axis.
-      name: that stands for it in the points of results; None: its position among the different arrays of the field.
+      array: float64 array with at least one axis.
+      name: name of the array in the points of results; None: its position among the different arrays of the field.
     """
 
     array: np.ndarray
     name: Name | None = None
 
     def __repr__(self) -> str:
-        """Return the name; the numbers of an array without one."""
+        """Return the name, or the numbers of an array without a name."""
         return format_value(self.array) if self.name is None else str(self.name)
 
     def __eq__(self, other: object) -> bool:
@@ -66,9 +67,10 @@ class Grid:
     """An algorithm and the points at which `compare` runs it.
 
     Attributes:
-      algorithm: its other fields stay as they are.
-      points: field to values (their product), or a list of points, such as `product` and `zip_fields` make. Values are
-        numbers, names (of a static field), or arrays: `[H, ...]`, a list of them, or name to array.
+      algorithm: algorithm, whose other fields do not change.
+      points: mapping from fields to values (their product), or a list of points, such as those of `product` and
+        `zip_fields`. Values are numbers, names (of a static field), or arrays, given as `[H, ...]`, as a list of
+        arrays, or as a mapping from names to arrays.
     """
 
     algorithm: Algorithm
@@ -76,13 +78,13 @@ class Grid:
 
 
 def product(*factors: Points) -> list[Point]:
-    """Return every combination of the points of several grids; the last one varies fastest.
+    """Return every combination of the points of several grids; the last grid varies fastest.
 
     Args:
-      *factors: field to values, or lists of points.
+      *factors: mappings from fields to values, or lists of points.
 
     Raises:
-      InputError: for a field that is named twice, or anything but numbers, names and arrays as values.
+      InputError: for a field that is named twice, or for values other than numbers, names and arrays.
 
     Example:
       >>> product({"rate": [0.1, 1.0]}, zip_fields({"dim": [2], "environment.dim": [2]}))
@@ -98,13 +100,13 @@ def product(*factors: Points) -> list[Point]:
 
 
 def zip_fields(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
-    """Return the points of fields that vary together: their first values, then their second ones, and so on.
+    """Return the points of fields that vary together: first values, second values, and so on.
 
     Args:
-      fields: field to values, equally many each.
+      fields: mapping from fields to equally many values.
 
     Raises:
-      InputError: for different numbers of values, or anything but numbers, names and arrays as values.
+      InputError: for different numbers of values, or for values other than numbers, names and arrays.
 
     Example:
       >>> zip_fields({"dim": [2, 5], "environment.dim": [2, 5]})
@@ -120,10 +122,10 @@ def zip_fields(fields: Mapping[str, Sequence[Any]]) -> list[Point]:
 
 
 def list_points(points: Points) -> list[Point]:
-    """Return a grid as a list of points with plain numbers, names, and arrays with a name each (`ArrayValue`).
+    """Return a grid as a list of points whose values are numbers, names, or named arrays (`ArrayValue`).
 
     Raises:
-      InputError: for anything else, for points with different fields, or different arrays of one name.
+      InputError: for an invalid grid, points with different fields, or different arrays with one name.
     """
     found = _points(points)
     for field in found[0]:
@@ -157,7 +159,7 @@ def split_arrays(points: Sequence[Point]) -> tuple[list[Point], Arrays]:
 
 
 def _points(points: Points) -> list[Point]:
-    """Return a grid as a list of points, in which arrays without a name have none."""
+    """Return a grid as a list of points; arrays without a name receive none."""
     if isinstance(points, Mapping):
         columns = _columns(points)
         return [dict(zip(columns, values, strict=True)) for values in itertools.product(*columns.values())]

@@ -4,11 +4,12 @@
     played, view    = rounds.step(t, index, probability)      rewards [W] of round t, observation of round t + 1
     values          = rounds.record(recommended)              metrics [W, ...] since the last record point
 
-The environment's part of `loop.play_round`, with the keys of `loop.trial_keys`: a learner in Python meets the instances
-and the noise of the compiled learners. Metrics are added up as in `loop.play_rounds`, in the same order.
+This is the environment's part of `loop.play_round`, with the keys of `loop.trial_keys`, so that a learner in Python
+receives the same instances and noise as compiled learners. Metrics are summed as in `loop.play_rounds`, in the same
+order.
 
-On the device the trial axis is the last one, in what the learner receives the first one, as in NumPy. Arms that never
-change within a trial are copied to the host once.
+The trial axis is the last one on the device, and the first one in the arrays that the learner receives, as in NumPy.
+Arms that never change within a trial are copied to the host only once.
 """
 
 import dataclasses
@@ -60,11 +61,11 @@ class View(NamedTuple):
     """Observation of a round for the learner, and its time; leaves `[W, ...]`."""
 
     obs: Obs
-    time: Any = None  # [W] int32, its `t` where the environment `CountsRounds`; None: that of the loop
+    time: Any = None  # [W] int32, the learner's `t` if the environment `CountsRounds`; None: that of the loop
 
 
 class HostCarry(NamedTuple):
-    """Trials between an observation and the decision, on the device, leaves `[..., W]`."""
+    """Trials between an observation and the decision, on the device, with leaves `[..., W]`."""
 
     env_state: State
     obs: Obs
@@ -75,7 +76,7 @@ class Receipt(NamedTuple):
     """The part of a round that the learner receives after its decision, leaves `[W]`."""
 
     reward: Any
-    is_counted: Any = None  # where the environment `CountsRounds`
+    is_counted: Any = None  # only if the environment `CountsRounds`
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,7 +99,7 @@ class TracedRound:
     step: TracedFunction  # (t, environment, streams, state, obs, index[, probability]) -> (state, metrics, Receipt)
     snapshot: TracedFunction  # (environment, state[, recommended]) -> metrics at a record point
     totals: Totals  # shapes
-    block_values: dict[Metric, Any]  # shapes of what is reported at a record point
+    block_values: dict[Metric, Any]  # shapes of the values reported at a record point
 
     @property
     def functions(self) -> tuple[TracedFunction, ...]:
@@ -118,7 +119,7 @@ def trace_start(environment: Environment) -> TracedStart:
     """Trace the start of a trial and its observations.
 
     Raises:
-      InputError: for an environment that shows no arms.
+      InputError: for an environment whose observations contain no arms.
     """
 
     def observe(t: jax.Array, environment: Environment, streams: Streams, state: State) -> tuple[Any, View]:
@@ -132,7 +133,7 @@ def trace_start(environment: Environment) -> TracedStart:
         learner_time = environment.learner_time(t, state) if isinstance(environment, CountsRounds) else None
         return obs, View(_without_fixed_arms(obs), learner_time)
 
-    # `partial` makes new functions: what JAX's caches hold by function is freed with them.
+    # `partial` makes new functions, so that entries of JAX's caches are freed with them.
     key, t = _key_and_round()
     init = TracedFunction.trace(functools.partial(loop.init_environment), key, environment)
     return TracedStart(init=init, observe=TracedFunction.trace(observe, t, environment, _streams(key), init.out))
@@ -151,8 +152,8 @@ def trace_round(
       meters: extra meters.
       environment: shapes of its fields.
       start: the trial up to its first decision.
-      has_probability: whether the learner says with which probability it drew an arm.
-      recommends: whether the learner recommends an arm at record points.
+      has_probability: True if the learner returns the probability with which it drew an arm.
+      recommends: True if the learner recommends an arm at record points.
 
     Raises:
       InputError: for an environment without rewards, and for metrics with wrong names or values.
@@ -220,18 +221,18 @@ def _streams(key: Any) -> Streams:
 
 
 def _choice_shapes(has_probability: bool) -> tuple[Any, ...]:
-    """Return the shapes of an arm, and of its probability if the learner says it."""
+    """Return the shapes of an arm, and of its probability if the learner returns it."""
     index, probability = jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((), jnp.result_type(float))
     return (index, probability) if has_probability else (index,)
 
 
 def _without_fixed_arms(obs: Obs) -> Any:
-    """Drop the arms of an observation that never change within a trial: the learner has those of round 0."""
+    """Drop arms that never change within a trial from an observation, since the learner has those of round 0."""
     return obs._replace(arms=()) if _has_fixed_arms(obs) else obs
 
 
 def _has_fixed_arms(obs: Obs) -> bool:
-    """Return whether the arms of an observation, of one trial, never change within the trial."""
+    """Return whether the arms in an observation of one trial never change within the trial."""
     return isinstance(obs, FixedArmObs) or (isinstance(obs, (ContextObs, AdviceObs)) and obs.arms.ndim == 1)
 
 
@@ -279,7 +280,7 @@ def host_job(
     first_seed: int = 0,
     meters: tuple[Meter, ...] = (),
 ) -> Job:
-    """Return the job of a learner in Python, all of whose trials are one batch; arguments as for `Job`."""
+    """Return the job of a learner in Python, with all trials in one batch; arguments as for `Job`."""
     return Job(
         label=label,
         algorithm=None,
@@ -295,13 +296,13 @@ def host_job(
 
 
 class HostRounds:
-    """Trials of one environment that a learner in Python plays, side by side.
+    """Trials of one environment, played in one batch by a learner in Python.
 
     Attributes:
       n_arms: K, number of arms.
-      dim: d, length of the context, or of the features of an arm; 0 where there are none.
+      dim: d, length of the context or of the features of an arm; 0 without either.
       compile_s: seconds of tracing and compilation.
-      digests: of the programs, by name.
+      digests: digests of the programs, by name.
       recommends: True if `record` receives the arms that the learner recommends; set before the first round.
     """
 
@@ -309,13 +310,13 @@ class HostRounds:
         """Compile the start of the trials.
 
         Args:
-          job: what is run; its algorithm is None, it has one point, and its width is a multiple of 16 of at least its
-            number of trials.
-          base_seed: of the run.
-          device: that runs the environment.
+          job: job to run, with algorithm None, one point, and a width that is a multiple of 16 and at least the number
+            of trials.
+          base_seed: seed of the run.
+          device: device that runs the environment.
 
         Raises:
-          InputError: for an environment without arms, and for more trials than there is memory for.
+          InputError: for an environment without arms, and for too many trials for the available memory.
         """
         begin = time.perf_counter()
         self._job, self._device, self.recommends = job, device, False
@@ -327,7 +328,8 @@ class HostRounds:
         self.n_arms = obs.arms.shape[0]
         features = obs.context.shape if isinstance(obs, ContextObs) else obs.arms.shape[1:]
         self.dim = features[0] if features else 0
-        size = 3 * job.width * bytes_of((self._start.init.out, obs, view))  # before, after, and for the learner
+        # State before, state after, and arrays for the learner.
+        size = 3 * job.width * bytes_of((self._start.init.out, obs, view))
         require(size, f"{job.label}: {job.n_trials:,} trials side by side", "play fewer seeds at a time")
         self._base_key = base_key(base_seed)
         self._environment = jax.device_put(job.at_points(job.slots(0, job.n_trials)[0])[1], device)
@@ -344,7 +346,8 @@ class HostRounds:
         self._carry: Any = None
         self._streams: Any = None
         self._fixed_arms: Any = None
-        self._play: Any = None  # compiled in the first round, when it is clear whether there are probabilities
+        # Compiled in the first round, when it is known whether the learner returns probabilities.
+        self._play: Any = None
         self._no_totals: Any = None
         self._has_probability = False
         self.compile_s = time.perf_counter() - begin
@@ -373,7 +376,7 @@ class HostRounds:
         Args:
           t: rounds finished before this one.
           index: `[W]` arms.
-          probability: `[W]` with which they were drawn, in every round or in none; None: the learner does not say.
+          probability: `[W]` probabilities of the drawn arms, in every round or in none; None: the learner returns none.
 
         Returns:
           What the learner receives after its decision, and the observation of round t + 1.
@@ -403,10 +406,10 @@ class HostRounds:
         return self._to_host(played), view
 
     def record(self, recommended: np.ndarray | None = None) -> dict[Metric, np.ndarray]:
-        """Return the values `[W, ...]` of the block of rounds that ends here.
+        """Return the values `[W, ...]` of the block of rounds that ends now.
 
         Args:
-          recommended: `[W]` arms, of a learner that recommends; else None.
+          recommended: `[W]` arms of a learner that recommends; None for other learners.
         """
         arms = () if recommended is None else (self._pad(recommended, np.int32),)
         totals, values = self._record(self._environment, self._carry, *arms)
@@ -418,7 +421,7 @@ class HostRounds:
         return frozenset(self._job.record_points.tolist())
 
     def _pad(self, values: np.ndarray, dtype: Any) -> np.ndarray:
-        """Return `[W]` values for all slots of the batch, of which the last ones repeat the last trial."""
+        """Return `[W]` values for all slots of the batch; the last slots repeat the last trial."""
         padded = np.empty(self._job.width, dtype)
         padded[: len(values)] = values
         padded[len(values) :] = values[-1]

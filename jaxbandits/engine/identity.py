@@ -1,7 +1,7 @@
-"""The identity of a run as JSON: the specification in its results, and the guard of a resume.
+"""The identity of a run as JSON, for the specification in its results and for the check of a resume.
 
-What cannot be identified is neither resumed nor merged: a run whose numbers depend on host code (callbacks to Python,
-`derive` and `in_hindsight` of a user's environment) is refused, unless the user vouches for that code with an
+Runs that cannot be identified are neither resumed nor merged: a run whose numbers depend on host code (callbacks to
+Python, `derive` and `in_hindsight` of a user's environment) is refused, unless the user vouches for that code with an
 `identity`.
 """
 
@@ -29,14 +29,14 @@ _INLINE = 64  # longer lists of record points or hyperparameter points are writt
 def job_spec(
     label: LabelJobs, base_seed: int, devices: Sequence[Device], traces: TraceCache, identity: str | None
 ) -> dict[str, Any]:
-    """Return the specification of a label without points and seeds; results of equal ones can be merged.
+    """Return the specification of a label without points and seeds; results with equal specifications can be merged.
 
     Args:
       label: the label and its jobs.
       base_seed: seed of the run.
       devices: the devices that compute.
       traces: traces of this run.
-      identity: stands for the host code of the run.
+      identity: name that identifies the host code of the run.
     """
     described = {**describe(label.whole), "base_seed": base_seed}
     spec = {**described, "digest": digest(guard(described, label.whole.width, devices))}
@@ -53,13 +53,13 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
       plan: the plan to run.
       devices: the devices that compute.
       traces: traces of this run.
-      identity: stands for the host code of the run.
+      identity: name that identifies the host code of the run.
     """
     jobs: dict[str, Any] = {}
     for job in plan.jobs:
         is_split = sum(other.label == job.label for other in plan.jobs) > 1
         name = f"{job.label} {len(jobs)}" if is_split else job.label
-        while name in jobs:  # another label that ends in a number
+        while name in jobs:  # if another label already has this number
             name += "+"
         points = _short([list(point.items()) for point in job.points])
         jobs[name] = {**describe(job), "points": points, "seeds": job.n_seeds, "first_seed": job.first_seed}
@@ -71,12 +71,12 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
 
 
 def program_host_code(job: Job, device: Device, traces: TraceCache) -> list[str]:
-    """Return the host code that a program uses and no digest covers, in words."""
+    """Describe the host code that a program uses and no digest covers."""
     return [f"{job.label} uses {text}" for text in prepare_job(job, device, traces).host_code]
 
 
 def result_host_code(job: Job) -> list[str]:
-    """Return the host code of others that computes metrics of whole runs, in words."""
+    """Describe the host code of a user that computes metrics of whole runs."""
     environment = job.environment
     methods = [("derive", Derives), ("in_hindsight", InHindsight)]
     found = [name for name, protocol in methods if isinstance(environment, protocol)]
@@ -84,14 +84,14 @@ def result_host_code(job: Job) -> list[str]:
 
 
 def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
-    """Return the entry of a specification for host code: nothing without host code, else `identity` if it is given."""
+    """Return the entry of a specification for host code: `identity` if given; nothing without host code."""
     if identity is not None:
         return {"identity": identity}
     return {"host code": sorted(set(host_code))} if host_code else {}
 
 
 def guard(spec: Any, width: int, devices: Any) -> JsonObject:
-    """Return everything around a specification that determines the numbers of a run; a resume needs all of it equal.
+    """Return a specification with everything else that determines the numbers of a run; a resume needs equal values.
 
     Args:
       spec: the specification of the run.
@@ -111,7 +111,7 @@ def guard(spec: Any, width: int, devices: Any) -> JsonObject:
 
 def describe(job: Job) -> dict[str, Any]:
     """Return the specification of a job without points and seeds."""
-    from jaxbandits.catalogue import to_spec  # here: it imports every part, more than most runs need
+    from jaxbandits.catalogue import to_spec  # imported here, since it imports every part, which most runs do not need
 
     spec = {} if job.algorithm is None else {"algorithm": to_spec(job.algorithm)}  # None: a learner in Python
     spec |= {

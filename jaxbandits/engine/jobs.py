@@ -1,4 +1,4 @@
-"""Jobs of a run: the arguments of `compare`, checked, label by label."""
+"""Jobs of a run: check the arguments of `compare` label by label."""
 
 import dataclasses
 import functools
@@ -22,7 +22,7 @@ from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Algorithm, BoundsHorizon, Environment
 
 T = TypeVar("T")
-PerLabel: TypeAlias = T | Mapping[str, T]  # one value for all labels, or label to value
+PerLabel: TypeAlias = T | Mapping[str, T]  # one value for all labels, or a mapping from labels to values
 Algorithms: TypeAlias = Mapping[str, Algorithm | Grid] | Sequence[Algorithm | Grid]
 
 
@@ -30,7 +30,7 @@ class LabelJobs(NamedTuple):
     """The jobs of one label."""
 
     label: str
-    whole: Job  # with all points; run as it is if no static field is swept
+    whole: Job  # job with all points, run unchanged if no static field is swept
     jobs: list[tuple[list[int], Job]]  # positions of the points and job, for every combination of static values
 
 
@@ -51,10 +51,10 @@ def make_jobs(
 
     Args:
       algorithms: as for `compare`.
-      environment: one value or label to value.
-      horizon: one value or label to value.
-      seeds: one value or label to value.
-      record_points: one value or label to value.
+      environment: one value, or a mapping from labels to values.
+      horizon: one value, or a mapping from labels to values.
+      seeds: one value, or a mapping from labels to values.
+      record_points: one value, or a mapping from labels to values.
       options: settings of the run.
       device: device whose kind determines the default width.
       traces: traces of this run.
@@ -104,10 +104,10 @@ def make_jobs(
 
 
 def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
-    """Return label to algorithm or `Grid`; those of a list are labelled by class names.
+    """Map labels to algorithms or `Grid`s; the elements of a list are labelled by class names.
 
     Raises:
-      InputError: for anything else, for two algorithms of one class in a list, and for labels that are not text.
+      InputError: for another argument, two algorithms of one class in a list, or labels that are not text.
     """
     if isinstance(algorithms, Mapping):
         labelled = dict(algorithms)
@@ -130,7 +130,7 @@ def label_algorithms(algorithms: Algorithms) -> dict[str, Algorithm | Grid]:
 
 
 def per_label(name: str, value: PerLabel[T], labels: Collection[str]) -> dict[str, T]:
-    """Return label to value, from one value or a mapping that has exactly these labels.
+    """Map labels to values, given one value or a mapping with exactly these labels.
 
     Raises:
       InputError: if a label is missing or unknown; the message names it.
@@ -153,7 +153,7 @@ _METHODS = {
 
 
 def _check_roles(label: str, algorithm: Algorithm, environment: Environment) -> None:
-    """Check that the first is an algorithm and the second an environment."""
+    """Check that the first object is an algorithm and the second one an environment."""
     if hasattr(algorithm, "step") and not hasattr(algorithm, "select"):
         raise InputError(f"algorithm {label!r} is an environment: the algorithm comes first, the environment second")
     _check_role("algorithm", f" {label!r}", algorithm)
@@ -190,7 +190,7 @@ def _check_horizon(environment: Any, horizon: int) -> None:
 
 
 def _check_domain(obj: object) -> None:
-    """Require a domain that has a dimension of its own, such as a box, to have that of the learner or environment."""
+    """Require that a domain with its own dimension, such as a box, has the dimension of the learner or environment."""
     domain = getattr(obj, "domain", None)
     dims = [getattr(x, "dim", None) for x in (obj, domain)]
     shapes = [(dim,) if isinstance(dim, int) else dim for dim in dims]
@@ -211,7 +211,7 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
     if width is None:
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
         trial = trace_job(first_point, device, traces)
-        # Code that prints does so in every slot of a batch, also in those that pad it.
+        # Code that prints would print in every slot of a batch, including padding.
         width = 1 if trial.has_effects else default_width(bytes_of_round(trial), device)
         job = dataclasses.replace(job, width=width)
     job.at_point()  # checks the values of all points
@@ -219,7 +219,7 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
 
 
 def _by_static_values(whole: Job) -> list[tuple[list[int], Job]]:
-    """Split a job by the values of swept static fields, in order of appearance; with the positions of its points."""
+    """Split a job by the values of swept static fields, in order of appearance, with the positions of the points."""
     static = list(static_values(whole))
     groups: dict[Hashable, list[int]] = {}
     for i, point in enumerate(whole.points):
@@ -228,7 +228,7 @@ def _by_static_values(whole: Job) -> list[tuple[list[int], Job]]:
     for positions in groups.values():
         pair = {"algorithm": whole.algorithm, "environment": whole.environment}
         first = whole.points[positions[0]]
-        # Arrays, too: those of the objects may have the shape of another static value.
+        # Set arrays as well, since those of the objects may have the shape of another static value.
         for field, value in [(f, first[f]) for f in static] + [(f, of[first[f]]) for f, of in whole.arrays.items()]:
             role = "environment" if field.startswith(ENVIRONMENT) else "algorithm"
             pair[role] = set_field(pair[role], field.removeprefix(ENVIRONMENT), value)
@@ -257,7 +257,7 @@ def _swept_kind(algorithm: Algorithm, environment: Environment, field: str) -> s
     """Return the kind of a swept field: static or traced.
 
     Raises:
-      InputError: if it does not exist, is shared data, or holds an object.
+      InputError: if the field does not exist, is shared data, or holds an object.
     """
     of_environment, name = field.startswith(ENVIRONMENT), field.removeprefix(ENVIRONMENT)
     owner, other = (environment, algorithm) if of_environment else (algorithm, environment)

@@ -1,4 +1,4 @@
-"""The round in which a learner is updated: that of its play, one after a delay, or the end of a batch.
+"""Choose the round in which a learner is updated: the round of the play, a later round, or the end of a batch.
 
 `update_schedule` chooses one of four schedules, which share two functions:
 
@@ -33,11 +33,11 @@ from jaxbandits.types import (
     State,
 )
 
-_Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is late, leaves `[rounds, ...]`; else ()
+_Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is late, with leaves `[rounds, ...]`, or ()
 
 
 class AtOnce(NamedTuple):
-    """Update with every round as it ends."""
+    """Update with every round at its end."""
 
     def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
         return ()
@@ -91,7 +91,7 @@ class InBatches(NamedTuple):
     ) -> tuple[Any, _Buffer]:
         rounds, state = jnp.asarray(self.rounds, t.dtype), carry.alg_state
         buffer = _write(carry.delay_buffer, interaction, lax.rem(t, rounds))
-        first = t - (self.rounds - 1)  # of the batch that would end `delay` rounds ago
+        first = t - (self.rounds - 1)  # first round of a batch that ended `delay` rounds ago
 
         def apply_row(i: jax.Array, state: State) -> Any:
             past = first + i.astype(t.dtype)
@@ -155,10 +155,10 @@ class Queue(NamedTuple):
 
 
 def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | Late | InBatches | Queue:
-    """Return when the learner is updated, by `feedback_delay`, `feedback_batch` and `delay_bound` of the environment.
+    """Return the schedule of updates, by `feedback_delay`, `feedback_batch` and `delay_bound` of the environment.
 
     Raises:
-      InputError: if feedback is late for a learner that needs it at once.
+      InputError: if feedback is late and the learner needs it immediately.
     """
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
     batch = environment.feedback_batch if isinstance(environment, Batches) else 1
@@ -194,7 +194,7 @@ def _row(buffer: _Buffer, index: jax.Array) -> Interaction:
 
 
 def _write(buffer: _Buffer, interaction: Interaction, index: jax.Array) -> _Buffer:
-    """Put the interaction of the present round into the buffer."""
+    """Write the interaction of the current round into the buffer."""
     return jax.tree.map(
         lambda x, new: lax.dynamic_update_index_in_dim(x, jnp.asarray(new, x.dtype), index, 0),
         buffer,
@@ -203,14 +203,14 @@ def _write(buffer: _Buffer, interaction: Interaction, index: jax.Array) -> _Buff
 
 
 def _with_fixed_arms(past: Interaction, present: Interaction) -> Interaction:
-    """Give an earlier round the arms of the present one, where they never change within a trial."""
+    """Give an earlier round the arms of the current round, if they never change within a trial."""
     if not _has_fixed_arms(present.obs):
         return past
     return past._replace(obs=past.obs._replace(arms=present.obs.arms))
 
 
 def _without_fixed_arms(interaction: Interaction) -> Interaction:
-    """Remove arms that never change within a trial; `_with_fixed_arms` restores them from the present round."""
+    """Remove arms that never change within a trial; `_with_fixed_arms` restores them from the current round."""
     if not _has_fixed_arms(interaction.obs):
         return interaction
     return interaction._replace(obs=interaction.obs._replace(arms=()))

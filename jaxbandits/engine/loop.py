@@ -8,11 +8,11 @@
 `init_trial` and `play_round` implement this for one trial. `trace_trial` traces both once; `play_rounds` maps the
 traced round over a batch of trials and loops over t. All functions are pure; `engine.program` compiles them.
 
-Keys of a trial depend on its global seed index only, and those of its environment do not depend on the algorithm: all
-algorithms meet the same instances and the same noise.
+Keys of a trial depend only on the key of the run and its global seed index, and keys of its environment do not depend
+on the algorithm, so all algorithms receive the same instances and the same noise.
 
-The trial axis is the last one of every batched array, hyperparameters included: an operation on vectors `[d]` is then
-one loop over `d W` contiguous numbers for W trials. Shared data have no trial axis, and a batch of one trial has none.
+The trial axis is the last one of every batched array, including hyperparameters. An operation on vectors `[d]` is then
+one loop over `d W` contiguous numbers for W trials. Shared data and batches of one trial have no trial axis.
 """
 
 import dataclasses
@@ -55,7 +55,7 @@ from jaxbandits.types import (
 
 
 class TrialKeys(NamedTuple):
-    """Keys of a trial, or their `key_data` on the host: two for its first states, four streams for its rounds."""
+    """Keys of a trial, or their `key_data` on the host: two for the first states and four streams for the rounds."""
 
     env_init: PyTree
     observe: Any
@@ -71,7 +71,7 @@ class TrialKeys(NamedTuple):
 
 
 def trial_keys(base_key: jax.Array, seed_index: jax.Array) -> TrialKeys:
-    """Derive the keys of a trial: they depend on the key of the run and its global seed index `[]` only."""
+    """Derive the keys of a trial from the key of the run and the trial's global seed index `[]`."""
     return split_trial_key(jax.random.fold_in(base_key, seed_index))
 
 
@@ -93,9 +93,9 @@ def init_algorithm(
     Args:
       key: `TrialKeys.alg_init`.
       algorithm: its hyperparameters in this trial.
-      environment: the environment of this trial, for a learner that is `InitFromObs`; others start without it.
-      observe: its stream, likewise.
-      env_state: its first state, likewise.
+      environment: environment of this trial, used only for a learner that is `InitFromObs`.
+      observe: stream of the environment's observations, used likewise.
+      env_state: first state of the environment, used likewise.
     """
     state = algorithm.init(key)
     if isinstance(algorithm, InitFromObs):
@@ -108,7 +108,7 @@ def _observe(algorithm: Algorithm, environment: Environment, key: jax.Array, t: 
     """Return the observation of a round.
 
     Raises:
-      InputError: if the learner reads features of arms, a context or advice that the environment does not show.
+      InputError: if the learner reads features of arms, a context or advice that the observation lacks.
     """
     with own_code(environment):
         obs = environment.observe(key, t, state)
@@ -138,13 +138,13 @@ def init_environment(key: jax.Array, environment: Environment) -> Any:
 def init_carry(
     keys: TrialKeys, env_state: State, alg_state: State, totals: Totals = NO_TOTALS, delay_buffer: PyTree = ()
 ) -> Carry:
-    """Put the first states of environment and learner together, for one trial or a batch.
+    """Combine the first states of environment and learner into a carry, for one trial or a batch.
 
     Args:
       keys: keys of the trial.
       env_state: first state of the environment.
       alg_state: first state of the learner.
-      totals: those of no rounds; none by default.
+      totals: totals of no rounds; by default there are no metrics.
       delay_buffer: zeros in place of late feedback.
     """
     return Carry(keys.streams, env_state, alg_state, totals, delay_buffer)
@@ -176,7 +176,7 @@ def play_round(algorithm: Algorithm, environment: Environment, t: jax.Array, car
       carry: the trial before the round.
 
     Returns:
-      The trial after the round, with the totals it had, and the round as meters see it.
+      The trial after the round, with unchanged totals, and the round as the argument of meters.
     """
     is_counting = isinstance(environment, CountsRounds)
     learner_time = environment.learner_time(t, carry.env_state) if is_counting else t
@@ -199,12 +199,12 @@ def play_round(algorithm: Algorithm, environment: Environment, t: jax.Array, car
         feedback=feedback,
         outcome=outcome,
     )
-    # Barriers: without them XLA computes the new states again in every consumer of the next round.
+    # Without barriers XLA recomputes the new states in every consumer of the next round.
     carry = carry._replace(env_state=barrier(env_state), alg_state=barrier(alg_state), delay_buffer=delay_buffer)
     return carry, played
 
 
-_States = tuple[Any, Any]  # of the environment, and of the learner
+_States = tuple[Any, Any]  # states of the environment and of the learner
 
 
 def _keep_learner(
@@ -227,7 +227,7 @@ def _keep_both(
 def _interact(
     algorithm: Any, environment: Environment, t: jax.Array, learner_time: jax.Array, carry: Carry
 ) -> tuple[tuple[State, Feedback, Outcome], Interaction]:
-    """Observe, select and step; return the results of `environment.step`, and the interaction that the learner sees."""
+    """Observe, select and step; return the results of `environment.step` and the learner's interaction."""
     with own_code():
         observe_key, step_key, select_key, _ = (rng.fold_in(stream, t) for stream in carry.streams)
     obs = _observe(algorithm, environment, observe_key, t, carry.env_state)
@@ -235,12 +235,12 @@ def _interact(
     check_decision(algorithm, environment, decision)
     with own_code(environment):
         env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
-    # Barrier: without it every consumer computes the draw behind the feedback again.
+    # Without a barrier every consumer recomputes the draw behind the feedback.
     return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
 
 
 def _init_delay_buffer(algorithm: Algorithm, environment: Environment, carry: Carry) -> PyTree:
-    """Return zeros `[rounds, ...]` of the interactions whose feedback is late; () if none is."""
+    """Return zeros `[rounds, ...]` for the interactions whose feedback is late; () if no feedback is late."""
 
     def first_interaction(carry: Carry) -> Interaction:
         t = jnp.int32(0)
@@ -252,14 +252,14 @@ def _init_delay_buffer(algorithm: Algorithm, environment: Environment, carry: Ca
 def vmap_trials(
     function: TracedFunction, width: int, shared: Sequence[Any], *batched: PyTree, n_invariant: int = 0
 ) -> Any:
-    """Call a function of one trial on a batch; the trial axis is the last one, and absent if the width is 1.
+    """Call a function of one trial on a batch, with the trial axis last (and no trial axis if the width is 1).
 
     Args:
       function: `function(*shared, *batched)` of one trial.
       width: W, number of trials.
       shared: arguments without a trial axis.
-      *batched: arguments with one, leaves `[..., W]`; leaves of shared fields have none.
-      n_invariant: number of arguments in `batched`, the first ones, that the loop around this call never changes.
+      *batched: arguments with a trial axis, leaves `[..., W]`; leaves of shared fields have none.
+      n_invariant: number of leading arguments in `batched` that the enclosing loop never changes.
     """
     n_shared = len(jax.tree.leaves(shared))
     invariant = [False] * n_shared
@@ -273,9 +273,9 @@ def vmap_trials(
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class TracedTrial:
-    """The functions of one trial, each traced once, with the shapes of what they carry and report.
+    """The functions of one trial, each traced once, with the shapes of their carry and their reports.
 
-    All programs of a job, whatever their width, are made of these traces.
+    All programs of a job, of any width, are made from these traces.
     """
 
     init_environment: TracedFunction  # (key, environment) -> state
@@ -283,9 +283,9 @@ class TracedTrial:
     play_round: TracedFunction  # (t, algorithm, environment, carry) -> next carry without streams and totals, metrics
     snapshot: TracedFunction  # (environment, algorithm, env_state, alg_state) -> metrics at a record point
     carry: Carry  # shapes
-    block_values: dict[Metric, Any]  # shapes of what is reported at a record point
+    block_values: dict[Metric, Any]  # shapes of the values reported at a record point
     interaction: list[Any]  # shapes of the arrays that environment and learner exchange in a round
-    is_foreign: bool = False  # it holds code of others than this package and JAX
+    is_foreign: bool = False  # True if it contains code from outside this package and JAX
 
     @property
     def functions(self) -> tuple[TracedFunction, ...]:
@@ -299,10 +299,10 @@ class TracedTrial:
 
 
 def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Environment, key: Any, t: Any) -> TracedTrial:
-    """Trace the functions of one trial for the shapes of these arguments: a key and a round besides the players.
+    """Trace the functions of one trial for the shapes of the given algorithm, environment, key and round.
 
     Raises:
-      InputError: for metrics with wrong names or values, and for feedback that the algorithm cannot use.
+      InputError: for metrics with invalid names or values, and for feedback that the algorithm cannot use.
     """
     interaction: list[Any] = []
 
@@ -315,7 +315,7 @@ def trace_trial(meters: tuple[Meter, ...], algorithm: Any, environment: Environm
         interaction.extend(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays)
         return carry._replace(streams=None), measure(meters, played)
 
-    # `partial` makes new functions: what JAX's caches hold by function is freed with them.
+    # `partial` makes new functions, so that entries of JAX's caches are freed with them.
     traced_env_init = TracedFunction.trace(functools.partial(init_environment), key, environment)
     env_state = traced_env_init.out
     visible = (environment, key, env_state) if isinstance(algorithm, InitFromObs) else ()
@@ -349,25 +349,26 @@ def play_rounds(
     end: jax.Array,
     record_points: jax.Array,
 ) -> tuple[Carry, dict[Metric, jax.Array]]:
-    """Play a batch of trials up to round `end` and report at every record point on the way.
+    """Play a batch of trials up to round `end`, and report at every record point up to then.
 
-    The loop over rounds is outside and the batch inside, so that t is one scalar for all trials: a schedule on t stays
-    a branch, whereas a counter in the state would make it a select. A call may end anywhere: totals since the last
-    record point are part of the carry, so that no result depends on how rounds are cut into calls.
+    The loop over rounds is outside and the batch inside, so that t is one scalar for all trials. A schedule that
+    depends on t remains a branch, whereas a counter in the state would turn it into a select. A call may end at any
+    round: totals since the last record point are part of the carry, so no result depends on the division of rounds into
+    calls.
 
     Args:
       trial: traced functions of one trial (static).
       width: W trials (static); 1 has no trial axis.
-      algorithm: hyperparameters, leaves `[..., W]`, shared ones without `W`.
+      algorithm: hyperparameters with leaves `[..., W]`; shared leaves have no trial axis.
       environment: the same.
       carry: the trials after t rounds, leaves `[..., W]`.
       t: `[]` int32, rounds already played.
-      end: `[]` int32, rounds played afterwards.
+      end: `[]` int32, rounds played after the call.
       record_points: `[C]` increasing record points after `t`, in rounds.
 
     Returns:
-      The trials afterwards, and per metric an array `[C, ..., W]`: values of the block of rounds that ends at
-      each record point. Entries of record points after `end` are undefined.
+      The trials after the call, and for each metric an array `[C, ..., W]` of values of the blocks of rounds that end
+      at the record points. Entries of record points after `end` are undefined.
     """
     n_points, streams = len(record_points), carry.streams
     body_fun = _round_body(trial, width, algorithm, environment, streams)
@@ -375,7 +376,7 @@ def play_rounds(
     def snapshot(carry: Carry) -> dict[Metric, jax.Array]:
         return vmap_trials(trial.snapshot, width, (), environment, algorithm, carry.env_state, carry.alg_state)
 
-    # A trial that has stopped adds nothing to sums; the loop need not run if none of the batch goes on.
+    # A trial that has stopped adds nothing to sums, so the loop ends when all trials of the batch have stopped.
     may_skip = STOPPED in trial.block_values and all(metric.reduction == "sum" for metric in carry.totals.recent)
 
     def is_over(carry: Carry) -> jax.Array:
@@ -397,7 +398,7 @@ def play_rounds(
         totals = trees.where(is_recorded, Totals.init(carry.totals.recent), totals)
         return i + is_recorded, stretch_end, carry._replace(totals=totals), block_values
 
-    carry = carry._replace(streams=None)  # constants of the loop, no part of its carry
+    carry = carry._replace(streams=None)  # streams are constants of the loop, not part of its carry
     no_snapshot = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(snapshot, carry))
     block_values = {k: jnp.zeros((n_points, *x.shape), x.dtype) for k, x in (carry.totals.recent | no_snapshot).items()}
     init_val = (jnp.int32(0), t, carry, block_values)
@@ -416,8 +417,8 @@ def play_block(
 ) -> tuple[Carry, jax.Array]:
     """Play a fixed number of rounds (static) of a batch, for devices that need loops of known length.
 
-    The other arguments are those of `play_rounds`. Returns the trials, their totals folded, and the number of rounds
-    that they have played.
+    The other arguments are those of `play_rounds`. The results are the trials, with folded totals, and the number of
+    rounds that they have played.
     """
     body_fun = _round_body(trial, width, algorithm, environment, carry.streams)
     last = lax.fori_loop(0, rounds, lambda i, c: body_fun(t + i.astype(t.dtype), c), carry._replace(streams=None))
@@ -427,7 +428,7 @@ def play_block(
 def record_block(
     trial: TracedTrial, width: int, algorithm: Algorithm, environment: Environment, carry: Carry
 ) -> tuple[Carry, dict[Metric, jax.Array]]:
-    """Report a batch at a record point, between calls of `play_block`; return the trials, and the block values."""
+    """Report a batch at a record point between calls of `play_block`; return the trials and the block values."""
     states = (carry.env_state, carry.alg_state)
     values = carry.totals.values() | vmap_trials(trial.snapshot, width, (), environment, algorithm, *states)
     return carry._replace(totals=Totals.init(carry.totals.recent)), values
@@ -438,7 +439,7 @@ def _round_body(
 ) -> Callable[[jax.Array, Carry], Carry]:
     """Return the body of a loop over rounds: it plays round t of a batch and adds its metrics to the totals.
 
-    The streams are constants of the loop; in the carry of the body they are None.
+    The streams are constants of the loop, and None in the carry of the body.
     """
 
     def body_fun(t: jax.Array, carry: Carry) -> Carry:

@@ -1,4 +1,4 @@
-"""Lower bounds of the memory of a run, from the shapes of its traced trials."""
+"""Lower bounds on the memory of a run, from the shapes of its traced trials."""
 
 from jaxbandits.base.memory import require
 from jaxbandits.engine.loop import TracedTrial
@@ -12,7 +12,7 @@ def check_plan(plan: Plan) -> None:
     """Check that there is memory for the results of a run if each trial has one metric, in float64.
 
     Raises:
-      InputError: if the memory does not suffice; the message names the sizes and says what to change.
+      InputError: if the memory does not suffice; the message names the sizes and a remedy.
     """
     trials = sum(job.n_trials for job in plan.jobs)
     values = sum(job.n_trials * len(job.record_points) for job in plan.jobs)
@@ -23,13 +23,13 @@ def check_job(job: Job, trial: TracedTrial, device: Device, workers: int) -> Non
     """Check that there is memory for the trials of a job, before and after a call, and for its results.
 
     Args:
-      job: that is run.
-      trial: its trace.
-      device: that runs it.
-      workers: batches that run at a time.
+      job: job to run.
+      trial: trace of the job.
+      device: device that runs the job.
+      workers: number of batches that run at a time.
 
     Raises:
-      InputError: if the memory does not suffice; the message names the label and the sizes and says what to change.
+      InputError: if the memory does not suffice; the message names the label, the sizes and a remedy.
     """
     at_once = min(workers, -(-job.n_trials // job.width)) * job.width
     state, kept = bytes_of(trial.carry), bytes_of(trial.carry.delay_buffer)

@@ -3,8 +3,8 @@
 Every field of an environment's `Outcome` is summed by default. Further meters are functions of a whole `Round`. Blocks
 are combined on the host in float64, so that memory does not grow with the horizon.
 
-Within a block, sums of up to `STRETCH` rounds are added up by a compensated sum: in float32 a block of any length has a
-relative error of some 1e-6 (float32/test_sums.py::test_sums_between_record_points).
+Within a block, partial sums of up to `STRETCH` rounds are added by a compensated sum. In float32 a block of any length
+then has a relative error of about 1e-6 (float32/test_sums.py::test_sums_between_record_points).
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.types import Decision, Feedback, Obs, Outcome, State
 
-STRETCH = 256  # rounds of a plain sum
+STRETCH = 256  # number of rounds in a plain sum
 
 
 class Round(NamedTuple):
@@ -33,30 +33,30 @@ class Round(NamedTuple):
     next_state: State  # after the update
     obs: Obs
     decision: Decision
-    feedback: Feedback  # everything the environment offered
+    feedback: Feedback  # complete feedback of the environment
     outcome: Outcome
 
 
-Reduction: TypeAlias = Literal["sum", "max", "last", "snapshot"]  # of the rounds between two record points
-Reduce: TypeAlias = Literal["sum", "max", "last"]  # of a meter: a snapshot needs no round
+Reduction: TypeAlias = Literal["sum", "max", "last", "snapshot"]  # over the rounds between two record points
+Reduce: TypeAlias = Literal["sum", "max", "last"]  # of a meter, which needs a round
 
 
 class Metric(NamedTuple):
-    """A metric of a run, and how the values of single rounds become that of a block of rounds.
+    """A metric of a run, with the reduction of its values over a block of rounds.
 
-    `sum`, `max` and `last` reduce what is measured in every round; a `snapshot` is taken at record points only.
+    `sum`, `max` and `last` reduce values that are measured in every round; a `snapshot` is taken only at record points.
     """
 
     reduction: Reduction
     name: str
 
     def __str__(self) -> str:
-        """Return `reduction:name`, as files spell it."""
+        """Return the text `reduction:name` that files use."""
         return f"{self.reduction}:{self.name}"
 
     @classmethod
     def parse(cls, text: str) -> "Metric":
-        """Return the metric that a file spells `reduction:name`.
+        """Parse the text `reduction:name` of a file.
 
         Raises:
           InputError: for a text without a reduction.
@@ -69,12 +69,12 @@ class Metric(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, str]:
-        """Place among the metrics of a run: sums first (what the environment charges), snapshots last."""
+        """Sort key among the metrics of a run: sums (such as regret) first, snapshots last."""
         return get_args(Reduction).index(self.reduction), self.name
 
     @property
     def initial(self) -> float:
-        """Value of no rounds."""
+        """Value for no rounds."""
         return -np.inf if self.reduction == "max" else 0.0
 
     def is_compensated(self, x: Any) -> bool:
@@ -82,13 +82,13 @@ class Metric(NamedTuple):
         return self.reduction == "sum" and bool(jnp.issubdtype(x.dtype, jnp.floating))
 
     def add(self, total: jax.Array, value: jax.Array) -> jax.Array:
-        """Return the value of some rounds and one more."""
+        """Return the value of some rounds and one additional round."""
         if self.reduction == "sum":
             return total + value
         return jnp.maximum(total, value) if self.reduction == "max" else value
 
     def accumulate(self, block_values: np.ndarray) -> np.ndarray:
-        """Return float64 values at each record point, of values `[trials, M, ...]` of the blocks between them."""
+        """Return float64 values at each record point, from values `[trials, M, ...]` of the blocks between them."""
         block_values = block_values.astype(np.float64)
         if self.reduction == "sum":
             return np.cumsum(block_values, axis=1)
@@ -97,14 +97,14 @@ class Metric(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Meter:
-    """A number or an array per round, and its reduction over rounds, entry by entry.
+    """A number or array per round, with its entrywise reduction over rounds.
 
     Attributes:
       name: name of the metric.
       measure: function from a `Round` to a number, or to an array of the same shape in every round.
       reduce: `"sum"` (cumulative), `"max"` (running maximum) or `"last"` (value of the newest round).
       axes: names of the axes of an array.
-      unit: for tables and figures.
+      unit: unit for tables and figures.
     """
 
     name: str
@@ -115,15 +115,15 @@ class Meter:
 
     @property
     def metric(self) -> Metric:
-        """The metric that it measures."""
+        """Metric of this meter."""
         return Metric(self.reduce, self.name)
 
 
 def check_meters(meters: object) -> tuple[Meter, ...]:
-    """Return a list of meters as a tuple, checked.
+    """Check a list of meters and return it as a tuple.
 
     Raises:
-      InputError: for anything but a list of meters with different names and known reductions.
+      InputError: unless `meters` is a list of meters with different names and known reductions.
     """
     if not isinstance(meters, (list, tuple)) or not all(isinstance(meter, Meter) for meter in meters):
         raise InputError(f"meters must be Meter objects in a list, got {format_value(meters)}")
@@ -157,7 +157,7 @@ def check_meters(meters: object) -> tuple[Meter, ...]:
 class Totals(NamedTuple):
     """Metrics of the rounds since the last record point."""
 
-    recent: dict[Metric, jax.Array]  # since the last multiple of `STRETCH`
+    recent: dict[Metric, jax.Array]  # values since the last multiple of `STRETCH`
     earlier: dict[Metric, CompensatedSum]  # sums of floats over the rounds before that
 
     @classmethod
@@ -177,8 +177,8 @@ class Totals(NamedTuple):
         return Totals(self.recent | {metric: jnp.zeros_like(self.recent[metric]) for metric in earlier}, earlier)
 
     def values(self) -> dict[Metric, jax.Array]:
-        """Return the value of every metric, once the totals are folded."""
+        """Return the value of every metric; the totals must be folded."""
         return self.recent | {metric: total.total for metric, total in self.earlier.items()}
 
 
-NO_TOTALS = Totals({}, {})  # of no metrics
+NO_TOTALS = Totals({}, {})  # totals of no metrics

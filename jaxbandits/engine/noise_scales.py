@@ -1,8 +1,9 @@
-"""Warn of learners that assume more noise than the rewards of their environment can have.
+"""Warn about learners that assume more noise than the rewards of their environment can have.
 
-Learners for sub-Gaussian rewards say what scale R they assume (`AssumesNoiseScale`), environments with bounded rewards
-say where these lie (`BoundsRewards`). Rewards in an interval of width w are sub-Gaussian of scale w / 2 (Hoeffding's
-lemma), so a larger R only explores longer, and the learner compares badly with those that are made for bounded rewards.
+Learners for sub-Gaussian rewards state their assumed scale R (`AssumesNoiseScale`), and environments with bounded
+rewards state the range of rewards (`BoundsRewards`). Rewards in an interval of width w are sub-Gaussian of scale w / 2
+(Hoeffding's lemma). With a larger R a learner only explores longer, and compares badly with learners for bounded
+rewards.
 """
 
 import warnings
@@ -16,11 +17,11 @@ from jaxbandits.engine.jobs import LabelJobs
 from jaxbandits.engine.plan import Job
 from jaxbandits.types import AssumesNoiseScale, BoundsRewards
 
-_ROUNDING = 1e-5  # relative; scales are float32 in some runs
+_ROUNDING = 1e-5  # relative tolerance, since scales are float32 in some runs
 
 
 class _Assumption(NamedTuple):
-    """Of one point: the scale that a learner assumes, and the range of the rewards that it receives."""
+    """Scale that a learner assumes at one point, and the range of its rewards."""
 
     label: str
     learner: type
@@ -31,15 +32,15 @@ class _Assumption(NamedTuple):
 
     @property
     def sufficient(self) -> float:
-        """The scale that rewards in the range have at most."""
+        """Largest possible scale of rewards in the range."""
         return 0.5 * (self.high - self.low)
 
 
 def warn_of_noise_scales(label_jobs: Sequence[LabelJobs]) -> None:
-    """Warn, once for all labels, where a learner's noise scale is larger than the rewards need.
+    """Issue one warning for all labels whose noise scale is larger than necessary.
 
-    Classes that run with several scales, as points of a grid or under several labels, are left out: their scales are
-    what the run compares.
+    Classes that run with several scales, as points of a grid or under several labels, are left out, since the run
+    compares these scales.
 
     Args:
       label_jobs: the jobs of a run.
@@ -58,7 +59,7 @@ def warn_of_noise_scales(label_jobs: Sequence[LabelJobs]) -> None:
 
 
 def _assumptions(job: Job) -> list[_Assumption]:
-    """Return what is assumed at the points of a job, each assumption once; [] if learner or environment say nothing."""
+    """Return the different assumptions at the points of a job; [] if learner or environment state none."""
     algorithm, environment = job.stack  # fields [H] of all points
     if not isinstance(algorithm, AssumesNoiseScale) or not isinstance(environment, BoundsRewards):
         return []

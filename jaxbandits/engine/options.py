@@ -11,31 +11,33 @@ from jaxbandits.engine import meters as meters_lib
 from jaxbandits.engine.meters import Meter
 from jaxbandits.programs.compilation import Device
 
-COUNT = f"[1, {2**31 - 1}]"  # rounds, trials, threads: counted in int32
+COUNT = f"[1, {2**31 - 1}]"  # rounds, trials, threads: all counted in int32
 COMPILE = ("full", "fast")
 MAX_SEED = 2**31 - 1  # global seed indices are int32 too
-# A row of 16 trials is one or more whole vector registers of every CPU, in both precisions: all slots of a batch run
-# the same code, so a trial has the same bits in any of them.
+# A row of 16 trials fills whole vector registers of every CPU in both precisions. All slots of a batch then run the
+# same code, so a trial has the same bits in every slot.
 WIDTH_UNIT = 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of a run: the first five determine its numbers, the others only the computation.
+    """Settings of a run. The first five determine its numbers, and the others only the computation.
 
     Attributes:
-      meters: extra `Meter`s, a list.
+      meters: list of additional `Meter`s.
       seed: base seed, 0 to 2^32 - 1, from which all random numbers of the run follow.
       first_seed: index of the first seed, to extend or shard a run.
-      width: trials in a batch, side by side in one program: 1 or a multiple of 16; by default from the bytes of a round
-        of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and 1 for code that prints (`jax.debug.print`). On CPUs
-        only 1 gives other last bits than the rest.
-      compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. They
-        run at 1/8 to 1/48 of the speed, which suits fewer than about a million rounds. Last bits differ.
-      devices: JAX devices; all of the default backend by default.
-      workers: number of threads; by default one per core, or one per device with several devices or an accelerator.
-      seconds_per_call: duration of a call of compiled code: the progress bar moves and an interrupt is answered after
-        each call.
+      width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default follows from the
+        bytes of a round of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and is 1 for code that prints
+        (`jax.debug.print`). On CPUs all widths except 1 give the same bits.
+      compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. The
+        rounds run at 1/8 to 1/48 of the speed, which suits fewer than about a million rounds. The last bits of results
+        differ.
+      devices: JAX devices; by default all devices of the default backend.
+      workers: number of threads; by default one per core, or one per device if there are several devices or an
+        accelerator.
+      seconds_per_call: duration of a call of compiled code; after each call the progress bar is updated and an
+        interrupt takes effect.
       checkpoint: directory for checkpoints; after an interruption the same call resumes bit for bit.
       save_every: seconds between checkpoints of trials that are not finished.
       identity: a name, such as a version, that identifies code without a digest: callbacks to Python, and
@@ -111,7 +113,7 @@ def make_options(**settings: Unpack[Settings]) -> Options:
     """Return checked options.
 
     Raises:
-      InputError: for an unknown name, with the closest ones, or a value that is not allowed.
+      InputError: for an unknown name (the message lists the closest ones), or for an invalid value.
     """
     names = [field.name for field in dataclasses.fields(Options)]
     for name in settings:

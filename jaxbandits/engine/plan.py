@@ -1,9 +1,9 @@
 """The plan of a run: jobs, each a sequence of batches of trials.
 
 A trial is (hyperparameter point, seed). The trials of a job are numbered point by point, seed by seed, and run in
-batches of one fixed width; the last batch is padded with repeats of its last trial. So every split of the work runs the
-same compiled program, and no result depends on the split. The batch is the unit of scheduling, memory, checkpoint and
-retry.
+batches of one fixed width; the last batch is padded with repeats of its last trial. Every split of the work therefore
+runs the same compiled program, and no result depends on the split. The batch is the unit of scheduling, memory,
+checkpoint and retry.
 """
 
 import dataclasses
@@ -21,7 +21,8 @@ from jaxbandits.engine.grid import Arrays
 from jaxbandits.engine.meters import Meter
 from jaxbandits.types import Environment
 
-RecordPoints: TypeAlias = int | str | tuple[str, int] | Sequence[int] | np.ndarray  # of `resolve_record_points`
+# Argument of `resolve_record_points`.
+RecordPoints: TypeAlias = int | str | tuple[str, int] | Sequence[int] | np.ndarray
 
 ENVIRONMENT = "environment."  # prefix of swept fields of the environment
 
@@ -31,7 +32,7 @@ class Job:
     """Trials that one compiled program runs: an algorithm on an environment, at H points and S seeds."""
 
     label: str
-    algorithm: Any  # the points replace the values of its swept fields
+    algorithm: Any  # points replace the values of its swept fields
     environment: Environment
     points: tuple[dict[str, Any], ...]  # [H] values of swept fields; one empty point when nothing is swept
     horizon: int
@@ -40,12 +41,12 @@ class Job:
     first_seed: int
     meters: tuple[Meter, ...]
     width: int  # trials in a batch: 1 or a multiple of 16
-    compile: str = "full"  # how its rounds are compiled: `Options.compile`
-    arrays: Arrays = dataclasses.field(default_factory=dict)  # that the names in points stand for, by field
+    compile: str = "full"  # compilation mode of the rounds, as in `Options.compile`
+    arrays: Arrays = dataclasses.field(default_factory=dict)  # arrays by field and name in points
 
     @property
     def n_trials(self) -> int:
-        """H S, hyperparameter points times seeds."""
+        """Number of trials: H S, hyperparameter points times seeds."""
         return len(self.points) * self.n_seeds
 
     @property
@@ -55,10 +56,10 @@ class Job:
 
     @functools.cached_property
     def stack(self) -> tuple[Any, Any]:
-        """Algorithm and environment of all points: leaves `[H, ...]` on the host; shared ones have no axis of points.
+        """Algorithm and environment of all points, with leaves `[H, ...]` on the host (shared ones without that axis).
 
         Raises:
-          InputError: for points that name no traced field, or values out of range.
+          InputError: for points whose fields are not traced, or values out of range.
         """
         pair = as_numpy((self.algorithm, self.environment))
         repeat = functools.partial(_repeat, n=len(self.points))
@@ -93,7 +94,7 @@ class Job:
         return map_traced(lambda leaf: leaf[point], self.stack)
 
     def at_points(self, points: np.ndarray) -> tuple[Any, Any]:
-        """Return algorithm and environment of `[W]` points: traced leaves `[..., W]`, for W = 1 without that axis."""
+        """Return algorithm and environment of `[W]` points; traced leaves are `[..., W]` (no such axis if W = 1)."""
         if self.width == 1:
             return self.at_point(int(points[0]))
         return map_traced(lambda leaf: np.ascontiguousarray(np.moveaxis(leaf[points], 0, -1)), self.stack)
@@ -102,8 +103,8 @@ class Job:
         """Return the hyperparameter points `[W]` and the global seed indices `[W]` of the slots of a batch.
 
         Args:
-          first: number of its first trial.
-          count: number of its trials; the remaining slots repeat the last one.
+          first: index of the first trial.
+          count: number of trials; the remaining slots repeat the last trial.
         """
         trial = np.minimum(np.arange(first, first + self.width), first + count - 1)
         points, seeds = np.divmod(trial, self.n_seeds)
@@ -111,7 +112,7 @@ class Job:
         return points, seeds if self.width > 1 else seeds[0]
 
     def batch(self, first: int, count: int) -> tuple[Any, Any, np.ndarray]:
-        """Return algorithm, environment and global seed indices of a batch, as `slots` and `at_points` have them."""
+        """Return algorithm, environment and global seed indices of a batch, in the form of `at_points` and `slots`."""
         points, seeds = self.slots(first, count)
         return *self.at_points(points), seeds
 
@@ -121,13 +122,13 @@ def _repeat(leaf: Any, n: int) -> np.ndarray:
 
 
 def _with_column(obj: object, stacked: PyTree, field: str, column: np.ndarray) -> Any:
-    """Return `stacked` with values `[H]` of a field; a static field has its one value already."""
+    """Return `stacked` with values `[H]` of a traced field; static fields already have their value."""
     return stacked if field_kind(obj, field) == "static" else replace(stacked, field, column)
 
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Trials `first .. first + count` of a job, which run side by side."""
+    """Trials `first` to `first + count - 1` of a job, which run as one batch."""
 
     job: int
     index: int
@@ -144,7 +145,7 @@ class Plan:
 
     @property
     def batches(self) -> list[Batch]:
-        """All batches, job after job."""
+        """All batches, in the order of the jobs."""
         return [
             Batch(j, i, first, min(job.width, job.n_trials - first))
             for j, job in enumerate(self.jobs)
@@ -153,7 +154,7 @@ class Plan:
 
     @property
     def total_rounds(self) -> int:
-        """Trial-rounds of all jobs, padding not counted."""
+        """Trial-rounds of all jobs, without padding."""
         return sum(job.n_trials * job.horizon for job in self.jobs)
 
 
@@ -161,12 +162,12 @@ def resolve_record_points(record_points: RecordPoints, horizon: int) -> np.ndarr
     """Return `[M]` rounds at which values are reported, increasing; the last is the horizon.
 
     Args:
-      record_points: a number of evenly spaced points; `"log"` (about 20 per decade, ratio 1.12) or `("log", n)` for n
-        log-spaced points; or the increasing rounds themselves.
+      record_points: number of evenly spaced points; or `"log"` (about 20 points per decade, ratio 1.12) or `("log", n)`
+        for n log-spaced points; or the increasing rounds themselves.
       horizon: number of rounds.
 
     Raises:
-      InputError: for anything else, or rounds outside `1 .. horizon`.
+      InputError: for another value, or for rounds outside `1 .. horizon`.
     """
     count: Any
     if isinstance(record_points, str) and record_points == "log":

@@ -1,8 +1,8 @@
-"""Compiled programs: one program (its starts and its rounds) serves every batch of a job.
+"""Compiled programs: one program (with its start and its rounds) serves every batch of a job.
 
 A program depends on the structure of algorithm and environment, the shapes of shared data, the batch width, the number
-of record points per call and the device; never on hyperparameter values, seeds or the horizon. Every run traces its
-trials anew, since code may have changed (`trace_anew`); `simulation.compilation` finds functions by these traces.
+of record points per call and the device, but not on hyperparameter values, seeds or the horizon. Every run traces its
+trials anew, since code may have changed (`trace_anew`); `programs.compilation` finds functions by these traces.
 """
 
 import abc
@@ -54,7 +54,7 @@ from jaxbandits.types import Algorithm, Environment, InitFromObs, RebuildsInstan
 
 T = TypeVar("T")
 
-BLOCK = 64  # rounds of one call of a `BlockProgram`
+BLOCK = 64  # number of rounds in one call of a `BlockProgram`
 _NO_RECORD_POINT = 2**31 - 1
 _WATCH_S = 1.2  # seconds for which the global generators are watched, longer than two heartbeats of Dask
 
@@ -78,15 +78,15 @@ class Program(abc.ABC):
         """Start a batch of trials.
 
         Args:
-          algorithm: arguments of the batch, leaves `[..., W]` (without W if it is 1; shared ones too).
+          algorithm: arguments of the batch, with leaves `[..., W]` (without that axis for W = 1 and for shared leaves).
           environment: the same.
           base_key: `[2]` uint32, `key_data` of the key of the run.
           seed_index: `[W]` global seed indices.
 
         Returns:
-          The trials; their streams are `key_data`.
+          The trials, with streams as `key_data`.
         """
-        # On the host: in the program, the derivation of keys is longer than most learners.
+        # Keys are derived on the host, since this code would be longer than most learners in the program.
         keys = trial_keys(base_key, seed_index)
         env_state = self.init_environment(keys.env_init, environment)
         visible = (environment, keys.observe, env_state) if isinstance(algorithm, InitFromObs) else ()
@@ -104,12 +104,12 @@ class Program(abc.ABC):
           environment: the same.
           carry: the trials after `t` rounds.
           t: rounds already played.
-          end: rounds played afterwards, at most the last of the record points.
+          end: rounds played after the call, at most the last of the record points.
           record_points: `[<= record_capacity]` the record points after `t`.
 
         Returns:
-          The trials afterwards; per metric `[n, ..., W]` block values of the record points on the way; and the
-          number of rounds that the trials have played.
+          The trials after the call; for each metric block values `[n, ..., W]` of the record points that were passed;
+          and the number of rounds that the trials have played.
         """
 
 
@@ -122,10 +122,10 @@ class LoopProgram(Program):
     def play(
         self, algorithm: Algorithm, environment: Environment, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
-        """Play as in `Program.play`, exactly to `end`."""
+        """Play as in `Program.play`, exactly up to `end`."""
         missing = self.record_capacity - len(record_points)
         padded = np.pad(record_points, (0, missing), constant_values=_NO_RECORD_POINT).astype(np.int32)
-        # From the host: a transfer of its own would be waited for, which takes as long as thousands of rounds.
+        # Passed from the host, since a separate transfer would block for as long as thousands of rounds.
         carry, block_values = self.play_rounds(algorithm, environment, carry, np.int32(t), np.int32(end), padded)
         n = int(np.searchsorted(record_points, end, side="right"))
         return carry, {metric: values[:n] for metric, values in to_host(block_values).items()}, end
@@ -135,19 +135,18 @@ class LoopProgram(Program):
 class BlockProgram(Program):
     """A program whose calls play a fixed number of rounds, for devices without loops of unknown length.
 
-    From one record point to the next blocks of `BLOCK` rounds are played, and the remainder round by round. Which
-    function plays a round follows from the record points alone, so that no bit depends on how rounds are cut into
-    calls.
+    Between two record points blocks of `BLOCK` rounds are played, and the remainder round by round. The record points
+    alone determine which function plays a round, so that no bit depends on the division of rounds into calls.
     """
 
     play_block: Any  # jax.stages.Compiled: `loop.play_block` of BLOCK rounds
-    play_round: Any  # of one
+    play_round: Any  # `loop.play_block` of one round
     record_block: Any
 
     def play(
         self, algorithm: Algorithm, environment: Environment, carry: Carry, t: int, end: int, record_points: np.ndarray
     ) -> tuple[Carry, dict[Metric, np.ndarray], int]:
-        """Play as in `Program.play`, to the end of the block that `end` lies in; only the last call is waited for."""
+        """Play as in `Program.play`, up to the end of the block that contains `end`; wait only for the last call."""
         recorded: list[dict[Metric, Any]] = []
         device_t = jax.device_put(np.int32(t), self.device)
         while t < end:
@@ -164,9 +163,10 @@ class BlockProgram(Program):
 
 
 class TraceCache:
-    """Traces of trials, made once for each structure of algorithm and environment, and the programs made of them.
+    """Traces of trials, one for each structure of algorithm and environment, and the programs made from them.
 
-    A cache serves one call of a user: code may change until the next one (a notebook cell runs again, a global is set).
+    A cache serves one call of a user, since code may change before the next call (a notebook cell runs again, a global
+    is set).
     """
 
     def __init__(self) -> None:
@@ -182,10 +182,10 @@ class TraceCache:
           meters: extra meters.
           algorithm: hyperparameters of one trial.
           environment: the same.
-          device: that will run it; None: JAX's default device.
+          device: device that will run it; None: JAX's default device.
 
         Raises:
-          InputError: for code that is traced differently each time.
+          InputError: for code whose trace differs each time.
         """
         pair = (algorithm, environment)
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_key_and_round()))
@@ -213,7 +213,7 @@ class TraceCache:
         device: Device,
         compile: str = "full",
     ) -> "PreparedProgram":
-        """Return the program of a traced trial, as `prepare_program`, made once in a run."""
+        """Return the program of a traced trial as `prepare_program` does, but only once per run."""
         args = (trial, algorithm, environment, width, record_capacity, device, compile)
         key = (trial, exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
         return self._programs.get(key, lambda: prepare_program(*args))
@@ -224,7 +224,7 @@ _shared: ContextVar[TraceCache | None] = ContextVar("jaxbandits_shared_traces", 
 
 @contextlib.contextmanager
 def share_traces() -> Iterator[None]:
-    """Share the traces of all runs that one call of a user consists of, such as the panels of an experiment."""
+    """Share traces among all runs of one call of a user, such as the panels of an experiment."""
     reset = _shared.set(_shared.get() or TraceCache())
     try:
         yield
@@ -242,7 +242,7 @@ def _types(tree: PyTree) -> tuple[tuple[Any, str], ...]:
 
 
 class _Agreement(NamedTuple):
-    """Traces with and without JAX's caches that were the same, in an earlier call of `trace_anew`."""
+    """Traces with and without JAX's caches that agreed in an earlier call of `trace_anew`."""
 
     digests: list[str]
     holds_foreign_code: bool
@@ -254,24 +254,24 @@ _agreements: collections.OrderedDict[Hashable, _Agreement] = collections.Ordered
 def trace_anew(
     key: Hashable, trace: Callable[[], T], functions: Callable[[T], Sequence[TracedFunction]], *objects: Any
 ) -> tuple[T, bool]:
-    """Trace functions of objects as their code is, whatever JAX has cached of it.
+    """Trace functions of objects with their current code, regardless of JAX's caches.
 
-    JAX caches the traces of a user's jitted function although a global that it reads has changed. So code of others
-    than this package and JAX is traced a second time without these caches; where both traces differ, a third one tells
-    a cached trace from code that is traced differently each time. In a later call with the same key one trace without
-    caches is enough, if it is the same as then.
+    JAX caches the traces of a user's jitted function even if a global that the function reads has changed. Code from
+    outside this package and JAX is therefore traced a second time without these caches. If both traces differ, a third
+    trace distinguishes a cached trace from code whose trace differs each time. In a later call with the same key one
+    trace without caches is enough if it equals the earlier one.
 
     Args:
-      key: equal for functions of the same objects and arguments, whatever their code.
-      trace: makes the traces.
-      functions: the traced functions in its result.
-      *objects: whose code is traced.
+      key: key that is equal for functions of the same objects and arguments, regardless of their code.
+      trace: function that makes the traces.
+      functions: function from its result to the traced functions.
+      *objects: objects whose code is traced.
 
     Returns:
-      The traces, and whether they hold code of others.
+      The traces, and whether they contain foreign code.
 
     Raises:
-      InputError: for code that draws with NumPy, or reads a clock, while it is traced.
+      InputError: for code that draws with NumPy or reads a clock during tracing.
     """
 
     def digests(traced: T) -> list[str]:
@@ -341,13 +341,13 @@ def _other_threads_draw() -> bool:
 
 
 def _global_generators() -> tuple[Any, ...]:
-    """Return the states of the generators of NumPy and of Python that any code may draw from."""
+    """Return the states of the global generators of NumPy and Python."""
     name, words, *position = np.random.get_state()  # noqa: NPY002
     return name, np.asarray(words).tobytes(), *position, random.getstate()
 
 
 def _holds_foreign_code(function: TracedFunction) -> bool:
-    """Return whether a function traced jitted functions, or bodies of loops and branches, of others."""
+    """Return whether a trace contains foreign jitted functions, or foreign bodies of loops and branches."""
     return not all(map(is_own_file, source_files(function.jaxpr)))
 
 
@@ -363,12 +363,12 @@ class PreparedProgram:
 
     @property
     def digest(self) -> str:
-        """Digest of all that the program computes, but for host code."""
+        """Digest of the whole computation, except host code."""
         return digest({name: function.identity.digest for name, function in self.functions.items()})
 
     @property
     def host_code(self) -> tuple[str, ...]:
-        """Host code whose results the program uses, and whose content no digest covers, in words."""
+        """Descriptions of host code whose results the program uses and whose content no digest covers."""
         found = (function.identity.host_code for function in self.functions.values())
         return tuple(sorted(set(itertools.chain.from_iterable(found))))
 
@@ -387,7 +387,7 @@ class PreparedProgram:
             **compiled,
             rate=self.functions["play_rounds" if is_loop else "play_block"].rate,
             carry_shape=carry,
-            # Once per program: a transfer for every batch would take as long as its start.
+            # Transferred once per program, since a transfer for every batch would take as long as its start.
             empty_buffers=jax.device_put((totals, delay_buffer), self.device),
             record_capacity=self.record_capacity,
             compile_s=self.prepare_s + time.perf_counter() - begin,
@@ -404,7 +404,7 @@ def prepare_program(
     device: Device,
     compile: str = "full",
 ) -> PreparedProgram:
-    """Return the program of a traced trial; functions that this process has are not lowered again.
+    """Return the program of a traced trial, reusing functions that this process has already lowered.
 
     Args:
       trial: the trial, traced for the device.
@@ -412,7 +412,7 @@ def prepare_program(
       environment: the same.
       width: trials per batch.
       record_capacity: record points that one call can report.
-      device: device to run on.
+      device: device that will run the program.
       compile: compilation mode of rounds, as in `Options`.
     """
     begin = time.perf_counter()
@@ -445,8 +445,8 @@ def prepare_program(
 
 
 def _init_units(trial: TracedTrial, width: int, alg: Any, env: Any, key: Any, carry: Carry) -> dict[str, CompileUnit]:
-    """Return the two starts. Each runs once per batch and is large (every arm is its own output): compiled fast."""
-    # Only a learner that needs it gets the environment: the start of any other serves all environments.
+    """Return both starts; each runs once per batch and is large (every arm is an output), so it is compiled fast."""
+    # Only a learner that needs the environment receives it, so that the start of any other serves all environments.
     visible = (env, carry.streams.observe, carry.env_state) if isinstance(alg, InitFromObs) else ()
     return {
         "init_environment": CompileUnit(
@@ -488,9 +488,9 @@ def loop_unit(
     """Return the rounds of a `LoopProgram`.
 
     Args:
-      trial: the trial.
-      width: trials of a batch.
-      args: shapes of algorithm, environment and carry, leaves `[..., W]`.
+      trial: traced trial.
+      width: number of trials in a batch.
+      args: shapes of algorithm, environment and carry, with leaves `[..., W]`.
       rounds: shapes of the other arguments of `loop.play_rounds`.
       cpu_options: options of XLA on a CPU.
     """
@@ -541,13 +541,13 @@ def rebuild_instances(
     """Call `rebuild_instance` of an environment that is `RebuildsInstance` for many instances.
 
     Args:
-      environments: leaves `[H, ...]` on the host; shared ones have no axis of points.
-      points: `[n]` the hyperparameter point of each instance.
-      recorded: by name `[..., n]` recorded metrics of the instances.
-      width: instances side by side.
+      environments: environments with leaves `[H, ...]` on the host; shared leaves have no axis of points.
+      points: `[n]` hyperparameter point of each instance.
+      recorded: recorded metrics `[..., n]` of the instances, by name.
+      width: number of instances in a batch.
 
     Returns:
-      By name `[..., n]` float64 arrays.
+      Float64 arrays `[..., n]` by name.
     """
     device, real = jax.local_devices()[0], jnp.result_type(float)
     first_args = (

@@ -1,15 +1,15 @@
-"""Progress of a run: a bar on a terminal or in a notebook, elsewhere lines on standard error."""
+"""Progress of a run: a bar on a terminal or in a notebook, and lines on standard error elsewhere."""
 
 import importlib.util
 import sys
 import time
 from typing import Any, NamedTuple
 
-_SECONDS_PER_LINE = 30.0  # where there is no bar
+_SECONDS_PER_LINE = 30.0  # interval between lines if there is no bar
 
 
 def is_interactive() -> bool:
-    """Return whether standard error is a terminal or a notebook with widgets: elsewhere a bar would fill a log."""
+    """Return whether standard error is a terminal or a notebook with widgets; elsewhere a bar would fill a log."""
     return sys.stderr.isatty() or ("ipykernel" in sys.modules and importlib.util.find_spec("ipywidgets") is not None)
 
 
@@ -17,15 +17,15 @@ class Display(NamedTuple):
     """Settings of the progress that a run shows on standard error."""
 
     enabled: bool = True
-    title: str = ""  # text in front of the labels that it runs
-    stages: bool = True  # print a line for every stage where there is no bar; else only one at the end
+    title: str = ""  # text in front of the running labels
+    stages: bool = True  # if there is no bar, print a line for every stage; False: only one line at the end
 
 
 class ProgressBar:
-    """Progress bar that names the present stage; a context manager.
+    """Progress bar that names the current stage; a context manager.
 
-    If standard error is not interactive there is no bar: every stage and the end print a line each, and in between
-    there is a line every 30 seconds with the time that is left.
+    If standard error is not interactive there is no bar. Instead a line is printed for every stage and for the end, and
+    every 30 seconds a line with the remaining time.
     """
 
     def __init__(self, total: int, unit: str, title: str, enabled: bool, scale: bool = False, stages: bool = True):
@@ -33,11 +33,12 @@ class ProgressBar:
 
         Args:
           total: number of units.
-          unit: their name, in the plural.
+          unit: name of the units, in the plural.
           title: beginning of every line.
           enabled: False: no output at all.
           scale: write numbers with k and M.
-          stages: print a line for every stage where there is no bar; else only those of every 30 seconds and the end.
+          stages: print a line for every stage interval between lines if there is no bar; else only those of every 30
+            seconds and the end.
         """
         self._prefix, self._unit = f"{title}: " if title else "", unit
         self._prints_lines, self._prints_stages = enabled and not is_interactive(), stages
@@ -45,7 +46,7 @@ class ProgressBar:
         self._begin = self._stage_begin = self._last_line = time.perf_counter()
         self._bar: Any = None
         if enabled and not self._prints_lines:
-            from tqdm.auto import tqdm  # here: it imports asyncio, which runs without a bar do not need
+            from tqdm.auto import tqdm  # imported here, since it imports asyncio, which is not needed without a bar
 
             self._bar = tqdm(
                 total=total, unit=f" {unit}", unit_scale=scale, smoothing=0.1, dynamic_ncols=True, desc=title or None
@@ -72,7 +73,7 @@ class ProgressBar:
             self._bar.write(self._prefix + text, file=sys.stderr)
 
     def begin_stage(self, text: str) -> None:
-        """Name the present stage in front of the bar, or print it as a line if there is no bar."""
+        """Name the current stage in front of the bar, or print it as a line if there is no bar."""
         self._stage_begin = time.perf_counter()
         if self._prints_lines and self._prints_stages:
             self._print(text)
@@ -84,7 +85,7 @@ class ProgressBar:
             self._bar.set_description(self._prefix + text)
 
     def update(self, n: int, computed: bool = True) -> None:
-        """Count n more units; not `computed` if a checkpoint had them."""
+        """Count n more units; `computed` is False if they were read from a checkpoint."""
         self._done += n
         self._resumed += 0 if computed else n
         if self._bar is not None:
@@ -93,12 +94,12 @@ class ProgressBar:
             self._print_state(time.perf_counter())
 
     def refresh(self) -> None:
-        """Draw the bar again, with the time that has passed."""
+        """Draw the bar again, with the elapsed time."""
         if self._bar is not None:
             self._bar.refresh()
 
     def _print_state(self, now: float) -> None:
-        """Print what share is done and how long the rest will take, if the last such line is old."""
+        """Print the finished share and the remaining time, if the last such line is old enough."""
         computed = self._done - self._resumed
         if now - self._last_line < _SECONDS_PER_LINE or not computed or self._done >= self._total:
             return

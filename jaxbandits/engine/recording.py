@@ -13,8 +13,8 @@ from jaxbandits.types import Admits, Algorithm, Environment, Evaluates, Recommen
 
 INADMISSIBLE = Metric("sum", "inadmissible")  # number of rounds with an inadmissible decision
 HEALTHY = Metric("snapshot", "healthy")  # False if a state holds a NaN
-STOPPING_TIME = Metric("sum", "stopping_time")  # of a learner that `Stops`: rounds played
-STOPPED = Metric("snapshot", "stopped")  # 1 if such a learner is done
+STOPPING_TIME = Metric("sum", "stopping_time")  # rounds played by a learner that `Stops`
+STOPPED = Metric("snapshot", "stopped")  # 1 if such a learner has stopped
 RESERVED = (INADMISSIBLE.name, HEALTHY.name, *trials.RESERVED)  # no metric may have these names
 
 
@@ -47,7 +47,7 @@ def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]
 def take_snapshot(
     environment: Environment, algorithm: Algorithm | None, env_state: State, alg_state: State
 ) -> dict[Metric, jax.Array]:
-    """Return the metrics of a record point: `at_record` of the environment, absence of NaN, `stopped`.
+    """Return the metrics of a record point: `at_record` of the environment, `healthy` and `stopped`.
 
     Raises:
       InputError: at trace time, for values that are not real numbers or arrays, and for two metrics with the same name.
@@ -100,5 +100,5 @@ def _number(source: str, value: object) -> jax.Array:
         if jnp.issubdtype(array.dtype, jnp.complexfloating) or not array.size:
             raise TypeError
         return array.astype(jnp.result_type(float))
-    except Exception:  # TypeError, ValueError, and what JAX raises for values of another transformation
+    except Exception:  # TypeError, ValueError, and errors of JAX for values of another transformation
         raise InputError(f"{source} must be a real number or an array, got {type(value).__name__}") from None

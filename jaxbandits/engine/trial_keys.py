@@ -1,7 +1,7 @@
-"""Keys of trials, derived on the host in NumPy: the bits of `loop.trial_keys`, without a program to compile.
+"""Derive keys of trials on the host in NumPy, with the bits of `loop.trial_keys` but without a program to compile.
 
-Threefry-2x32 and JAX's derivation of keys from keys, `jax.random.fold_in` and `jax.random.split`, in both of JAX's
-layouts (`jax_threefry_partitionable`). 64 trials take about a millisecond, 65,536 some 24.
+The module implements Threefry-2x32 and JAX's derivation of keys, `jax.random.fold_in` and `jax.random.split`, in both
+of JAX's layouts (`jax_threefry_partitionable`). 64 trials take about 1 ms, and 65,536 trials about 24 ms.
 """
 
 import jax
@@ -13,7 +13,7 @@ from jaxbandits.tracing.threefry import threefry
 
 
 def base_key(seed: int) -> np.ndarray:
-    """Return the `key_data` `[2]` of `jax.random.key(seed)`; a seed is below 2^32."""
+    """Return the `key_data` `[2]` of `jax.random.key(seed)`, for a seed below 2^32."""
     return np.array([0, seed], np.uint32)
 
 
@@ -37,7 +37,8 @@ def _split(key: np.ndarray, n: int) -> list[np.ndarray]:
     """Return n keys, as `jax.random.split` does."""
     if jax.config.jax_threefry_partitionable:
         return [_fold_in(key, i) for i in range(n)]
-    # One block for each pair of counters (i, n + i): all first words, then all second ones, two to a key.
+    # One block for each pair of counters (i, n + i): first all first words, then all second words, with two words per
+    # key.
     blocks = [_blocks(key, np.uint32(i), np.uint32(n + i)) for i in range(n)]
     words = np.stack([*(block[..., 0] for block in blocks), *(block[..., 1] for block in blocks)], axis=-1)
     return [words[..., 2 * i : 2 * i + 2] for i in range(n)]

@@ -1,10 +1,11 @@
-"""Default batch width: as many trials side by side as fit into the fast memory of a device.
+"""Default batch width: the number of trials that fit into the fast memory of a device.
 
-On a CPU 64 trials fill the vector units best while the arrays of a round stay close to the core; larger trials run in
-batches of 16, one AVX-512 register of float32, whose arrays stay in the L1 and L2 caches. If not even 16 trials fit, a
-trial runs alone: its vectors are long enough to fill the machine, and those of a batch would go through memory in every
-round. On accelerators every multiprocessor must be busy, and device memory is the limit. A width depends on the sizes
-of one trial and on the device, never on the number of trials: bits must not change when seeds are added.
+On a CPU 64 trials use the vector units best, as long as the arrays of a round stay close to the core. Larger trials run
+in batches of 16 (one AVX-512 register of float32), whose arrays stay in the L1 and L2 caches. If even 16 trials do not
+fit, a trial runs alone: its vectors are long enough to use the vector units, and those of a batch would be read from
+memory in every round. On accelerators every multiprocessor must be busy, and device memory is the limit. A width
+depends on the sizes of one trial and on the device, but not on the number of trials, since bits must not change when
+seeds are added.
 """
 
 import math
@@ -18,10 +19,10 @@ from jaxbandits.engine.options import WIDTH_UNIT
 from jaxbandits.programs.compilation import Device
 from jaxbandits.tracing import target
 
-# Widths, and the most bytes of a round of such a batch (measured in docs/performance.md).
+# Widths, with the largest number of bytes of a round of such a batch (measured in docs/performance.md).
 _CPU_WIDTHS = ((64, 3 * 2**16), (16, 2**20))
 _ACCELERATOR_WIDEST = 8192
-_ACCELERATOR_SHARE = 8  # a batch takes at most an eighth of the memory: states are copied, batches overlap
+_ACCELERATOR_SHARE = 8  # a batch takes at most an eighth of the memory, since states are copied and batches overlap
 
 
 def default_width(bytes_of_trial: int, device: Device) -> int:
@@ -29,7 +30,7 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
 
     Args:
       bytes_of_trial: bytes of the arrays that a round of one trial reads or writes.
-      device: that runs it.
+      device: device that runs the batch.
     """
     if not target.is_accelerator(device.platform):
         return next((width for width, most in _CPU_WIDTHS if width * bytes_of_trial <= most), 1)
@@ -37,7 +38,7 @@ def default_width(bytes_of_trial: int, device: Device) -> int:
     fits = _ACCELERATOR_WIDEST if memory is None else memory // (_ACCELERATOR_SHARE * bytes_of_trial)
     if fits < WIDTH_UNIT:
         return 1
-    # A power of two: the free memory of the device varies a little, and the width must not.
+    # Round to a power of two, since the free memory of the device varies slightly and the width must not vary.
     return min(_ACCELERATOR_WIDEST, 2 ** int(math.log2(fits)))
 
 
@@ -57,6 +58,6 @@ def memory_of(device: Device) -> int | None:
     """Return the bytes that this process may use on a device; None if the device does not report them."""
     try:
         stats = device.memory_stats()
-    except Exception:  # not every backend has them
+    except Exception:  # not every backend has memory statistics
         return None
     return stats.get("bytes_limit") if stats else None

@@ -1,8 +1,8 @@
-"""JAX's caches of traces while a trial with code of others is traced anew: they serve the code of this package alone.
+"""Restrict JAX's caches of traces to the code of this package while a trial with foreign code is traced anew.
 
-JAX caches the traces of a user's jitted function although a global that it reads has changed, so code of others is
-traced without these caches. That of this package reads no such globals; with the caches it is traced in a fifth of the
-time.
+JAX caches the traces of a user's jitted function even if a global that the function reads has changed, so foreign code
+is traced without these caches. Code of this package reads no such globals, and the caches reduce the time of its traces
+to a fifth.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ _serve_own_code: contextvars.ContextVar[bool] = contextvars.ContextVar("serve_ow
 
 @contextlib.contextmanager
 def ignore_cached_traces(*, serve_own_code: bool) -> Iterator[None]:
-    """Trace functions under `jax.jit` anew in this context; those inside `own_code` only if they may not be served."""
+    """Trace functions under `jax.jit` anew in this context, except inside `own_code` if `serve_own_code`."""
     token = _serve_own_code.set(serve_own_code)
     try:
         with jax_compat.ignore_cached_traces():
@@ -28,7 +28,7 @@ def ignore_cached_traces(*, serve_own_code: bool) -> Iterator[None]:
 
 
 def own_code(*objects: Any) -> contextlib.AbstractContextManager[Any]:
-    """Return a context for calls of objects, in which caches serve if nothing that the objects hold is of others."""
+    """Return a context for calls of objects, in which the caches are used if the objects hold no foreign code."""
     if _serve_own_code.get() and not has_foreign_code(*objects):
         return jax_compat.serve_cached_traces()
     return contextlib.nullcontext()

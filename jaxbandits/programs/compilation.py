@@ -1,13 +1,12 @@
-"""Functions of programs: lowered, identified, and compiled when they are needed.
+"""Functions of programs: lower and identify them, and compile them when they are needed.
 
-A function is found in this process by what it computes: the traces that it is made of, the structure of its arguments,
-settings and device. So code that changed between two runs, wherever it stands, is compiled anew. A function whose
-traces do not show all of that (`tracing.traces`) is lowered in every run and found by its text, and one that calls
-Python is compiled in every run. Between processes programs are found by their text (`simulation.executables`). At most
-`MAX_COMPILED` functions are kept, those used last.
+Within a process a function is found by its computation: its traces, the structure of its arguments, the settings and
+the device. Code that changes between two runs is therefore compiled anew, wherever it is. A function whose traces do
+not show its whole computation (`tracing.traces`) is lowered in every run and found by its text, and one that calls
+Python is compiled in every run. Other processes find programs by their text (`programs.executables`). An LRU cache
+keeps at most `MAX_COMPILED` functions.
 
-Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs of plain arrays without
-detours in Python.
+Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs on plain arrays faster.
 """
 
 import collections
@@ -38,22 +37,23 @@ from jaxbandits.tracing.jax_compat import ignore_cached_traces, without_unrollin
 from jaxbandits.tracing.settings import settings
 from jaxbandits.tracing.vmap_last import TracedFunction
 
-Device: TypeAlias = Any  # a jax.Device, which type checkers take for a variable
+Device: TypeAlias = Any  # a jax.Device, which type checkers treat as a variable
 
-MAX_COMPILED = 256  # compiled functions in the cache, three to a program (accelerators: five); some megabytes each
+MAX_COMPILED = 256  # compiled functions in the cache; three per program (five on accelerators), a few megabytes each
 FAST_COMPILE = {"xla_backend_optimization_level": 0}
-NO_UNROLLING = "no_unrolling"  # an option of ours, for `jax_compat.without_unrolling`
-# Measured 1.1x to 1.25x with AVX-512, nothing lost without; 1.2x to 2x, and two thirds of the compilation.
+NO_UNROLLING = "no_unrolling"  # an option of this package, for `jax_compat.without_unrolling`
+# Measured speed-ups of these options: 1.1 to 1.25 with AVX-512 and no loss without; 1.2 to 2, with 2/3 of the
+# compilation.
 FAST_CODE = {"xla_cpu_prefer_vector_width": 512, NO_UNROLLING: True}
-# Why code that is traced differently each time is refused.
+# Error for code whose trace differs each time.
 FROZEN = (
     "the code computes other constants each time it is traced: a draw with np.random, a clock or a counter is frozen "
     "to one value for all rounds and trials; draw with jax.random from the key that is passed"
 )
-# What XLA's errors begin with where a program from disk calls something that this process lacks.
+# Beginnings of XLA's errors if a program from disk calls a function that this process lacks.
 _CANNOT_BE_LOADED = ("NOT_FOUND", "UNIMPLEMENTED", "FAILED_PRECONDITION")
 _UNKNOWN_OPTION = re.compile(r"No such compile option: '(.*)'")
-_LARGEST_STEP = 8  # a call has at most so many times the rounds of the call before it: early rounds may be cheap
+_LARGEST_STEP = 8  # largest ratio of the rounds of two consecutive calls, since early rounds may be cheap
 
 
 class LRUCache:
@@ -101,7 +101,7 @@ class RateEstimator:
 
         Args:
           seconds: intended duration of a call.
-          previous: rounds of the call before it in this batch; None for the first.
+          previous: rounds of the previous call in this batch; None for the first call.
         """
         if self._seconds_per_round is None:
             return 1
@@ -109,29 +109,29 @@ class RateEstimator:
         return rounds if previous is None else min(rounds, previous * _LARGEST_STEP)
 
     def update(self, seconds: float, rounds: int, target_seconds: float) -> None:
-        """Account for a call; a slower one only if it was too long to be mostly overhead of the call."""
+        """Update the estimate with a call; a slower call counts only if it took too long to be mostly overhead."""
         new, old = seconds / rounds, self._seconds_per_round
         if old is None or new < old or seconds > 0.1 * target_seconds:
             self._seconds_per_round = new
 
 
 class CompileUnit(NamedTuple):
-    """A function to compile, and for which arguments."""
+    """A function to compile, with its arguments."""
 
-    name: str  # of the function
+    name: str  # name of the function
     function: Callable[..., Any]
-    static_args: tuple[Any, ...]  # its first arguments
-    args: tuple[PyTree, ...]  # shapes of the others
-    cpu_options: Mapping[str, Any]  # for XLA on a CPU; on accelerators those of `gpu_graphs`
-    traces: tuple[TracedFunction, ...]  # that it is made of
+    static_args: tuple[Any, ...]  # first arguments of the function
+    args: tuple[PyTree, ...]  # shapes of the other arguments
+    cpu_options: Mapping[str, Any]  # options of XLA on a CPU; on accelerators those of `gpu_graphs` are used
+    traces: tuple[TracedFunction, ...]  # traces from which the function is made
     width: int  # trials of a batch
-    is_foreign: bool  # the traces hold code of others, which JAX must trace anew whenever it does
-    metrics: tuple[tuple[str, str], ...] = ()  # (reduction, name), in its results
-    out: PyTree = None  # of the structure of its results; None: it is not kept on disk
+    is_foreign: bool  # True if the traces contain foreign code, which JAX must trace anew each time
+    metrics: tuple[tuple[str, str], ...] = ()  # (reduction, name) of the metrics in its results
+    out: PyTree = None  # pytree with the structure of its results; None: the function is not saved on disk
 
 
 class LoadedExecutable:
-    """A compiled function from disk. If its first call misses something, it is compiled again and called anew."""
+    """A compiled function from disk. If its first call misses a function, it is compiled and called again."""
 
     def __init__(self, executable: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
         self._executable, self._compile_again = executable, compile_again
@@ -143,7 +143,8 @@ class LoadedExecutable:
             return self._executable(*args)
         with self._lock:
             try:
-                results = jax.block_until_ready(self._executable(*args))  # errors show when results are waited for
+                # Errors appear only when results are waited for.
+                results = jax.block_until_ready(self._executable(*args))
             except jax.errors.JaxRuntimeError as error:
                 if self._succeeded or not str(error).startswith(_CANNOT_BE_LOADED):
                     raise
@@ -154,7 +155,7 @@ class LoadedExecutable:
 
 
 class ProgramFunction:
-    """Function of a program: lowered and identified when it is made, compiled or read from disk when it is needed.
+    """Function of a program, lowered and identified at construction, and compiled or read from disk when needed.
 
     It takes and returns the `key_data` of random keys.
     """
@@ -178,7 +179,7 @@ class ProgramFunction:
             return self._executable
 
     def _load(self) -> LoadedExecutable | None:
-        """Return the function as it is on disk; None if it is not there."""
+        """Return the function from disk; None if it is not there."""
         files = compilation_cache.executables_for(self._device)
         if files is None or self._unit.out is None:
             return None
@@ -206,7 +207,7 @@ _functions = LRUCache(MAX_COMPILED)
 
 
 def get_function(unit: CompileUnit, device: Device) -> ProgramFunction:
-    """Return the function of a unit, from this process if it has lowered an equal one."""
+    """Return the function of a unit, reusing an equal one that this process has lowered."""
     key = _trace_key(unit, device)
     if key is not None:
         return _functions.get(key, lambda: ProgramFunction(unit, device))
@@ -220,7 +221,7 @@ def get_function(unit: CompileUnit, device: Device) -> ProgramFunction:
 
 
 def _trace_key(unit: CompileUnit, device: Device) -> Hashable | None:
-    """Return a key that is equal for equal programs only; None if the traces do not show all that a unit computes."""
+    """Return a key that is equal only for equal programs; None if the traces do not show the whole computation."""
     digests = [trace.digest for trace in unit.traces]
     if not all(digest.is_exact for digest in digests) or not _runs_own_code():
         return None
@@ -231,7 +232,7 @@ def _trace_key(unit: CompileUnit, device: Device) -> Hashable | None:
 
 
 def _runs_own_code() -> bool:
-    """Return whether the code of this package that makes programs of traces is its own, and none of it was replaced."""
+    """Return whether none of the functions of this package that make programs from traces was replaced."""
     rooms = [name for name in sys.modules if name.startswith("jaxbandits.tracing.") or name in _PROGRAM_MODULES]
     return all(is_own_module(sys.modules[name]) for name in rooms)
 
@@ -249,13 +250,13 @@ def trace_unit(unit: CompileUnit, device_target: target.Target) -> Any:
     """Return a `jax.stages.Traced` of a unit for a target; it takes and returns the `key_data` of random keys."""
 
     def plain(*args: PyTree) -> Any:
-        # A new function for every unit: what JAX's caches hold by function is freed with it.
+        # Make a new function for every unit, so that entries of JAX's caches are freed with it.
         args = jax.tree.map(lambda x, like: _wrap_key_data(x) if is_key(like) else x, args, unit.args)
         return jax.tree.map(key_data, unit.function(*unit.static_args, *args))
 
     caches = ignore_cached_traces() if unit.is_foreign else contextlib.nullcontext()
     with target.trace_for(device_target), caches:
-        # All arguments stay, used or not: else the text of a program would not say which of them it reads.
+        # Keep unused arguments; otherwise the text of a program would not show which arguments it reads.
         return jax.jit(plain, keep_unused=True).trace(*jax.tree.map(_key_data_shape, unit.args))
 
 
@@ -267,7 +268,7 @@ def _options(unit: CompileUnit, device_target: target.Target) -> Mapping[str, An
 
 
 def _compile(lowered: Any, options: Mapping[str, Any]) -> Any:
-    """Compile a lowered function, with the options that this jaxlib knows."""
+    """Compile a lowered function with those options that this jaxlib knows."""
     options = {name: value for name, value in options.items() if name not in _unknown_options}
     unrolling = contextlib.nullcontext if not options.pop(NO_UNROLLING, False) else without_unrolling
     while True:
@@ -286,7 +287,7 @@ _unknown_options: set[str] = set()
 
 
 def _warn_once(option: str) -> None:
-    """Say that this jaxlib lacks an option, which no function is compiled with from then on."""
+    """Warn that this jaxlib lacks an option, and compile without it from then on."""
     if option not in _unknown_options:
         _unknown_options.add(option)
         message = f"this jaxlib does not know the option {option}: programs are compiled without it"
@@ -309,7 +310,7 @@ def is_key(x: Any) -> bool:
 
 
 def key_data(x: Any) -> Any:
-    """Return the `[..., 2]` words of an array of random keys; any other array as it is."""
+    """Return the `[..., 2]` words of an array of random keys, and any other array unchanged."""
     return jax.random.key_data(x) if is_key(x) else x
 
 

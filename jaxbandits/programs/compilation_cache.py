@@ -1,15 +1,15 @@
 """The directory of compiled programs, from which a second process reads those of the first.
 
-The cache is on by default, in the user's cache directory, one folder for each kind of CPU (programs compiled for one
-may not run on another); the least recently used files are deleted. On a CPU it is `executables`, on
-accelerators JAX's own.
+The cache is on by default, in the user's cache directory, with one folder for each kind of CPU (programs compiled for
+one may not run on another). The least recently used files are deleted. On a CPU the cache is `executables`, on
+accelerators it is that of JAX.
 
     JAXBANDITS_CACHE=off          no cache
     JAXBANDITS_CACHE=/some/where  another directory
-    JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's own settings win
+    JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's settings take precedence
 
-Caching is best effort: if its directory cannot be written, nothing is cached and nothing fails. Programs are code: from
-a directory that others can write, no program is read, and there is one warning.
+Caching is best effort: if its directory cannot be written, nothing is cached and nothing fails. Since programs are
+code, they are not read from a directory that others can write; there is one warning.
 """
 
 import functools
@@ -29,18 +29,18 @@ from jaxbandits.tracing import target
 from jaxbandits.tracing.jax_compat import executables, reset_cache
 
 _SETTING = "JAXBANDITS_CACHE"
-_LARGEST = 2**30  # bytes of JAX's cache
-_QUICK = 0.05  # seconds of compilation below which a program is not saved there
+_LARGEST = 2**30  # largest size of JAX's cache in bytes
+_QUICK = 0.05  # programs that compile in fewer seconds are not saved in JAX's cache
 
 
 def executables_for(device: Any) -> Executables | None:
-    """Return the directory of programs for a device; None if there is no cache, or if JAX's own is in use.
+    """Return the directory of programs for a device; None if there is no cache, or if JAX's cache is in use.
 
-    For an accelerator JAX's cache is switched on. Like every JAX setting it belongs to the process: other functions
-    that are jitted in it are cached too.
+    For an accelerator JAX's cache is switched on. Like every setting of JAX this applies to the whole process, so other
+    jitted functions are cached, too.
     """
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
-        return None  # besides, programs that were read from JAX's cache cannot be serialised again
+        return None  # in addition, programs read from JAX's cache cannot be serialised again
     directory = cache_directory()
     if directory is None:
         return None
@@ -61,13 +61,13 @@ def _enable(directory: Path) -> None:
 
 @functools.cache
 def cache_directory() -> Path | None:
-    """Return the directory of this process, created; None if it is switched off or cannot be written."""
+    """Create and return the cache directory of this process; None if it is switched off or cannot be written."""
     directory = choose_directory(os.environ, cpu_kind())
     return directory if directory is not None and _usable(directory) else None
 
 
 def choose_directory(environment: Mapping[str, str], kind: str) -> Path | None:
-    """Return the directory for a kind of CPU; None if switched off, or without a home directory."""
+    """Return the directory for a kind of CPU; None if the cache is switched off or there is no home directory."""
     wanted = environment.get(_SETTING, "")
     if wanted.lower() in ("off", "0", "no", "false"):
         return None
@@ -87,7 +87,7 @@ def cpu_kind() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         features += next(line for line in lines if line.lower().startswith(("flags", "features")))
     except (OSError, StopIteration):
-        pass  # not Linux: only the name of the processor is known
+        pass  # on other systems than Linux only the name of the processor is known
     # Flags for XLA may restrict the instruction set further; JAX's own key covers them.
     return hashlib.sha256(f"{platform.machine()} {features}".encode()).hexdigest()[:16]
 

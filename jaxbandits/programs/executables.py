@@ -1,14 +1,14 @@
-"""Compiled programs on disk, found by what is compiled: a later process does not compile them again.
+"""Compiled programs on disk, found by their content, so that a later process does not compile them again.
 
 The key of a program is a digest of its lowered text, in which all code and all constants are spelled out, of the
 options of its compilation, the versions of the packages that compile it, every setting of JAX and XLA, and the device.
 
-The files are machine code, which JAX serialises as pickles: whoever can write one can run code. So only files are read
-that nobody else can have written (`base.private_files`), and only under the key they were saved with: a checksum of key
-and content stands at the begin of each. A program that cannot be saved or read is compiled.
+The files are machine code, which JAX serialises as pickles, so anyone who can write a file can run code. Only files
+that nobody else can have written are read (`base.private_files`), and only under the key with which they were saved:
+each file begins with a checksum of key and content. A program that cannot be saved or read is compiled.
 
 Machine code may call functions of its process by name (custom calls). JAX looks up the addresses of LAPACK's routines
-when it lowers a program that needs them. A process that only reads such a program back looks them up first, since a
+when it lowers a program that needs them. A process that only reads such a program looks the addresses up first, since a
 call to a missing address ends the process. Programs with any other custom call (host callbacks, FFI targets of a user)
 are not saved: a later process may not have registered them.
 """
@@ -30,10 +30,10 @@ from jaxbandits.base.private_files import read_private
 from jaxbandits.base.pytree import PyTree
 from jaxbandits.tracing.jax_compat import executables
 
-LARGEST = 2**30  # bytes of all files; beyond, the least recently used are deleted
-_LAPACK = "lapack_"  # how the names of jaxlib's LAPACK targets begin
-_CHECKSUM = hashlib.sha256().digest_size  # bytes at the begin of a file
-_WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after them
+LARGEST = 2**30  # largest size of all files in bytes; above it, the least recently used files are deleted
+_LAPACK = "lapack_"  # prefix of the names of jaxlib's LAPACK targets
+_CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of a file
+_WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after the checksum
 
 
 class Executables:
@@ -46,10 +46,10 @@ class Executables:
         """Return the program (`jax.stages.Compiled`) that was saved under a key; None if there is none.
 
         Args:
-          key: a digest of all that determines it.
-          args: its arguments, or pytrees of their structure.
-          out: its results, likewise.
-          device: that will run it.
+          key: digest of everything that determines the program.
+          args: arguments of the program, or pytrees of their structure.
+          out: results of the program, or pytrees of their structure.
+          device: device that will run the program.
         """
         path = self.directory / key
         try:
@@ -68,7 +68,7 @@ class Executables:
                 os.utime(path)  # the time of its last use
         except OSError:  # no such file
             return None
-        except Exception:  # damaged, or in the format of another JAX: it is compiled again
+        except Exception:  # damaged, or in the format of another version of JAX; the program is compiled again
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
@@ -78,7 +78,7 @@ class Executables:
         """Save a program, unless it makes custom calls other than LAPACK's or cannot be written.
 
         Args:
-          key: a digest of all that determines it.
+          key: digest of everything that determines the program.
           program: the program (`jax.stages.Compiled`).
           targets: names of the external functions that it calls.
         """
@@ -90,7 +90,7 @@ class Executables:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_atomically(self.directory / key, _checksum(key, content) + content, mode=0o600)
             self._evict()
-        except Exception:  # the cache is an aid: JAX cannot serialise callbacks, a disk may be full
+        except Exception:  # caching is best effort: JAX cannot serialise callbacks, and a disk may be full
             return
 
     def _evict(self) -> None:

@@ -1,17 +1,17 @@
-"""Loops inside CUDA graphs: whether the GPUs of this machine run them, and the options of XLA that ask for them.
+"""Loops inside CUDA graphs: a test whether the GPUs of this machine run them, and the options of XLA for them.
 
 XLA compiles a loop of unknown length for a GPU in one of two ways. By default the host reads the predicate before
 every step, and the device idles meanwhile. With `OPTIONS` the loop becomes a conditional node of a CUDA graph, whose
 predicate stays on the device: all rounds of a call, with the loops and branches inside them, are one launch.
 
 Conditional nodes need a driver of CUDA 12.3 or newer, and an XLA with the fix of openxla/xla pull request 35760 (an
-older one ends the process when such a graph runs a second time). So a process of its own runs a small program with such
-nodes (loops and a branch) several times, once for each kind of GPU and version of JAX; its answer is stored beside the
-compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` decides without that test.
+older one ends the process when such a graph runs a second time). Therefore a separate process runs a small program with
+such nodes (loops and a branch) several times, once for each kind of GPU and version of JAX. The result is stored with
+the compiled programs. `JAXBANDITS_GPU_LOOPS=graph` or `=blocks` decides without that test.
 
 Where the test fails, programs take the form `blocks` (`engine.program.BlockProgram`): blocks of a fixed number of
-rounds, with masked loops. It can be removed once every supported jaxlib contains that fix, every supported driver is of
-CUDA 12.3 or newer, and GPUs are the only accelerators (docs/gpus.md).
+rounds, with masked loops. This form can be removed when every supported jaxlib contains that fix, every supported
+driver is of CUDA 12.3 or newer, and GPUs are the only accelerators (docs/gpus.md).
 """
 
 import contextlib
@@ -41,8 +41,8 @@ OPTIONS = {
     "xla_gpu_graph_min_graph_size": 1,
 }
 _SETTING = "JAXBANDITS_GPU_LOOPS"
-_SECONDS = 120.0  # after which the test has failed
-_ROUNDS = (3, 0, 7)  # of the calls of the test
+_SECONDS = 120.0  # time limit of the test
+_ROUNDS = (3, 0, 7)  # numbers of rounds in the calls of the test
 
 
 def target_of(device: Any) -> Target:
@@ -53,7 +53,7 @@ def target_of(device: Any) -> Target:
 
 
 def runs_loops_in_graphs(device: Any) -> bool:
-    """Return whether programs for a device may hold loops as nodes of CUDA graphs.
+    """Return whether programs for a device may contain loops as nodes of CUDA graphs.
 
     Raises:
       InputError: for another value of `JAXBANDITS_GPU_LOOPS` than `graph` or `blocks`.
@@ -68,14 +68,14 @@ def runs_loops_in_graphs(device: Any) -> bool:
 
 @functools.cache
 def _passes_test(device_id: int, versions: str) -> bool:
-    """Return whether the test succeeds on a device, from its answer on disk if there is one."""
+    """Return whether the test succeeds on a device, from the stored result if there is one."""
     directory = cache_directory()
     name = "gpu-loops-" + hashlib.sha256(versions.encode()).hexdigest()[:16]
     answer = _read(directory, name)
     if answer is None:
         answer = _run_test(device_id)
         if directory is not None:
-            with contextlib.suppress(OSError):  # the answer is an aid
+            with contextlib.suppress(OSError):  # storing the result is best effort
                 write_atomically(directory / name, b"yes" if answer else b"no", mode=0o600)
     if not answer:
         warnings.warn(
@@ -96,8 +96,8 @@ def _read(directory: Path | None, name: str) -> bool | None:
 
 
 def _run_test(device_id: int) -> bool:
-    """Run the test in a process of its own, which it may end."""
-    # That process takes memory as it needs it, beside this one's.
+    """Run the test in a separate process, which may crash."""
+    # That process allocates memory on demand, since this process holds memory, too.
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", _SETTING: "graph"}
     command = [sys.executable, "-m", "jaxbandits.programs.gpu_graphs", str(device_id)]
     try:
@@ -108,10 +108,11 @@ def _run_test(device_id: int) -> bool:
 
 
 def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
-    """Halve numbers until they are below 1, then double them, in each of so many rounds; every third round adds 1.
+    """In each round halve numbers until they are below 1, then double them; every third round adds 1.
 
-    The program of the test: loops of unknown length in a loop of unknown length, with a branch. The barriers keep the
-    branch a conditional node of the graph: XLA would compute both sides of a cheaper one and select.
+    This is the program of the test, with loops of unknown length in a loop of unknown length, and a branch. The
+    barriers keep the branch a conditional node of the graph; for a cheaper branch XLA would compute both sides and
+    select.
 
     Args:
       rounds: `[]` number of rounds.

@@ -1,8 +1,8 @@
-"""Identity of a program: a digest of the lowered text that XLA compiles, and the host code that no digest covers.
+"""Identity of a program: a digest of its lowered text, and the host code that no digest covers.
 
-The text spells out all operations, constants and shapes, wherever the code that made them stands. It names functions
-outside the program (custom calls) without their content. Those of JAX are fixed by its version. A callback to Python
-and an FFI target of a user are host code: two programs with one text may compute different numbers.
+The text contains all operations, constants and shapes, wherever their source code is. Functions outside the program
+(custom calls) appear by name only. The version of JAX determines its own functions. Callbacks to Python and FFI targets
+of a user are host code, for which two programs with the same text may compute different numbers.
 """
 
 import hashlib
@@ -12,26 +12,27 @@ from typing import Any, NamedTuple
 
 from jaxbandits.base.digests import digest
 
-# Names of the external functions of JAX and XLA; one with "callback" in its name is none of these.
+# Names of the external functions of JAX and XLA, except those with "callback" in their name.
 _OF_JAX = re.compile(
     r"lapack_[sdcz][a-z]{3,6}\d?(_ffi)?|(cu|hip)_(threefry2x32|lu_pivots_to_permutation)(_ffi)?|"
     r"(cu|hip|roc)(solver|blas|sparse)_[a-z0-9_]+|__(cublas|cudnn|gpu)\$.*|(mhlo|stablehlo|chlo)\..*|"
     r"Sharding|SPMDFullToShardShape|SPMDShardToFullShape|annotate_device_placement"
 )
-_CALL = re.compile(r'\bcustom_call\b(?: @?"?([^\s("]+))?(.*)')  # of StableHLO; written otherwise, the name is empty
+# StableHLO syntax; the name is empty in any other syntax.
+_CALL = re.compile(r'\bcustom_call\b(?: @?"?([^\s("]+))?(.*)')
 _NO_RESULT = re.compile(r"-> (\(\)|!stablehlo\.token|\((!stablehlo\.token(, )?)*\))\s*(loc\(.*)?$")
 
 
 class ProgramIdentity(NamedTuple):
     """Identity of a lowered program."""
 
-    digest: str  # of its text and of the options of its compilation
+    digest: str  # digest of its text and its compilation options
     targets: frozenset[str]  # names of the external functions that it calls
-    host_code: tuple[str, ...]  # those, in words, whose content no digest covers and whose results it uses
+    host_code: tuple[str, ...]  # descriptions of functions whose results it uses and whose content no digest covers
 
     @property
     def calls_python(self) -> bool:
-        """True where calling the program runs Python code of its process, if only to print."""
+        """True if calling the program runs Python code of its process, for example to print."""
         return any(map(_is_callback, self.targets))
 
 

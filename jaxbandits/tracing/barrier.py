@@ -1,11 +1,11 @@
 """Optimisation barriers: keep XLA:CPU from computing a value again in every kernel that reads it.
 
 XLA:CPU fuses a cheap producer into every consumer, up to 15 times in a round of a bandit algorithm. The interpreter
-`vmap_last` places barriers by a rule (`tracing.liveness`). Functions that it does not interpret, because they are
-written for arrays with the trial axis last (`batching.trials_last`), place their own.
+`vmap_last` places barriers by a rule (`tracing.liveness`). Functions written for arrays with the trial axis last
+(`batching.trials_last`) are not interpreted and place their own barriers.
 
-On accelerators a barrier costs a kernel, and XLA's own choice of what to repeat is good: there are none, except around
-concatenations (`materialize`).
+On accelerators a barrier costs a kernel, and XLA chooses well which values to recompute. There are no barriers on
+accelerators, except around concatenations (`materialize`).
 """
 
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def barrier(tree: T) -> T:
-    """Return the same values; XLA:CPU computes them once, and not again in the kernels that read the result."""
+    """Return the same values, which XLA:CPU computes once instead of again in every kernel that reads the result."""
     return tree if target.targets_accelerator() else materialize(tree)
 
 
@@ -35,7 +35,7 @@ def materialize(tree: T) -> T:
 
 
 def is_key(x: ArrayLike) -> bool:
-    """Return whether an array holds random keys, which pass no barrier.
+    """Return whether an array holds random keys, which must not pass a barrier.
 
     JAX's check of key reuse would count the barrier as a consumer of the key.
     """
@@ -47,12 +47,13 @@ def _optimization_barrier(*arrays: PyTree) -> Any:
 
 
 def _over_trials(arrays: PyTree, axes: Any) -> PyTree:
-    """Batch a barrier with the trial axis last: a barrier fixes the layout of its arrays in memory."""
+    """Batch a barrier with the trial axis last, since a barrier fixes the memory layout of its arrays."""
     last = [x if axis is None else jnp.moveaxis(x, axis, -1) for x, axis in zip(arrays, axes, strict=True)]
     return barrier_p.bind(*last), [None if axis is None else x.ndim - 1 for x, axis in zip(last, axes, strict=True)]
 
 
-barrier_p = Primitive("barrier")  # `lax.optimization_barrier` with a batching rule of its own; tangents pass none
+# `lax.optimization_barrier` with another batching rule, and without a barrier for tangents.
+barrier_p = Primitive("barrier")
 barrier_p.multiple_results = True
 barrier_p.def_impl(_optimization_barrier)
 barrier_p.def_abstract_eval(lambda *shapes: shapes)

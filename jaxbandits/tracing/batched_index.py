@@ -1,7 +1,7 @@
 """Gathers, scatters and dynamic slices whose index differs between trials, with the batch axis last.
 
 A gather costs a few nanoseconds per trial on a CPU and prevents vector code. Along a short axis every entry is read
-instead, and a select keeps the one at the index: one pass over contiguous trials.
+instead, and a select keeps the entry at the index. This is one pass over contiguous trials.
 """
 
 from typing import Any
@@ -14,8 +14,9 @@ from jax import lax
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.jax_compat import Params
 
-SELECTED_BYTES = 96  # of an axis, up to which selects are faster than a gather; measured: 5 to 100 arms, d of 2 to 10
-WRITTEN = 64  # entries of an axis up to which a write compares the index with all of them
+# Bytes of an axis up to which selects are faster than a gather; measured for 5 to 100 arms, d from 2 to 10.
+SELECTED_BYTES = 96
+WRITTEN = 64  # entries of an axis up to which a write compares the index with all entries
 
 
 def is_short(length: int, dtype: np.dtype) -> bool:
@@ -35,7 +36,7 @@ def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...])
     """Compute `lax.dynamic_slice` of `x[..., W]` at `starts`, each `[W]` or `[]`.
 
     Returns:
-      None where more than one entry is cut out of an axis at an index that differs between trials.
+      None if the slice has more than one entry along an axis whose start differs between trials.
     """
     for axis, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         n = x.shape[axis]
@@ -72,7 +73,7 @@ def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array
 
 
 def gather_common(x: jax.Array, index: jax.Array, params: Params) -> jax.Array:
-    """Compute `lax.gather` of `x[..., W]` at an index `[..., k]` that all trials have in common."""
+    """Compute `lax.gather` of `x[..., W]` at an index `[..., k]` that is the same for all trials."""
     dims = params["dimension_numbers"]
     dims = dims._replace(offset_dims=(*dims.offset_dims, index.ndim - 1 + len(dims.offset_dims)))
     sizes = (*params["slice_sizes"], x.shape[-1])
@@ -124,14 +125,14 @@ def _take_many(x: jax.Array, index: jax.Array, axis: int, dims: Any, params: Par
     if params["mode"] == lax.GatherScatterMode.CLIP:
         index = jnp.clip(index, 0, n - 1)
     index_axes = [k for k in range(rank) if k not in offsets]
-    # The axes of the result that the axes of a slice become: those of the index that they are paired with, or offsets.
+    # Axes of the result for each axis of a slice: those of the paired index axis, or offset axes.
     pairs = zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True)
     paired = {batch: index_axes[place] for batch, place in pairs}
     rest = iter(offsets)
     slice_axes = [paired[k] if k in paired else next(rest) for k in range(x.ndim - 1) if k != axis]
 
     def expand(a: jax.Array, axes: list[int]) -> jax.Array:
-        """Make the axes of an array these axes of the result, with length 1 along the others."""
+        """Move the axes of an array to the given axes of the result, with length 1 along the others."""
         order = sorted(range(len(axes)), key=axes.__getitem__)
         a = a if order == list(range(len(axes))) else jnp.transpose(a, (*order, len(axes)))
         return lax.expand_dims(a, [k for k in range(rank) if k not in axes])

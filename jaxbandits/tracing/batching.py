@@ -3,7 +3,7 @@
 `jax.vmap` puts the batch axis first. The short axes of vectors `[d]`, matrices `[d, d]` and arms `[K, d]` are then
 innermost in memory, and every operation runs at a few percent of the machine's speed. A function decorated with
 `trials_last` computes on arrays with the trial axis at the end, so that each operation is one loop over contiguous
-trials. The simulation keeps its state in that layout: the transposes between two such functions cancel, and the
+trials. The simulation keeps its state in this layout, so the transposes between two such functions cancel and the
 compiled program of a round has none.
 
 `while_loop`, `fori_loop` and `cond` are those of `jax.lax`, with a batching rule that keeps the trial axis of the carry
@@ -34,8 +34,8 @@ def trials_last(f: F) -> F:
 
     Args:
       f: a function of pytrees of arrays to pytrees of arrays, which closes over no array. The leading axes of its
-        arguments are those of the problem. Behind them stand trial axes, equally many in all arguments, which f
-        broadcasts: they have length 1 in an argument that is the same for all trials.
+        arguments are those of the problem. They are followed by trial axes, equally many in all arguments. f broadcasts
+        trial axes, which have length 1 in an argument that is the same for all trials.
     """
 
     @jax.custom_jvp
@@ -55,7 +55,7 @@ def trials_last(f: F) -> F:
         def with_trial_axis(x: jax.Array, batched: bool) -> jax.Array:
             return x if batched else lax.expand_dims(x, (jnp.ndim(x),))
 
-        # `call`, not `f`: another vmap may be around this one
+        # `call` instead of `f`, since another vmap may enclose this one
         out = call(*jax.tree.map(with_trial_axis, args, tuple(in_batched)))
         return jax.tree.map(lambda x: jnp.broadcast_to(x, (*x.shape[:-1], size)), out), _true_tree(out)
 
@@ -82,7 +82,7 @@ def _axes(batched: Any) -> Any:
 
 
 def _closure_convert(f: Callable[..., Any], *args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """Return `f` as a function of the list of arrays that it closes over and of its arguments, and that list."""
+    """Return `f` as a function of its closed-over arrays and its arguments, and the list of these arrays."""
     closed, shape = jax.make_jaxpr(f, return_shape=True)(*args)
     (jaxpr, consts), structure = open_jaxpr(closed), jax.tree.structure(shape)
 
@@ -93,7 +93,7 @@ def _closure_convert(f: Callable[..., Any], *args: Any) -> tuple[Callable[..., A
 
 
 def _strong(tree: T) -> T:
-    """Make weak types strong: the type of a carry must not change in the first step of a loop."""
+    """Make weak types strong, since the type of a carry must not change in the first step of a loop."""
     return jax.tree.map(lambda x: lax.convert_element_type(x, jnp.result_type(x)), tree)
 
 
@@ -102,15 +102,15 @@ def while_loop(
 ) -> T:
     """Run `lax.while_loop`. Under `vmap` it runs until the condition is false for every trial.
 
-    A trial whose condition is false keeps its values while others go on.
+    A trial whose condition is false keeps its values while others continue.
 
     Args:
-      cond_fun: function from the carry to a bool: whether another step is made.
+      cond_fun: function from the carry to a bool, True for another step.
       body_fun: function from the carry to the next one.
       init_val: the first carry.
-      max_steps: a number of steps after which `cond_fun` is certainly False. On a target without loops of unknown
-        length exactly that many steps run, and those for which `cond_fun` is False leave the carry as it is (see
-        `tracing.target`). None: the loop is the same on every target.
+      max_steps: number of steps after which `cond_fun` is certainly False. On a target without loops of unknown length
+        (see `tracing.target`) exactly this many steps run, and steps for which `cond_fun` is False do not change the
+        carry. None: the loop is the same on every target.
     """
     init_val = _strong(init_val)
     if max_steps is not None and not target.has_open_loops():
@@ -154,9 +154,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
     """Run `lax.fori_loop`.
 
     Args:
-      lower: first index: an int, which is known to the compiler, or an array `[]`. Under `vmap` it must be the same for
+      lower: first index, as an int, which the compiler knows, or as an array `[]`. Under `vmap` it must be the same for
         all trials.
-      upper: end of the indices, as `lower`.
+      upper: end of the indices, in the same form as `lower`.
       body_fun: function from an index (int32) and the carry to the next carry.
       init_val: the first carry.
 
@@ -190,12 +190,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
 
 
 def cond(pred: Any, true_fun: Callable[[], T], false_fun: Callable[[], T]) -> T:
-    """Run `lax.cond`: a branch if `pred` is the same for all trials, else both branches and a select between results.
+    """Run `lax.cond`, as a branch if `pred` is the same for all trials, else as both branches and a select.
 
     Args:
       pred: `[]` bool.
-      true_fun: without arguments; it closes over its operands.
-      false_fun: the same.
+      true_fun: function without arguments, which closes over its operands.
+      false_fun: function without arguments, which closes over its operands.
     """
     (pure_true, true_consts), (pure_false, false_consts) = _closure_convert(true_fun), _closure_convert(false_fun)
 

@@ -1,8 +1,8 @@
 """Rules of `vmap_last` for single equations: products, reductions, indexing, sorting, factorisations, random numbers.
 
 A rule evaluates one equation on operands with the batch axis last. It takes the length of the batch axis, the equation,
-its operands and which of them are batched. It returns the results and whether they are batched, or None where it does
-not apply. Equations that hold jaxprs have theirs in `tracing.function_rules`.
+its operands and their batch flags. It returns the results with batch flags, or None if it does not apply. Rules of
+equations that contain jaxprs are in `tracing.function_rules`.
 """
 
 import functools
@@ -34,7 +34,7 @@ ELEMENTWISE = frozenset(
     """.split()  # noqa: SIM905
 )
 
-# Primitives whose parameters count axes from the front: a batch axis at the end changes nothing.
+# Primitives whose parameters count axes from the front, so that a batch axis at the end changes nothing.
 LEADING_AXES = frozenset(
     """
     argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce_and reduce_max reduce_min reduce_or reduce_prod
@@ -46,7 +46,7 @@ LEADING_AXES = frozenset(
 def bind_function(eqn: JaxprEqn) -> Callable[..., Any]:
     """Return an equation as a function of its operands."""
     bound = eqn.primitive.get_bind_params(eqn.params)
-    subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # a pair before jax 0.12
+    subfuns, bound = bound if isinstance(bound, tuple) else ((), bound)  # a pair for jax < 0.12
     return functools.partial(eqn.primitive.bind, *subfuns, **bound)
 
 
@@ -59,8 +59,9 @@ def dot_general(
       size: length of the batch axis.
       eqn: the equation.
       args: its operands, arrays or `Rows`.
-      batched: whether each has the batch axis.
-      plan: how to keep the result in `Rows`; None: as an array, unless an operand is in rows along an axis of it.
+      batched: for each operand, True if it has the batch axis.
+      plan: plan to keep the result as `Rows`; None: as an array, unless an operand has rows along an axis of the
+        result.
     """
     del size
     axes = short_axes.Product(*eqn.params["dimension_numbers"])
@@ -108,13 +109,13 @@ _OPERATIONS = {
 
 
 def _reduce_axes(operation: Callable[..., Any], x: jax.Array, axes: Sequence[int]) -> jax.Array | None:
-    """Reduce over axes, the last one first; None where one of them has no entries."""
+    """Reduce over axes, the last one first; None if one of them has no entries."""
     if not all(x.shape[axis] for axis in axes):
         return None
     terms = 1
     for axis in sorted(axes, reverse=True):
         terms *= x.shape[axis]
-        if terms > KERNEL_TERMS:  # each entry of the next sum would repeat one of this
+        if terms > KERNEL_TERMS:  # otherwise each entry of the next sum would recompute this one
             (x,), terms = barrier([x]), x.shape[axis]
         x = short_axes.reduce(operation, x, axis)
     return x
@@ -144,7 +145,7 @@ def _search(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) 
 def sort(
     size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: SortPlan
 ) -> list[FlaggedOperand] | None:
-    """Sort along a short axis by one key, as planned; None for others."""
+    """Sort along a short axis by one key, as planned; None for other sorts."""
     operands = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
     if eqn.params["num_keys"] > 1:
         return None
@@ -203,12 +204,12 @@ def _gather(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) 
 
 
 def is_small(name: str, x: Operand, *axes: int) -> bool:
-    """Return whether a matrix is real and small enough for `small_solves`, instead of a LAPACK call for each trial.
+    """Return whether a matrix is real and small enough for `small_solves`, which replaces LAPACK calls per trial.
 
     Args:
       name: the primitive.
       x: the matrix, or a stack of them.
-      *axes: those whose lengths are limited.
+      *axes: axes whose lengths are limited.
     """
     return jnp.issubdtype(x.dtype, jnp.floating) and all(1 <= x.shape[k] <= small_solves.MAX_DIM[name] for k in axes)
 
@@ -220,7 +221,7 @@ def merge_batch(x: jax.Array, ndim: int) -> jax.Array:
 
 
 def split_batch(x: jax.Array, ndim: int, batch: tuple[int, ...]) -> jax.Array:
-    """Undo `merge_batch` for an array of `ndim` axes and B, which is split into axes of these lengths."""
+    """Undo `merge_batch` for an array of `ndim` axes and B, which is split into axes of the lengths `batch`."""
     return jnp.moveaxis(x.reshape(*x.shape[:ndim], *batch), range(ndim), range(-ndim - 1, -1))
 
 
@@ -253,7 +254,7 @@ def _lu(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> l
     if not is_small("lu", a, -2, -3):
         return None
     factors, pivots, permutation = small_solves.lu(merge_batch(a, 2))
-    results = ((factors, 2), (pivots, 1), (permutation, 1))  # with the number of axes before that of the batch
+    results = ((factors, 2), (pivots, 1), (permutation, 1))  # with the number of axes before the batch axis
     return [(split_batch(x, ndim, batch_shape(a)), True) for x, ndim in results]
 
 
@@ -273,7 +274,7 @@ def _fold_in(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool])
 def _random_bits(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
     """Draw the bits of `jax.random.bits` by Threefry in its partitionable form (JAX's default); else None.
 
-    In that form the bits of an entry depend on its index alone.
+    In this form the bits of an entry depend only on its index.
     """
     del size, batched
     blocks, width = _threefry_blocks(args[0], eqn.params["shape"]), eqn.params["bit_width"]
@@ -293,7 +294,7 @@ def _random_split(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[b
 
 
 def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array, jax.Array] | None:
-    """Return the words `[..., *shape, W]` of one block an entry of keys `[..., W]`; None for other generators."""
+    """Return the words `[..., *shape, W]` of one block per entry, for keys `[..., W]`; None for other generators."""
     if str(jax.random.key_impl(keys)) != "threefry2x32" or not jax.config.jax_threefry_partitionable:
         return None
     ndim = keys.ndim - 1
@@ -304,7 +305,7 @@ def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array
 
 
 def apply_to_rows(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand] | None:
-    """Evaluate an equation with `Rows` among its operands row by row; None where it needs whole arrays."""
+    """Evaluate an equation with `Rows` among its operands row by row; None if it needs whole arrays."""
     name, params = eqn.primitive.name, eqn.params
     first = next(x for x in args if isinstance(x, Rows))
     axis, count = first.axis, len(first.slices)
@@ -340,11 +341,11 @@ def apply_to_rows(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[b
         (k,) = range(params["start_indices"][axis], params["limit_indices"][axis])
         return [(lax.expand_dims(first.slices[k], (axis,)), True)]
     if name == "transpose":
-        order = [k - (k > axis) for k in params["permutation"] if k != axis]  # of the axes of a row
+        order = [k - (k > axis) for k in params["permutation"] if k != axis]  # permutation of the axes of a row
         slices = tuple(lax.transpose(x, (*order, len(order))) for x in first.slices)
         return [(Rows(slices, params["permutation"].index(axis)), True)]
     if name == "reduce_sum":
-        axes = [k - (k > axis) for k in params["axes"] if k != axis]  # of a row
+        axes = [k - (k > axis) for k in params["axes"] if k != axis]  # axes of a row
         sums = [_reduce_axes(lax.add, x, axes) if axes else x for x in first.slices]
         slices = tuple(x for x in sums if x is not None)
         if len(slices) < count:  # an axis without entries

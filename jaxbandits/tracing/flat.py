@@ -1,8 +1,8 @@
 """Jaxprs as flat lists of steps: the form in which `vmap_last` plans and evaluates a function.
 
 Calls inside a jaxpr are replaced by the equations of the called jaxpr, and equations whose results are not used are
-dropped. Values are numbered: a variable has another number in each call of its jaxpr, and an analysis sees across calls
-which steps read a value (`tracing.liveness`, `tracing.row_axes`).
+dropped. Values are numbered, and a variable has a different number in each call of its jaxpr. An analysis can therefore
+find all steps that read a value, across calls (`tracing.liveness`, `tracing.row_axes`).
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +76,7 @@ def flatten(jaxpr: Jaxpr, consts: Sequence[ArrayLike], inlined: Callable[[Any], 
 
 
 def live_steps(steps: Sequence[Step], outputs: Sequence[int]) -> tuple[Step, ...]:
-    """Return the steps that an output depends on, and those with effects."""
+    """Return the steps on which an output depends, and steps with effects."""
     read = set(outputs)
     live = []
     for step in reversed(steps):

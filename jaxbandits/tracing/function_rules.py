@@ -1,7 +1,7 @@
 """Rules of `vmap_last` for equations that hold jaxprs: loops, branches, custom derivatives and linear solvers.
 
-A rule takes `run` (`vmap_last._run`), which evaluates a jaxpr with the batch axis last, and otherwise the arguments of
-those in `tracing.equation_rules`.
+A rule takes `run` (`vmap_last._run`), which evaluates a jaxpr with the batch axis last, followed by the arguments of
+the rules in `tracing.equation_rules`.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,14 +29,15 @@ def broadcast_results(size: int | None, results: list[FlaggedOperand]) -> list[A
 
 
 def _broadcast_flagged(size: int | None, values: Iterable[FlaggedOperand], flags: list[bool]) -> list[Any]:
-    """Return values, of which those whose flag is set get the batch axis if they had none."""
+    """Return the values; those whose flag is set receive the batch axis if they lack it."""
     return [broadcast_batch(size, x, b) if flag else x for (x, b), flag in zip(values, flags, strict=True)]
 
 
 def _scan(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Run a scan; of its carry, those values get the batch axis that a step makes batched."""
+    """Run a scan; carried values that become batched in a step have the batch axis from the start."""
     body, params = eqn.params["jaxpr"], eqn.params
-    # The numbers of carried values and of scanned arrays follow from shapes: their parameters changed in jax 0.12.
+    # The numbers of carried values and scanned arrays are derived from shapes, since their parameters differ from jax
+    # 0.12 on.
     inside, _ = open_jaxpr(body)
     n = sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(eqn.outvars, inside.outvars, strict=True))
     n_rows = sum(len(a.aval.shape) > len(b.aval.shape) for a, b in zip(eqn.invars, inside.invars, strict=True))
@@ -63,12 +64,12 @@ def _scan(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batche
 def _carry_flags(
     step: Callable[..., list[FlaggedOperand]], size: int | None, init: list[FlaggedOperand], more: list[Any]
 ) -> list[bool]:
-    """Return which values of a loop's carry are batched: at the start, or once some number of steps have been made.
+    """Return which values of a loop's carry are batched, at the start or after some number of steps.
 
     Args:
       step: function from these flags, a carry and further arguments to the next carry and its flags.
       size: length of the batch axis.
-      init: the first carry, and which of it have the batch axis.
+      init: the first carry, with batch flags.
       more: shapes of the further arguments.
     """
     flags, grown = [b for _, b in init], None
@@ -81,7 +82,7 @@ def _carry_flags(
 
 
 def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Run a while loop until the condition is false for every trial; a trial for which it is false keeps its carry."""
+    """Run a while loop until the condition is false for every trial; trials whose condition is false keep theirs."""
     params = eqn.params
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
@@ -99,7 +100,8 @@ def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batch
 
     active_batched = []
     jax.eval_shape(lambda *carry: active_batched.append(is_active(carry)[1]), *carry)
-    lead = len(condition.out_avals[0].shape)  # under another `jax.vmap` there is a condition for each of its entries
+    # Under another `jax.vmap` the condition has an entry for each of its trials.
+    lead = len(condition.out_avals[0].shape)
     differs = active_batched[0] and size is not None  # between trials
     if differs:
         flags = [True] * len(init)
@@ -137,7 +139,7 @@ def _cond(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batche
 def _custom_jvp(
     run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
 ) -> list[FlaggedOperand]:
-    """Evaluate the function by its equations; its derivative stays the one that its author defined."""
+    """Evaluate the function by its equations, with the derivative that its author defined."""
     closed = eqn.params["call_jaxpr"]
 
     def function(*args: Any) -> list[Any]:
@@ -187,7 +189,7 @@ def _with_derivative_of(
 def _eigh(
     run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
 ) -> list[FlaggedOperand] | None:
-    """Diagonalise small symmetric matrices; the derivative stays that of the primitive."""
+    """Diagonalise small symmetric matrices, with the derivative of the primitive."""
     del size
     (a,) = args
     if not is_small("eigh", a, -2) or eqn.params.get("subset_by_index") is not None:
@@ -204,7 +206,7 @@ def _eigh(
 def _linear_solve(
     run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]
 ) -> list[FlaggedOperand] | None:
-    """Call `lax.custom_linear_solve` with batched functions, so that derivatives stay those of the linear system."""
+    """Call `lax.custom_linear_solve` with batched functions, so that derivatives are those of the linear system."""
     lengths, jaxprs = eqn.params["const_lengths"], eqn.params["jaxprs"]
     if len(jaxprs.solve.out_avals) != len(args) - sum(lengths):
         return None  # with auxiliary output
@@ -227,7 +229,8 @@ def _linear_solve(
         return lambda _, b: solve(b)
 
     transpose_solve = solver("transpose_solve") if jaxprs.transpose_solve else None
-    b = barrier(broadcast_results(size, values))  # a solver would compute the entries of an identity in every kernel
+    # Otherwise the solver would recompute the entries of an identity in every kernel.
+    b = barrier(broadcast_results(size, values))
     solution: Any = lax.custom_linear_solve(function("matvec"), b, solver("solve"), transpose_solve)
     return [(x, True) for x in solution]
 

@@ -1,7 +1,7 @@
-"""Indices that cannot be negative: a flattened function without the steps that would count them from the end.
+"""Indices that cannot be negative: remove the steps that would count them from the end.
 
-`x[i]` of jnp reads entry i + n where i < 0: a comparison, a sum and a select for every index, and a kernel of its own
-where several kernels read the result. An index from `argmax` or `argmin` needs none of them.
+In jnp `x[i]` reads entry i + n if i < 0. This takes a comparison, a sum and a select for every index, and a separate
+kernel if several kernels read the result. An index from `argmax` or `argmin` needs none of these steps.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """All names of `jax.core`, `jax.extend`, `jax.interpreters` and `jax.experimental` that this package uses.
 
 No other file imports these modules, so that only this one changes when a release of JAX moves a name. The simulator
-needs the names imported at the top. Serialised executables and JAX's compilation cache only save time: where they are
+needs the names imported at the top. Serialised executables and JAX's compilation cache only save time. If they are
 missing, there is one warning and every process compiles its programs.
 """
 
@@ -23,13 +23,13 @@ from jax.interpreters import ad as ad
 from jax.interpreters import batching as batching
 from jax.interpreters import mlir as mlir
 
-JaxprEqn: TypeAlias = Any  # of jax.extend.core, where the values of an equation have no shape for a type checker
-Jaxpr: TypeAlias = Any  # open or closed: one class from jax 0.12 on, two before
-Params: TypeAlias = dict[str, Any]  # of an equation, by name
+JaxprEqn: TypeAlias = Any  # jax.extend.core.JaxprEqn, whose values have no shape for a type checker
+Jaxpr: TypeAlias = Any  # open or closed; one class from jax 0.12 on, two for older versions
+Params: TypeAlias = dict[str, Any]  # parameters of an equation, by name
 
 
 def open_jaxpr(closed: Jaxpr) -> tuple[Any, list[Any]]:
-    """Return a jaxpr and the values of its constants, which JAX keeps in two objects before 0.12, in one since."""
+    """Return an open jaxpr and the values of its constants, two objects in jax < 0.12 and one in later versions."""
     return getattr(closed, "jaxpr", closed), list(getattr(closed, "consts", ()))
 
 
@@ -53,9 +53,10 @@ def source_files(closed: Jaxpr) -> set[str]:
 def without_unrolling() -> Iterator[None]:
     """Compile programs of this thread for CPUs without unrolling loops over trials.
 
-    LLVM takes loops of up to some 64 trips apart before it vectorises, which makes slower code and takes longer. XLA
-    has an option against that in a map, which `compiler_options` of JAX refuse, so the option is appended to the
-    serialised message of all options. Where JAX or XLA do not know it, programs are compiled with unrolling.
+    LLVM unrolls loops of up to about 64 iterations before it vectorises, which gives slower code and longer
+    compilation. XLA has an option against this inside a map, which JAX's `compiler_options` do not accept. The option
+    is therefore appended to the serialised message of all options. If JAX or XLA do not know the option, programs are
+    compiled with unrolling.
     """
     _extend_compile_options()
     before, _thread.without_unrolling = getattr(_thread, "without_unrolling", False), True
@@ -67,7 +68,7 @@ def without_unrolling() -> Iterator[None]:
 
 _thread = threading.local()
 _NO_UNROLLING = b"xla_cpu_disable_loop_unrolling"
-# By the field numbers of XLA's messages: {executable_build_options (3): {debug_options (3): {xla_backend_extra_options
+# The field numbers of XLA's messages are {executable_build_options (3): {debug_options (3): {xla_backend_extra_options
 # (500): {key (1): ..., value (2): ""}}}}. A message that is appended to another one is merged with it.
 _ENTRY = b"\x0a" + bytes([len(_NO_UNROLLING)]) + _NO_UNROLLING + b"\x12\x00"
 _DEBUG_OPTIONS = b"\xa2\x1f" + bytes([len(_ENTRY)]) + _ENTRY
@@ -77,7 +78,7 @@ _EXTRA_OPTIONS = b"\x1a" + bytes([len(_BUILD_OPTIONS)]) + _BUILD_OPTIONS
 
 @functools.cache
 def _extend_compile_options() -> None:
-    """Make JAX's compiler add `_EXTRA_OPTIONS` in threads that ask for it."""
+    """Make JAX's compiler add `_EXTRA_OPTIONS` in threads that request them."""
     try:
         compiler = importlib.import_module("jax._src.compiler")
         get_compile_options = compiler.get_compile_options
@@ -111,7 +112,7 @@ def executables() -> Any:
 
 
 def reset_cache() -> None:
-    """Make JAX read the directory of its compilation cache again, which it otherwise does once in a process."""
+    """Make JAX read the directory of its compilation cache again, which it otherwise does only once per process."""
     try:
         from jax.experimental.compilation_cache import compilation_cache
 
@@ -123,8 +124,8 @@ def reset_cache() -> None:
 def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
     """Return a context in which functions under `jax.jit` are traced anew.
 
-    JAX keeps the trace of a jitted function although a global that the function reads has changed. It also keeps what
-    is traced in such a context, for good: every `_MOST_CONTEXTS` contexts its caches are cleared.
+    JAX keeps the trace of a jitted function even if a global that the function reads has changed. Traces made in such a
+    context are never freed, so JAX's caches are cleared after every `_MOST_CONTEXTS` contexts.
     """
     context = _user_context()
     if context is None or next(_contexts) % _MOST_CONTEXTS == 0:
@@ -135,7 +136,7 @@ def ignore_cached_traces() -> contextlib.AbstractContextManager[Any]:
 
 
 def serve_cached_traces() -> contextlib.AbstractContextManager[Any]:
-    """Return a context in which JAX's caches of traces serve again, inside one that ignores them."""
+    """Return a context in which JAX's caches of traces are used again, inside a context that ignores them."""
     context = _user_context()
     return contextlib.nullcontext() if context is None else context(None)
 
@@ -152,10 +153,10 @@ def _user_context() -> Any:
 
 @functools.cache
 def xla_options() -> str:
-    """Return XLA's options as XLA read them, which it does once in a process, files that `XLA_FLAGS` names included.
+    """Return XLA's options as XLA read them (once per process), including files that `XLA_FLAGS` names.
 
-    The number of CPU devices is left out: no result depends on it. Where this JAX does not tell the options, they are
-    the text of `XLA_FLAGS` at the first call.
+    The number of CPU devices is left out, since no result depends on it. If this version of JAX does not provide the
+    options, the text of `XLA_FLAGS` at the first call is returned.
     """
     try:
         options = importlib.import_module("jaxlib._jax").CompileOptions()

@@ -1,10 +1,11 @@
 """Liveness analysis: the values of a function that need an optimisation barrier to be computed once on XLA:CPU.
 
-XLA:CPU compiles a function to kernels (fused loops), and fuses a cheap producer into each of its consumers: a value
-that several kernels read is computed again in each of them, up to 15 times in a round of a bandit algorithm. A barrier
-behind the value prevents that. The analysis reads a flattened function (`tracing.flat`) from its end: for each value it
-collects the kernels that would compute it, and a value with more than one goes behind a barrier (`shared_values`).
-Steps that only move or compare entries (`FREE`) cost nothing: the kernels that read their results compute their inputs.
+XLA:CPU compiles a function to kernels (fused loops), and fuses a cheap producer into each of its consumers. A value
+that several kernels read is therefore recomputed in each of them, up to 15 times in a round of a bandit algorithm. A
+barrier after the value prevents this. The analysis reads a flattened function (`tracing.flat`) from its end: for each
+value it collects the kernels that would compute it, and a value with more than one goes behind a barrier
+(`shared_values`). Steps that only move or compare entries (`FREE`) cost nothing: the kernels that read their results
+compute their inputs.
 
 The interpreter (`vmap_last._run`) lets such values wait until the first step that reads one of them. All values that
 wait then pass one barrier together, because each barrier ends the kernels before it.
@@ -16,7 +17,7 @@ from collections.abc import Hashable, Iterable
 from jaxbandits.tracing.flat import FlatFunction
 from jaxbandits.tracing.jax_compat import JaxprEqn
 
-# Primitives that cost nothing beside others: index arithmetic, or one instruction on a value in a register.
+# Primitives of negligible cost: index arithmetic, or one instruction on a value in a register.
 FREE = frozenset(
     """
     and broadcast_in_dim convert_element_type copy copy_p eq expand_dims ge gt iota le lt ne neg not
@@ -27,10 +28,10 @@ FREE = frozenset(
 # Primitives that read each entry several times, to compare it with others.
 _REPEATED_READERS = frozenset("argmax argmin cumlogsumexp cummax cummin cumprod cumsum sort top_k".split())  # noqa: SIM905
 
-# Loops, branches and calls: each operand is an array in memory, and ends a kernel of its own.
+# Loops, branches and calls. Each of their operands is an array in memory, which ends a separate kernel.
 _STORED_OPERANDS = frozenset({"cond", "custom_vmap_call", "scan", "while"})
 
-_FOLDED = 4096  # entries up to which XLA may fold constants
+_FOLDED = 4096  # largest number of entries of constants that XLA may fold
 
 
 def is_free(eqn: JaxprEqn) -> bool:
@@ -42,8 +43,8 @@ def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[
     """Return the values that cost arithmetic and that XLA:CPU would compute in several kernels, or repeatedly in one.
 
     A kernel ends at a value behind a barrier, at a step that is not elementwise (at each operand of a loop, a branch or
-    a call), and at a result of the function. It computes a value repeatedly if it makes more entries of it than the
-    value has (a product with a matrix does so with a vector), or compares each of its entries with several others.
+    a call), and at a result of the function. It computes a value repeatedly if it evaluates more entries than the value
+    has (as a matrix product does with a vector), or if it compares each entry with several others.
 
     Args:
       flat: the function.
@@ -72,7 +73,7 @@ def shared_values(flat: FlatFunction, elementwise: frozenset[str]) -> frozenset[
 
 
 def large_constants(flat: FlatFunction) -> frozenset[int]:
-    """Return large arrays computed from constants alone: without a barrier XLA spends seconds on folding them."""
+    """Return large arrays computed from constants alone; without a barrier XLA spends seconds on folding them."""
     constant = computed_from(flat)
     large: set[int] = set()
     for step in flat.steps:

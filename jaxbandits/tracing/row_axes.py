@@ -1,10 +1,10 @@
-"""Plans for matrix products and sorts from the steps that read them: kept as rows (`short_axes.Rows`), or in part.
+"""Plans for products kept as rows (`short_axes.Rows`) and for sorts computed in part, from the steps that read them.
 
 A product that is summed afterwards (a quadratic form of every arm, `sum_j (X A)_kj X_kj`, say) need not exist as an
-array: with its rows as separate arrays, each sum can be part of the kernel that computes its terms. Which axis the rows
-lie along decides the size of these kernels.
+array. If its rows are separate arrays, each sum can be part of the kernel that computes its terms. The axis along which
+the rows lie determines the size of these kernels.
 
-Of a sort only those entries are computed that are read: `argsort(-u)[:m]` is m searches for the best arm.
+Of a sort only the entries that are read are computed: `argsort(-u)[:m]` becomes m searches for the best arm.
 """
 
 import math
@@ -15,24 +15,26 @@ from jaxbandits.tracing.jax_compat import JaxprEqn, Params
 from jaxbandits.tracing.short_axes import ROW_TERMS, WRITTEN_OUT
 from jaxbandits.tracing.short_sorts import SortPlan
 
-FUSED_TERMS = 30  # products up to which one kernel makes an entry and its sum; measured: better to d = 5, worse at 8
-KERNEL_TERMS = 80  # products in one kernel; a larger one falls out of the registers
-SORTED_ENTRIES = 2  # entries of a sort that are each made by one kernel; measured: a median of 11 in half the time
+# Number of products up to which one kernel computes an entry and its sum; measured: better up to d = 5, worse at 8.
+FUSED_TERMS = 30
+KERNEL_TERMS = 80  # largest number of products in one kernel; a larger kernel exceeds the registers
+# Number of entries of a sort up to which each has its own kernel; measured: a median of 11 in half the time.
+SORTED_ENTRIES = 2
 
 
 class RowPlan(NamedTuple):
     """Layout of a product or a sort that is kept as rows."""
 
-    axis: int  # of the result: one row for each index
-    separate_kernels: bool  # whether each row passes a barrier of its own
+    axis: int  # axis of the result; one row for each index
+    separate_kernels: bool  # whether each row passes a separate barrier
 
 
 def row_axes(flat: FlatFunction, elementwise: frozenset[str]) -> dict[int, RowPlan | SortPlan]:
-    """Plan rows for products that are summed afterwards, and what to compute of sorts.
+    """Plan rows for products that are summed afterwards, and the parts of sorts to compute.
 
-    A product of few terms is one kernel with its sum: rows along the axis that is summed. With more terms, rows lie
-    along an axis that is not summed, and each is a kernel with its own sum. Where these would be too many, rows lie
-    again along the axis that is summed, each a kernel of its own.
+    A product of few terms forms one kernel with its sum, with rows along the summed axis. With more terms, rows lie
+    along an axis that is not summed, and each row is a kernel with its own sum. If there would be too many rows, they
+    lie along the summed axis again, each as a separate kernel.
 
     Args:
       flat: the function.
@@ -72,9 +74,9 @@ def _sort_plan(step: Step, readers: dict[int, list[Step]], returned: set[int], i
 
     Args:
       step: the sort.
-      readers: by value: the steps that read it.
+      readers: for each value, the steps that read it.
       returned: values that are returned.
-      indices: by value that holds an index along an axis: the axis.
+      indices: for each value that holds an index along an axis, that axis.
     """
     axis, n = step.eqn.params["dimension"], step.eqn.invars[0].aval.shape[step.eqn.params["dimension"]]
     spans = [_entries_read(name, axis, n, readers, returned) for name in step.outputs]
@@ -87,7 +89,7 @@ def _sort_plan(step: Step, readers: dict[int, list[Step]], returned: set[int], i
 
 
 def _entries_read(name: int, axis: int, n: int, readers: dict[int, list[Step]], returned: set[int]) -> tuple[int, int]:
-    """Return the first entry of a value along an axis that a step reads, and the end of these; (n, 0) if none does."""
+    """Return start and end of the entries of a value along an axis that steps read; (n, 0) if none is read."""
     start, stop = (0, n) if name in returned else (n, 0)
     for reader in readers.get(name, ()):
         params: Params = reader.eqn.params
@@ -114,14 +116,14 @@ def is_entry(eqn: JaxprEqn, axis: int) -> bool:
 def _first_reduction(
     name: int, axes: list[int], readers: dict[int, list[Step]], returned: set[int], elementwise: frozenset[str]
 ) -> tuple[int | None, int | None]:
-    """Return an axis of a product that its first reduction keeps, and one that it sums; None where there is none.
+    """Return an axis of a product that its first reduction keeps, and one that it sums; None if there is no such axis.
 
-    Follows the product through elementwise steps and transposes, as long as each value has one reader.
+    The product is followed through elementwise steps and transposes, as long as each value has one reader.
 
     Args:
       name: number of the product, or of a value computed from it.
       axes: for each axis of that value, the axis of the product.
-      readers: by value: the steps that read it.
+      readers: for each value, the steps that read it.
       returned: values that are returned.
       elementwise: names of elementwise primitives.
     """

@@ -12,7 +12,7 @@ from jaxbandits.base.digests import digest
 from jaxbandits.base.errors import InputError
 from jaxbandits.tracing.jax_compat import xla_options
 
-# Prefixes of settings on which no number depends: caches, logs, error texts, connections; a run names its devices.
+# Prefixes of settings that affect no number: caches, logs, error texts, connections, and devices, which a run names.
 _WITHOUT_EFFECT = (
     "jax_compilation_cache",
     "jax_persistent_cache",
@@ -36,7 +36,7 @@ _WITHOUT_EFFECT = (
 )
 
 
-# Settings that find mistakes in other code, and with which this package's own does not run; no number depends on them.
+# Debugging settings with which the code of this package does not run; they affect no number.
 _OWN = {
     "jax_disable_jit": False,
     "jax_numpy_rank_promotion": "allow",
@@ -47,10 +47,11 @@ _OWN = {
 
 @contextlib.contextmanager
 def own_settings() -> Iterator[None]:
-    """Run a block, or as a decorator a function, with the settings that this package's code is written for.
+    """Run a block (or, as a decorator, a function) with the settings that the code of this package requires.
 
     A user's `jax_disable_jit`, `jax_numpy_rank_promotion="raise"`, `jax_numpy_dtype_promotion="strict"` and
-    `jax_check_tracer_leaks` hold again afterwards. What runs inside is identified by the settings in force there.
+    `jax_check_tracer_leaks` are restored afterwards. Programs made inside are identified by the settings in force
+    there.
     """
     given = _values()
     with contextlib.ExitStack() as stack:
@@ -61,7 +62,7 @@ def own_settings() -> Iterator[None]:
 
 
 def settings() -> dict[str, str]:
-    """Return the settings of JAX in this thread by name, and a digest of XLA's options as `xla_options`."""
+    """Return the settings of JAX in this thread by name, with a digest of XLA's options under `xla_options`."""
     of_jax = {name: repr(value) for name, value in _values().items() if not name.startswith(_WITHOUT_EFFECT)}
     return {**of_jax, "xla_options": digest(xla_options())}
 
@@ -70,7 +71,7 @@ def settings_for_threads() -> Callable[[], None]:
     """Return a function that gives another thread the settings of this thread, for instance of `jax.enable_x64(True)`.
 
     Raises:
-      InputError: if this thread is in a context that JAX offers no public way to enter again.
+      InputError: if this thread is in a context that cannot be entered again through JAX's public functions.
     """
     here = _values()
     with ThreadPoolExecutor(1) as pool:
@@ -88,7 +89,8 @@ def settings_for_threads() -> Callable[[], None]:
     return enter
 
 
-# A context that is garbage collected is left, and in the thread that collects it: each thread keeps its own to its end.
+# A garbage-collected context is exited, in the thread that collects it. Each thread therefore keeps its contexts until
+# it ends.
 _of_thread = threading.local()
 
 

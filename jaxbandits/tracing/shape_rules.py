@@ -13,28 +13,28 @@ from jaxbandits.tracing.barrier import is_key
 from jaxbandits.tracing.jax_compat import Params
 from jaxbandits.tracing.short_axes import Operand
 
-WITHOUT_SCALARS = ("select_n", "add_any")  # elementwise primitives that take no scalar beside arrays
+WITHOUT_SCALARS = ("select_n", "add_any")  # elementwise primitives that do not mix scalars with arrays
 
 
 def broadcast_batch(size: int | None, x: Operand, batched: bool) -> jax.Array:
-    """Return an array with the batch axis: broadcast if it had none. Unchanged if there is no such axis (size None)."""
+    """Return an array with the batch axis, broadcast if necessary, or unchanged if there is no batch (size None)."""
     return x if batched or size is None else jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), size))
 
 
 def align_ranks(size: int, rank: int, args: list[Operand], batched: list[bool], without_scalars: bool) -> list[Any]:
     """Give operands of an elementwise equation equal ranks, with the batch axis last.
 
-    A batched scalar `[W]` beside arrays gets their axes; an unbatched array gets a batch axis of length 1.
+    A batched scalar `[W]` receives the axes of the arrays; an unbatched array receives a batch axis of length 1.
 
     Args:
       size: W.
       rank: number of axes of the result for one trial.
       args: the operands.
-      batched: whether each has the batch axis.
-      without_scalars: whether unbatched scalars need axes too; else `lax` takes them beside arrays of any shape.
+      batched: for each operand, True if it has the batch axis.
+      without_scalars: True if unbatched scalars need axes, too; otherwise `lax` combines them with arrays of any shape.
     """
     shapes = [jnp.shape(x)[: jnp.ndim(x) - b] for x, b in zip(args, batched, strict=True)]  # for one trial
-    shape = np.broadcast_shapes(*(s for s in shapes if len(s) == rank))  # lax stretches sides of length 1
+    shape = np.broadcast_shapes(*(s for s in shapes if len(s) == rank))  # lax broadcasts axes of length 1
 
     def align(x: Operand, batched: bool) -> Any:
         ndim = jnp.ndim(x)
@@ -82,7 +82,8 @@ def _pad(size: int, args: list[Operand], batched: list[bool], params: Params) ->
 def _dynamic_slice(size: int, args: list[Operand], batched: list[bool], params: Params) -> Operand | None:
     if any(batched[1:]):
         return None
-    starts = [jnp.maximum(start, 0) for start in args[1:]]  # `lax` would count negative ones from the end once more
+    # Otherwise `lax` would count negative starts from the end again.
+    starts = [jnp.maximum(start, 0) for start in args[1:]]
     zero = jnp.zeros((), args[1].dtype)
     return lax.dynamic_slice(args[0], (*starts, zero), (*params["slice_sizes"], size))
 
@@ -101,7 +102,8 @@ def _concatenate(size: int, args: list[Operand], batched: list[bool], params: Pa
     return (lax.concatenate if is_key(arrays[0]) else short_axes.concatenate)(arrays, params["dimension"])
 
 
-# From (length of the batch axis, operands, which are batched, parameters) to the batched result; None: does not apply.
+# Function from (length of the batch axis, operands, batch flags, parameters) to the batched result, or None if it does
+# not apply.
 SHAPE_RULES: dict[str, Callable[..., Any]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,

@@ -1,13 +1,13 @@
 """Products, sums and searches along short axes, with the batch axis last.
 
 Under `jax.vmap` the short axis of a product of 10 x 10 matrices, a sum over 10 entries or an argmax over 20 arms is the
-innermost loop, which XLA:CPU runs at a few percent of the machine's speed. Here the operation is written out over the
-short axis, entry by entry, so that every instruction is one loop over contiguous trials. Sums over more than
-`WRITTEN_OUT` entries go in blocks of slices.
+innermost loop, which XLA:CPU runs at a few percent of the machine's speed. This module writes the operation out over
+the short axis, entry by entry, so that every instruction is one loop over contiguous trials. Sums over more than
+`WRITTEN_OUT` entries are computed in blocks of slices.
 
 A product of matrices that is summed afterwards (a quadratic form of every arm, say) is kept as `Rows`, one array for
-each arm: each sum is part of the kernel that computes its terms, from operands in the innermost cache, and the product
-as a whole never exists.
+each arm. Each sum is then part of the kernel that computes its terms from operands in the innermost cache, and the
+whole product is never stored.
 """
 
 import math
@@ -23,17 +23,20 @@ from jax.typing import DTypeLike
 from jaxbandits.tracing import target
 from jaxbandits.tracing.barrier import barrier, materialize
 
-WRITTEN_OUT = 48  # terms of a sum that are written out
-ROW_TERMS = 6000  # products that are written out as rows, over all rows; their code compiles in some seconds
-SEARCHED = 64  # entries of a search that is written out; of more, pairs of neighbours are compared first
-LONG_TERMS = 2**15  # products up to which a long contraction is added up in slices
-_SLICES = 8  # of a longer sum; 4 to 32 measured
-_SELECTED = 4  # slices up to which an array is assembled by selects
-_CONCATENATED = 16  # arrays in one concatenation on an accelerator, whose kernel compares indices with all of them
+WRITTEN_OUT = 48  # largest number of terms of a sum that is written out
+# Largest number of products written out as rows, over all rows; the code compiles within a few seconds.
+ROW_TERMS = 6000
+# Largest number of entries of a search that is written out; with more, pairs of neighbours are compared first.
+SEARCHED = 64
+LONG_TERMS = 2**15  # largest number of products of a long contraction that is summed in slices
+_SLICES = 8  # number of slices of a longer sum; 4 to 32 were measured
+_SELECTED = 4  # largest number of slices that are assembled by selects
+# Largest number of arrays in one concatenation on an accelerator, whose kernel compares each index with all arrays.
+_CONCATENATED = 16
 
 
 Operand: TypeAlias = Any  # jax.Array, with the batch axis last if it has one, or `Rows`
-FlaggedOperand: TypeAlias = tuple[Operand, bool]  # and whether it has the batch axis
+FlaggedOperand: TypeAlias = tuple[Operand, bool]  # operand, and whether it has the batch axis
 
 
 class Rows(NamedTuple):
@@ -47,7 +50,7 @@ class Rows(NamedTuple):
         return self.slices[0].dtype
 
     def array(self) -> jax.Array:
-        """Assemble the array: a few slices by selects, which stay vector code, more by a concatenation."""
+        """Assemble the array, from a few slices by selects (which are vectorised), from more by a concatenation."""
         if len(self.slices) > _SELECTED:
             return stack(self.slices, self.axis)
         shape = [*self.slices[0].shape]
@@ -66,7 +69,7 @@ def stack(slices: Sequence[jax.Array], axis: int) -> jax.Array:
 
 
 def concatenate(arrays: Sequence[jax.Array], axis: int) -> jax.Array:
-    """Concatenate in a kernel of its own: a fused concatenation looks up for each entry in which array it lies."""
+    """Concatenate in a separate kernel, since a fused concatenation looks up the array of each entry."""
     n = _CONCATENATED
     if target.targets_accelerator() and len(arrays) > n:
         return concatenate([concatenate(arrays[k : k + n], axis) for k in range(0, len(arrays), n)], axis)
@@ -99,7 +102,7 @@ def fold(operation: Callable[[Any, Any], Any], terms: Sequence[Any]) -> Any:
 
 
 def reduce(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int) -> jax.Array:
-    """Reduce over one axis by an associative operation; a long axis in blocks of slices."""
+    """Reduce over one axis by an associative operation, in blocks of slices if the axis is long."""
     n = x.shape[axis]
     if n <= WRITTEN_OUT:
         return fold(operation, entries(x, axis))
@@ -113,10 +116,10 @@ def reduce(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int) -> jax
 
 
 def argextreme(better: Callable[[Any, Any], Any], x: jax.Array, axis: int, dtype: DTypeLike) -> jax.Array:
-    """Return the index of the best entry along an axis, the first of equal ones.
+    """Return the index of the best entry along an axis, the first one in case of ties.
 
     Args:
-      better: whether its first argument is strictly better than the second one.
+      better: function that returns whether its first argument is strictly better than the second one.
       x: `[..., n, ..., W]`, n >= 1.
       axis: an axis of length n.
       dtype: dtype of the index.
@@ -161,7 +164,7 @@ def is_smaller(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def cumulate(operation: Callable[[Any, Any], Any], x: jax.Array, axis: int, reverse: bool) -> jax.Array:
-    """Return running totals along an axis: `cumsum` for addition."""
+    """Return running totals along an axis, such as `cumsum` for addition."""
     slices = entries(x, axis)
     if reverse:
         slices.reverse()
@@ -225,13 +228,13 @@ def product(axes: Product, x: Operand, y: Any, ndims: tuple[int, int], rows: int
 
     Args:
       axes: axes of the product.
-      x: the left side; if it is `Rows`, these lie along a contracted axis or along that of the rows of the result.
+      x: the left side; `Rows` must lie along a contracted axis or along the axis of the rows of the result.
       y: the right side.
       ndims: numbers of axes of the sides, without the last one.
       rows: the axis of the result along which rows are wanted; None: an array is wanted.
 
     Returns:
-      None where the contraction is long, unless the result is small and each trial has its own operands.
+      None if the contraction is long, unless the result is small and each trial has its own operands.
     """
     lengths = [length(x, k) for k in axes.contracted[0]]
     free = [axes.free(side, ndim) for side, ndim in enumerate(ndims)]
@@ -252,7 +255,7 @@ def product(axes: Product, x: Operand, y: Any, ndims: tuple[int, int], rows: int
 
     def factor(side: int, a: jax.Array, index: tuple[int, ...], row: int | None) -> jax.Array:
         """Return the entries of a side at an index of the contraction, with axes of length 1 for those of the other."""
-        fixed = dict(zip(axes.contracted[side], index, strict=True))  # by axis: its index
+        fixed = dict(zip(axes.contracted[side], index, strict=True))  # index by axis
         of_result = [pair[side] for pair in sides]  # by axis of the result (of a row of it): that of the side
         if row is not None and rows is not None:
             if of_result[rows] is not None:

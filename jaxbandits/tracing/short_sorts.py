@@ -1,14 +1,14 @@
 """Sorts along short axes, with the batch axis last.
 
-XLA:CPU sorts the entries of one trial after the other. Here every step compares whole rows of trials. Of three ways the
-number of entries, and of those that are read, decides:
+XLA:CPU sorts the entries of one trial after the other. This module compares whole rows of trials in every step. It
+chooses one of three methods by the number of entries and the number of entries that are read:
 
-* *Exchanges*: one array alone, of up to 16 entries, by a sorting network.
-* *Selection*: where few entries at one end are read (the m best arms), m searches for the next one.
+* *Exchanges*: a sorting network, for a single array of up to 16 entries.
+* *Selection*: m searches for the next entry, if only few entries at one end are read (the m best arms).
 * *Counting*: the place of an entry is the number of entries before it.
 
-All are stable, with NaN last and 0.0 equal to -0.0, as `lax.sort`; `top_k` has the order of `lax.top_k`, in which 0.0
-is larger than -0.0 and NaN larger than infinity.
+All methods are stable, with NaN last and 0.0 equal to -0.0, as in `lax.sort`. `top_k` has the order of `lax.top_k`, in
+which 0.0 is larger than -0.0 and NaN is larger than infinity.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,9 +22,9 @@ from jaxbandits.tracing import batched_index
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.short_axes import Rows, argextreme, entries, fold, stack
 
-EXCHANGED = 16  # entries up to which one array is sorted by exchanges
-SELECTED = 16  # entries up to which those at one end are searched one by one
-COUNTED = 64  # entries up to which each is compared with all others
+EXCHANGED = 16  # largest number of entries of an array sorted by exchanges
+SELECTED = 16  # largest number of entries at one end that are searched one by one
+COUNTED = 64  # largest number of entries that are all compared with each other
 
 _INTEGERS = {2: jnp.int16, 4: jnp.int32, 8: jnp.int64}  # by size in bytes
 
@@ -35,21 +35,22 @@ class SortPlan(NamedTuple):
     start: int
     stop: int
     places: frozenset[int]  # operands that hold the index along the axis
-    rows: bool  # whether single entries alone are read, from `Rows`
-    stages: bool  # whether many are, so that each would repeat the exchanges that lead to it
+    rows: bool  # True if only single entries are read, from `Rows`
+    stages: bool  # True if many entries are read, so that each would recompute its exchanges
 
 
 def sort(operands: Sequence[jax.Array], axis: int, stable: bool, plan: SortPlan) -> list[Any] | None:
-    """Sort operands `[..., n, ..., W]` along an axis by the first one, stably; entries that nobody reads are zero.
+    """Sort operands `[..., n, ..., W]` along an axis by the first one, stably; entries that are not read are zero.
 
     Returns:
-      Arrays or `Rows`; None where the axis is too long.
+      Arrays or `Rows`; None if the axis is too long.
     """
     key, n = operands[0], operands[0].shape[axis]
     if n < 2:
         return list(operands)
     is_float = jnp.issubdtype(key.dtype, jnp.floating)
-    if len(operands) == 1 and n <= EXCHANGED and not (stable and is_float):  # which would show the order of zeros
+    # A stable sort of floats would expose the order of zeros.
+    if len(operands) == 1 and n <= EXCHANGED and not (stable and is_float):
         rows = exchange(key, axis, plan.stages)
         return [rows if plan.rows else rows.array()]
     indices = None
@@ -78,8 +79,8 @@ def top_k(x: jax.Array, axis: int, k: int) -> tuple[jax.Array, jax.Array] | None
         return None
     key = _ordered_integers(x) if is_float else x
     if is_float and k <= SELECTED:
-        last = key.dtype.type(jnp.iinfo(key.dtype).max - 1)  # of all NaNs, which `_select` must be able to pass
-        chosen = _select(jnp.minimum(~key, last), axis, 0, k)  # descending: ~a < ~b where a > b
+        last = key.dtype.type(jnp.iinfo(key.dtype).max - 1)  # value for all NaNs; `_select` needs it below the largest
+        chosen = _select(jnp.minimum(~key, last), axis, 0, k)  # descending, since ~a < ~b if a > b
         return stack([batched_index.take(x, i, axis) for i in chosen], axis), stack(chosen, axis)
     if n > COUNTED:
         return None
@@ -94,7 +95,7 @@ def is_after(a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _as_compared(x: jax.Array) -> jax.Array:
-    """Return floats whose bits are equal where `lax.sort` takes them as equal: zeros (as the CPU compares), NaNs."""
+    """Return floats whose bits are equal if `lax.sort` treats them as equal (zeros, as the CPU compares, and NaNs)."""
     return jnp.where(x == 0.0, 0.0, jnp.where(x == x, x, jnp.nan))
 
 
@@ -116,7 +117,7 @@ def _select(key: jax.Array, axis: int, start: int, stop: int) -> list[jax.Array]
     """
     n, limits = key.shape[axis], jnp.iinfo(key.dtype)
     from_front = stop <= n - start
-    better, worst = (lax.lt, limits.max) if from_front else (lax.ge, limits.min)  # of equal ones the last comes last
+    better, worst = (lax.lt, limits.max) if from_front else (lax.ge, limits.min)  # the last of equal entries comes last
     place = lax.broadcasted_iota(jnp.int32, key.shape, axis)
     (key,) = barrier([key])
     indices: list[jax.Array] = []
@@ -128,7 +129,7 @@ def _select(key: jax.Array, axis: int, start: int, stop: int) -> list[jax.Array]
 
 
 def _count(after: Callable[[Any, Any], Any], key: jax.Array, axis: int) -> jax.Array:
-    """Return the place of each entry in a stable sort: the number of entries before it, int32."""
+    """Return the place of each entry in a stable sort, which is the number of entries before it, int32."""
     place = lax.broadcasted_iota(jnp.int32, key.shape, axis)
     before = []
     for k in range(key.shape[axis]):
@@ -149,19 +150,19 @@ def _place(rank: jax.Array, x: jax.Array, axis: int, start: int, stop: int) -> j
 
 
 def _pad(x: jax.Array, axis: int, before: int, after: int) -> jax.Array:
-    """Add entries that nobody reads; XLA drops them again with the slice that reads the others."""
+    """Add unused entries, which XLA removes again because of the slice that reads the others."""
     widths = [(before, after, 0) if k == axis else (0, 0, 0) for k in range(x.ndim)]
     return lax.pad(x, jnp.zeros((), x.dtype), widths) if before or after else x
 
 
 def exchange(x: jax.Array, axis: int, stages: bool) -> Rows:
-    """Sort one array in rounds of exchanges. Nobody sees in which order equal entries of it stand.
+    """Sort one array in rounds of exchanges; the order of equal entries has no visible effect.
 
     Args:
       x: `[..., n, ..., W]`, n >= 2.
       axis: the axis that is sorted.
-      stages: whether to end the kernels after every fourth round, because each entry of the result would repeat the
-        exchanges that lead to it. A kernel that makes one entry alone does them once.
+      stages: True to end the kernels after every fourth round, since each entry of the result would otherwise recompute
+        the exchanges before it. A kernel that computes a single entry performs them once.
     """
     column = entries(x, axis)
     for i, exchanges in enumerate(_merge_exchange(len(column))):

@@ -1,12 +1,12 @@
 """Factorisations of small matrices, written out, with the batch axis last.
 
-XLA:CPU calls LAPACK once for each matrix of a batch, and the call costs more than the arithmetic. Here the loops over
-rows and columns are unrolled, so that each step is one loop over contiguous trials. The functions have the arguments
+XLA:CPU calls LAPACK once for each matrix of a batch, and the call costs more than the arithmetic. This module unrolls
+the loops over rows and columns, so that each step is one loop over contiguous trials. The functions have the arguments
 and results of the primitives of `jax.lax.linalg` of the same name, with a trial axis `W` at the end, for real matrices
 of at least 1 x 1.
 
-A barrier ends the kernel of each column or row: XLA would otherwise compute a column again in every later one. No
-kernel adds up more products than the matrix has rows.
+A barrier ends the kernel of each column or row, since XLA would otherwise recompute a column in every later one. No
+kernel sums more products than the matrix has rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,10 +21,10 @@ from jax import lax
 from jaxbandits.tracing import batched_index, short_axes
 from jaxbandits.tracing.barrier import barrier
 
-# Dimensions, by primitive, up to which this form is at least twice as fast as LAPACK and compiles within 2 s.
+# Largest dimensions, by primitive, for which this form is at least twice as fast as LAPACK and compiles within 2 s.
 MAX_DIM: Mapping[str, int] = MappingProxyType({"cholesky": 32, "triangular_solve": 32, "lu": 14, "eigh": 10})
 
-_MAX_SWEEPS = 30  # of Jacobi rotations; 4 to 7 suffice for random matrices of up to 16 rows
+_MAX_SWEEPS = 30  # largest number of sweeps of Jacobi rotations; 4 to 7 suffice for random matrices of up to 16 rows
 
 
 def cholesky(a: jax.Array) -> jax.Array:
@@ -53,7 +53,8 @@ def cholesky(a: jax.Array) -> jax.Array:
 
 def _assemble(shape: tuple[int, ...], blocks: list[tuple[int, int, jax.Array]]) -> jax.Array:
     """Write blocks `[n, m, W]` at (first row, first column) into an array of zeros."""
-    (matrix,) = barrier([jnp.zeros(shape, blocks[0][2].dtype)])  # XLA would pad the first block, entry by entry
+    # Otherwise XLA would pad the first block entry by entry.
+    (matrix,) = barrier([jnp.zeros(shape, blocks[0][2].dtype)])
     for i, j, block in blocks:
         if block.size:
             matrix = lax.dynamic_update_slice(matrix, block, (np.int32(i), np.int32(j), np.int32(0)))
@@ -70,16 +71,16 @@ def triangular_solve(
     conjugate_a: bool,
     unit_diagonal: bool,
 ) -> jax.Array:
-    """Solve `op(a) x = b` or `x op(a) = b` by substitution, where op transposes or does nothing.
+    """Solve `op(a) x = b` or `x op(a) = b` by substitution, where op is the transpose or the identity.
 
     Args:
       a: `[n, n, W]`, of which one triangle is read.
       b: `[n, k, W]` on the left side, `[k, n, W]` on the right.
-      left_side: whether a stands to the left of x.
-      lower: which triangle of a is read.
-      transpose_a: whether op transposes.
+      left_side: True if a is to the left of x.
+      lower: True if the lower triangle of a is read, False for the upper one.
+      transpose_a: True if op is the transpose.
       conjugate_a: without effect on real matrices.
-      unit_diagonal: whether the diagonal of a is taken to be 1 and not read.
+      unit_diagonal: True if the diagonal of a is assumed to be 1 and is not read.
 
     Returns:
       x, of the shape of b. A zero on the diagonal makes it infinite or NaN.
@@ -88,7 +89,7 @@ def triangular_solve(
     axis = 0 if left_side else 1
     transposed = transpose_a == left_side  # `x op(a) = b` is `op(a)' x' = b'`
     order = range(len(a)) if lower != transposed else reversed(range(len(a)))
-    rows: dict[int, jax.Array] = {}  # of x on the left side, its columns on the right: `[k, W]`
+    rows: dict[int, jax.Array] = {}  # rows `[k, W]` of x on the left side, or its columns on the right side
     for i in order:
         row = short_axes.entry(b, axis, i)
         for j, solved in rows.items():
@@ -112,9 +113,10 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """
     n, m, size = a.shape
     tiny = jnp.finfo(a.dtype).tiny
-    left, right = jnp.zeros((n, 0, size), a.dtype), a  # rows k to n: their multipliers, and what is not yet eliminated
+    # Rows k to n: their multipliers, and the part that is not eliminated yet.
+    left, right = jnp.zeros((n, 0, size), a.dtype), a
     blocks: list[tuple[int, int, jax.Array]] = []  # first row, first column, entries
-    exchanges: list[jax.Array] = []  # by row: the row that it was exchanged with, [W]
+    exchanges: list[jax.Array] = []  # for each row, the row with which it was exchanged, [W]
     for k in range(min(n, m)):
         if k == n - 1:
             exchanges.append(jnp.full((size,), k, np.int32))
@@ -130,7 +132,7 @@ def lu(a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         left = lax.concatenate([left, factor], 1)
     blocks += [(n - len(left), 0, left), (n - len(left), m - right.shape[1], right)]
     factors, pivots = _assemble(a.shape, blocks), short_axes.stack(exchanges, 0)
-    # The row of a that ends up in each row: the exchanges, followed backwards.
+    # The row of a that ends in each row, found by following the exchanges backwards.
     permutation = lax.broadcasted_iota(np.int32, (n, size), 0)
     for k in reversed(range(len(exchanges))):
         partner = jnp.where(permutation == pivots[k], np.int32(k), permutation)
@@ -152,7 +154,7 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
     if n == 1:
         value = jnp.where(lax.is_finite(a[0]), a[0], jnp.nan)
         return jnp.where(jnp.isnan(value), value, 1.0)[None], value
-    padded = n + n % 2  # rotations act on disjoint pairs of rows; one with a row of zeros changes nothing
+    padded = n + n % 2  # rotations act on disjoint pairs of rows; a pair with a row of zeros does not change
     row, column = (lax.broadcasted_iota(np.int32, (n, n, 1), axis) for axis in (0, 1))
     matrix = jnp.where(row >= column, a, jnp.swapaxes(a, 0, 1))
     matrix = jnp.pad(matrix, ((0, padded - n), (0, padded - n), (0, 0)))
@@ -181,7 +183,8 @@ def eigh(a: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Annihilate the entries (i, i + h) of a symmetric `[2h, 2h, W]`, and order the rows for the next such step.
 
-    After 2h - 1 steps every pair of rows has been rotated once, in the first order again (Brent & Luk 1985).
+    After 2h - 1 steps every pair of rows has been rotated once, and the rows are in their first order again (Brent &
+    Luk 1985).
 
     Args:
       matrix: rotated from both sides.
@@ -193,7 +196,7 @@ def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax
         for below, right in ((0, 0), (half, half), (0, half))
     )
     is_zero = off == 0.0
-    cotangent = (bottom - top) / (2.0 * jnp.where(is_zero, 1.0, off))  # of twice the angle
+    cotangent = (bottom - top) / (2.0 * jnp.where(is_zero, 1.0, off))  # cotangent of twice the angle
     tangent = jnp.where(cotangent < 0.0, -1.0, 1.0) / (abs(cotangent) + jnp.sqrt(1.0 + cotangent * cotangent))
     tangent = jnp.where(is_zero, 0.0, tangent)
     cosine = 1.0 / jnp.sqrt(1.0 + tangent * tangent)
@@ -206,7 +209,7 @@ def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax
         c, s = cosine[:, None], sine[:, None]
         return _reorder(c * top - s * bottom, s * top + c * bottom)
 
-    # The entries that a rotation annihilates are set to zero, so that they vanish to the last bit.
+    # The entries that a rotation annihilates are set to exactly zero.
     rows = np.arange(2 * half)
     order = np.asarray(_reorder(rows[:half], rows[half:], np.concatenate))
     is_pair = (abs(order[:, None] - order) == half)[:, :, None]
@@ -219,7 +222,7 @@ def _rotate_pairs(matrix: jax.Array, vectors: jax.Array) -> tuple[jax.Array, jax
 
 
 def _reorder(top: Any, bottom: Any, concatenate: Callable[..., Any] = jnp.concatenate) -> Any:
-    """Rotate all rows but the first one by one place, in the circle of the top half and the bottom half reversed."""
+    """Rotate all rows except the first by one place, in the cycle of the top half and the reversed bottom half."""
     half = len(top)
     if half == 1:
         return concatenate([top, bottom])

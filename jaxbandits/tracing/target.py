@@ -1,4 +1,4 @@
-"""Target of a program: the kind of device that it is traced for. Everything that differs between devices asks here.
+"""Target of a program: the kind of device for which it is traced. All code that depends on the device asks this module.
 
 |                       | CPU                  | accelerator                                     |
 |-----------------------|----------------------|-------------------------------------------------|
@@ -22,8 +22,8 @@ import jax
 class Target(NamedTuple):
     """A kind of device."""
 
-    platform: str  # of a `jax.Device`
-    open_loops: bool  # whether loops run there whose number of steps depends on data
+    platform: str  # platform of a `jax.Device`
+    open_loops: bool  # whether it runs loops whose number of steps depends on data
 
 
 _target: contextvars.ContextVar[Target | None] = contextvars.ContextVar("target", default=None)
@@ -36,7 +36,7 @@ def is_accelerator(platform: str) -> bool:
 
 @contextlib.contextmanager
 def trace_for(target: Target) -> Iterator[None]:
-    """Set the target that functions are traced for; outside it is JAX's default device."""
+    """Set the target for which functions are traced; outside this context it is JAX's default device."""
     token = _target.set(target)
     try:
         yield

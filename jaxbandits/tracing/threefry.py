@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-JAX_ROUNDS = 20  # of `jax.random`, whose keys and bits are thus computed
+JAX_ROUNDS = 20  # rounds of `jax.random`, for equal keys and bits
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
@@ -15,7 +15,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 def threefry(k0: Any, k1: Any, counter: Any, rounds: int = JAX_ROUNDS, high: Any = None) -> tuple[Any, Any]:
     """Return the block of key (k0, k1) at counter (high, counter): two independent uint32 words; shapes broadcast.
 
-    All arguments are arrays of JAX, or all of NumPy; without `high` it is zero.
+    All arguments must be JAX arrays, or all NumPy arrays; `high` is zero by default.
     """
     schedule = (k0, k1, k0 ^ k1 ^ np.uint32(0x1BD11BDA))
     x0, x1 = k0 if high is None else k0 + high, k1 + counter
@@ -23,7 +23,7 @@ def threefry(k0: Any, k1: Any, counter: Any, rounds: int = JAX_ROUNDS, high: Any
         r = _ROTATIONS[i // 4 % 2][i % 4]
         x0 = x0 + x1
         x1 = x0 ^ ((x1 << r) | (x1 >> (32 - r)))
-        if i % 4 == 3:  # the key enters again
+        if i % 4 == 3:  # inject the key
             j = i // 4 + 1
             x0 = x0 + schedule[j % 3]
             x1 = x1 + schedule[(j + 1) % 3] + np.uint32(j)

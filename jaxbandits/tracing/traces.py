@@ -1,10 +1,11 @@
-"""Digests of jaxprs: what a process compares to find a program that it has compiled already.
+"""Digests of jaxprs, by which a process finds a program that it has already compiled.
 
 A digest covers every operation of a jaxpr with its parameters, the shapes and types of all values, constants and
-literals; rules for derivatives do not count, because no traced program is differentiated. It is *exact* if equal
-digests imply equal programs. Some code runs only when a program is lowered, or while it runs, and no jaxpr shows it:
-batching rules and primitives of other packages, callbacks to Python, objects without a reproducible text. A jaxpr with
-any of these has a digest that is not exact: different digests mean different programs, equal ones nothing.
+literals. It does not cover rules for derivatives, since no traced program is differentiated. It is *exact* if equal
+digests imply equal programs. Some code runs only when a program is lowered, or while it runs, and is not visible in a
+jaxpr: batching rules and primitives of other packages, callbacks to Python, objects without a reproducible text. The
+  digest of a jaxpr with any of these is not exact: different digests mean different programs, but equal digests mean
+  nothing.
 """
 
 import enum
@@ -39,11 +40,11 @@ def trace_digest(closed: Jaxpr) -> TraceDigest:
 
 
 class _Digester:
-    """One pass over a jaxpr and those inside it."""
+    """One pass over a jaxpr and its inner jaxprs."""
 
     def __init__(self) -> None:
         self.is_exact = True
-        self._seen: dict[int, str] = {}  # digests by `id` of jaxprs, which live as long as the one that holds them
+        self._seen: dict[int, str] = {}  # digests by `id` of jaxprs, which live as long as their outermost jaxpr
 
     def jaxpr(self, closed: Jaxpr) -> str:
         """Return the digest of a jaxpr with its constants."""
@@ -128,7 +129,7 @@ class _Digester:
 
 @functools.lru_cache(4096)
 def _type(aval: Any) -> str:
-    """Return the text of an abstract value. A trace has thousands of them, and few that differ."""
+    """Return the text of an abstract value. A trace has thousands of them, of which few differ."""
     return f"{aval.str_short()}{getattr(aval, 'weak_type', '')}"
 
 
@@ -142,7 +143,7 @@ def _root_of(value: Any) -> str:
 
 
 def _is_of_jax(primitive: Primitive) -> bool:
-    """Return whether a primitive is one of JAX or of this package, whose lowering their versions determine."""
+    """Return whether a primitive belongs to JAX or this package, whose versions determine its lowering."""
     return primitive is barrier_p or primitive in _primitives_of_jax(len(sys.modules))
 
 
@@ -151,7 +152,7 @@ def _primitives_of_jax(n_modules: int) -> frozenset[Primitive]:
     """Return the primitives that are variables of JAX's modules.
 
     Args:
-      n_modules: number of modules that are loaded; JAX imports some of its own late.
+      n_modules: number of loaded modules (a cache key, since JAX imports some of its modules late).
     """
     del n_modules
     modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "jax"]

@@ -1,9 +1,9 @@
-"""`jax.vmap` with the batch axis last, inside the mapped function too: an interpreter of jaxprs.
+"""`jax.vmap` with the batch axis last, also inside the mapped function: an interpreter of jaxprs.
 
-`jax.vmap(f, in_axes=-1, out_axes=-1)` places the batch axis of arguments and results only. Inside, JAX moves it to the
-front wherever arrays of unequal rank meet, as in `scalar * vector`, and the short axes of the problem become the
-innermost loops. `vmap_last(f)` keeps it last, so that each operation is one loop over contiguous trials. It works in
-four steps:
+`jax.vmap(f, in_axes=-1, out_axes=-1)` places the batch axis of arguments and results only. Inside the function, JAX
+moves the axis to the front wherever arrays of unequal rank meet, as in `scalar * vector`, and the short axes of the
+problem become the innermost loops. `vmap_last(f)` keeps the axis last, so that each operation is one loop over
+contiguous trials. It works in four steps:
 
 1. *Trace.* `TracedFunction.trace` makes the jaxpr of `f` for one trial, whose arrays have no batch axis.
 2. *Flatten* (`tracing.flat`). Calls inside the jaxpr (`jit`, `custom_jvp`) are replaced by their equations, and unused
@@ -13,10 +13,10 @@ four steps:
    kept as separate rows (`short_axes.Rows`) than as one array.
 4. *Evaluate.* `_run` goes through the steps with a value and a flag for each number: the value has the batch axis last
    if the flag is set, otherwise it is the same for all trials. `_apply` finds the rule of an equation by the name of
-   its primitive. An elementwise primitive is bound to the batched operands as it is. The others have rules in
+   its primitive. An elementwise primitive is bound directly to the batched operands. The others have rules in
    `tracing.shape_rules` (reshape, transpose, concatenate), `tracing.equation_rules` (sums and products over short axes,
-   indexing, sorting, factorisations) or, if the equation holds jaxprs, `tracing.function_rules` (loops, branches,
-   derivatives), which call `_run` for those.
+   indexing, sorting, factorisations) or, if the equation contains jaxprs, `tracing.function_rules` (loops, branches,
+   derivatives), which call `_run` for the inner jaxprs.
 
 An equation without a rule goes through `jax.vmap` along the last axis; `explain` lists these equations.
 """
@@ -60,7 +60,7 @@ from jaxbandits.tracing.traces import TraceDigest, trace_digest
 Rule = Callable[..., tuple[Any, Any]]
 
 _BARRIERS = ("optimization_barrier", "barrier")  # the latter is the primitive of `tracing.barrier`
-# Primitives that lose nothing under `jax.vmap`: its rule is the author's, or it works entry by entry.
+# Primitives that are as fast under `jax.vmap`, since the author defined its rule or it works entry by entry.
 _WITHOUT_LOSS = ("custom_vmap_call", "random_unwrap", "random_wrap", "Frexp", "Ldexp")
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
 
@@ -70,12 +70,13 @@ def vmap_last(f: Callable[..., Any], in_axes: PyTree = -1, axis_size: int | None
 
     Args:
       f: a function of pytrees of arrays.
-      in_axes: -1 (batched, along the last axis) or None (the same for all), for all arguments or each, as in `vmap`.
-      axis_size: the length of the axis where no argument has it.
+      in_axes: -1 (batched along the last axis) or None (the same for all trials), for all arguments or for each, as in
+        `vmap`.
+      axis_size: length of the axis, if no argument has it.
 
     Raises:
-      ValueError: for other axes, a batched argument without axes, lengths that differ, or where neither an argument
-        nor `axis_size` says how long the axis is.
+      ValueError: for other axes, a batched argument without axes, different lengths, or if neither an argument nor
+      `axis_size` determines the length of the axis.
     """
 
     def map_batch(*args: Any) -> Any:
@@ -130,14 +131,14 @@ def _axes(in_axes: PyTree, args: tuple[Any, ...]) -> list[int | None]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TracedFunction:
-    """Jaxpr of a function for one trial; programs for any number of trials are made of it without another trace."""
+    """Jaxpr of a function for one trial; programs for any number of trials are made from it without another trace."""
 
     jaxpr: Jaxpr  # closed
     out: Any  # ShapeDtypeStructs of the results
 
     @classmethod
     def trace(cls, f: Callable[..., Any], *args: Any) -> "TracedFunction":
-        """Trace `f` for arguments of these shapes and types (arrays or `jax.ShapeDtypeStruct`s)."""
+        """Trace `f` for arguments with the shapes and types of `args` (arrays or `jax.ShapeDtypeStruct`s)."""
         return cls(*jax.make_jaxpr(f, return_shape=True)(*args))
 
     @functools.cached_property
@@ -156,10 +157,10 @@ class TracedFunction:
 
         Args:
           axis_size: number of trials.
-          batched: for each leaf of the arguments, whether it has the batch axis.
+          batched: for each leaf of the arguments, True if it has the batch axis.
           *args: the arguments.
-          invariant: for each leaf, whether the loop around this call never changes it; none by default. What is
-            computed from these alone gets no barrier, so that XLA moves it out of the loop.
+          invariant: for each leaf, True if the enclosing loop never changes it; by default no leaf. Values computed
+            only from invariant leaves get no barrier, so that XLA moves them out of the loop.
 
         Returns:
           The results, all with the batch axis.
@@ -169,12 +170,12 @@ class TracedFunction:
         return jax.tree.unflatten(jax.tree.structure(self.out), leaves)
 
 
-# Primitive and location of the equations that ran for one trial after the other, while this is a list.
+# Primitive and location of the equations that ran trial by trial; recorded while this is a list.
 _fallbacks: contextvars.ContextVar[list[tuple[str, str]] | None] = contextvars.ContextVar("fallbacks", default=None)
 
 
 class VmapFallback(NamedTuple):
-    """Equations of one primitive on one line of code that have no rule: through `jax.vmap`, or XLA's own sort."""
+    """Equations of one primitive on one line of code without a rule; they run through `jax.vmap` or XLA's sort."""
 
     primitive: str
     count: int
@@ -186,11 +187,11 @@ def explain(
 ) -> list[VmapFallback]:
     """List the equations of a function for which `vmap_last` has no rule, most frequent first.
 
-    All other equations run with the batch axis last: `[]` means that the whole function does.
+    All other equations run with the batch axis last; `[]` means that the whole function does.
 
     Args:
       f: the function, as for `vmap_last`.
-      *args: its batched arguments, or `jax.ShapeDtypeStruct`s of them.
+      *args: batched arguments of the function, or their `jax.ShapeDtypeStruct`s.
       in_axes: as for `vmap_last`.
       axis_size: as for `vmap_last`.
     """
@@ -219,8 +220,8 @@ _LAST_RULE = "vmap_last_rule"  # attribute of a batching rule
 def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
     """Define the batching rule of a `custom_vmap` function, as `def_vmap` does, for the batch axis last.
 
-    The rule takes batched arguments, and returns batched results, with that axis last. `vmap_last` calls it as it is;
-    for `jax.vmap`, whose rules have the axis first, the axis is moved before and after.
+    The rule takes batched arguments and returns batched results with this axis last. `vmap_last` calls the rule
+    directly; for `jax.vmap`, whose rules have the axis first, the axis is moved before and after the call.
     """
 
     def define(rule: Rule) -> Rule:
@@ -230,7 +231,7 @@ def def_vmap_last(function: custom_vmap) -> Callable[[Rule], Rule]:
             out, batched = rule(size, in_batched, *args)
             return jax.tree.map(lambda x, b: jnp.moveaxis(x, -1, 0) if b else x, out, batched), batched
 
-        setattr(over_first, _LAST_RULE, rule)  # JAX copies the attributes of a rule to the one in the jaxpr
+        setattr(over_first, _LAST_RULE, rule)  # JAX copies the attributes of a rule to the rule in the jaxpr
         return rule
 
     return define
@@ -242,7 +243,7 @@ def _has_last_rule(eqn: JaxprEqn) -> bool:
 
 
 def _inner_jaxpr(eqn: JaxprEqn) -> Any | None:
-    """Return the closed jaxpr whose equations replace a call; None where the equation is a step of its own."""
+    """Return the closed jaxpr whose equations replace a call; None if the equation remains a step."""
     name = eqn.primitive.name
     closed: Jaxpr = eqn.params[_CALLS[name]] if name in _CALLS else None
     if name == "custom_jvp_call":
@@ -252,7 +253,8 @@ def _inner_jaxpr(eqn: JaxprEqn) -> Any | None:
 
 def _differentiates_itself(closed: Jaxpr) -> bool:
     """Return whether the inside of a `custom_jvp_call` is a function of `batching.trials_last`, or its `jax.vmap`."""
-    inside = [eqn for eqn in open_jaxpr(closed)[0].eqns if eqn.primitive.name != "transpose"]  # of `jax.vmap`
+    # Transposes come from `jax.vmap`.
+    inside = [eqn for eqn in open_jaxpr(closed)[0].eqns if eqn.primitive.name != "transpose"]
     if len(inside) != 1:
         return False
     (eqn,) = inside
@@ -270,13 +272,13 @@ def _run(
     """Evaluate a jaxpr with the batch axis last.
 
     Args:
-      size: length of the batch axis. None: there is one trial and no such axis; equations are bound as they are, and
-        `batched` flags the values that differ between calls (barriers are for these).
+      size: length of the batch axis. None: there is one trial and no batch axis; equations are bound unchanged, and
+        `batched` flags the values that differ between calls, which may get barriers.
       jaxpr: an open jaxpr.
       consts: its constants.
       args: its arguments.
-      batched: whether each has the batch axis.
-      invariant: which of them the loop around this call never changes; (): none is known.
+      batched: for each argument, True if it has the batch axis.
+      invariant: for each argument, True if the enclosing loop never changes it; () if none is known.
 
     Returns:
       The outputs, and whether each has the batch axis.
@@ -287,7 +289,7 @@ def _run(
     plans = {} if size is None else row_axes(flat, ELEMENTWISE)
     values: dict[int, FlaggedOperand] = {name: (x, False) for name, x in flat.constants.items()}
     values |= dict(zip(flat.inputs, zip(args, batched, strict=True), strict=True))
-    pending: list[int] = []  # values that pass the next barrier, together
+    pending: list[int] = []  # values that pass the next barrier together
 
     def place_barrier() -> None:
         leaves, structure = jax.tree.flatten([_slices(values[name][0]) for name in pending])
@@ -328,7 +330,7 @@ def _apply(
       size: length of the batch axis; None: there is none.
       eqn: the equation.
       args: its operands, arrays or `Rows`.
-      batched: whether each has the batch axis.
+      batched: for each argument, True if it has the batch axis.
       plan: `RowPlan` of a product or `SortPlan` of a sort (`row_axes`); None: the result is an array.
 
     Returns:
@@ -355,7 +357,7 @@ def _apply(
 def _apply_rule(
     size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool], plan: Any
 ) -> list[FlaggedOperand] | None:
-    """Evaluate an equation with the batch axis last, by a rule for it; None: there is none."""
+    """Evaluate an equation with the batch axis last by its rule; None if it has no rule."""
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in ELEMENTWISE:
         rank = max(len(v.aval.shape) for v in eqn.invars)
@@ -377,10 +379,10 @@ def _apply_rule(
 
 
 def _apply_with_moved_axis(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Evaluate an equation without a rule of its own: over leading axes, by its new shape, or by JAX's `vmap`."""
+    """Evaluate an equation without a rule over leading axes, by its new shape, or by JAX's `vmap`."""
     name, params, bind = eqn.primitive.name, eqn.params, bind_function(eqn)
     if name in LEADING_AXES:
-        if name == "sort":  # XLA's own is a loop over the entries of one trial after the other
+        if name == "sort":  # XLA's sort loops over the entries of one trial after the other
             _note(name)
         args = [broadcast_batch(size, x, b) for x, b in zip(args, batched, strict=True)]
         return [(x, True) for x in _outputs(eqn, bind(*args))]
@@ -388,7 +390,7 @@ def _apply_with_moved_axis(size: int, eqn: JaxprEqn, args: list[Operand], batche
         result = SHAPE_RULES[name](size, args, batched, params)
         if result is not None:
             return [(result, True)]
-    if name == "call_hi_primitive":  # of jax 0.12: `jnp.searchsorted`, `jnp.frexp`
+    if name == "call_hi_primitive":  # `jnp.searchsorted` and `jnp.frexp` of jax 0.12
         name = str(params["_prim"]).partition("[")[0]
     if name not in _WITHOUT_LOSS:
         _note(name)

@@ -1,8 +1,8 @@
-"""`vmap` whose batch axis an outer `vmap` lengthens, where nested `vmap`s would give two axes.
+"""`vmap` that merges its batch axis with that of an outer `vmap`, where nested `vmap`s would give two axes.
 
 An algorithm that runs N copies of a learner in each of W trials computes on arrays `[..., N, W]`, on which every
-operation is N short loops over the last axis. With both axes merged to one of length N W it is one long loop, whatever
-N and W are, and the program compiles as fast as that of one learner.
+operation is N short loops over the last axis. With both axes merged into one of length N W each operation is one long
+loop for any N and W, and the program compiles as fast as that of one learner.
 """
 
 from collections.abc import Callable
@@ -41,8 +41,8 @@ def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
         def split(x: jax.Array) -> jax.Array:
             return x.reshape(*x.shape[:-1], x.shape[-1] // size, size)
 
-        # The reshapes stand between barriers, where they cost nothing; fused with other operations, XLA:CPU would
-        # compute the indices of each entry by division.
+        # Between barriers the reshapes cost nothing; fused with other operations, XLA:CPU would compute the indices of
+        # each entry by division.
         args = barrier(jax.tree.map(merge, barrier(jax.tree.map(broadcast_batch, args, tuple(in_batched)))))
         out = barrier(jax.tree.map(split, barrier(map_copies(*args))))
         return out, jax.tree.map(lambda _: True, out)
