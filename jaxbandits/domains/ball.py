@@ -45,13 +45,13 @@ class L2Ball:
         return jax.tree.map(lambda a: -(a / norm) * self.radius, direction), None
 
     def contains(self, x: Point) -> jax.Array:
-        # A square of x / radius that overflows is that of a point outside, one that underflows of a point inside: the
-        # comparison is right either way, and needs no root.
+        # If the square of x / radius overflows, the point is outside; if it underflows, the point is inside. The
+        # comparison is right in both cases, and needs no root.
         relative = points.scale(x, 1.0 / self.radius)
         square = points.inner(relative, relative)
         return square <= 1.0 + 32.0 * jnp.finfo(square.dtype).eps
 
 
 def _positive(norm: jax.Array) -> jax.Array:
-    # Of what is smaller than normal numbers, a direction gives a point inside the ball, never outside.
+    # A direction of subnormal length gives a point inside the ball, never outside.
     return jnp.maximum(norm, jnp.finfo(norm.dtype).tiny)

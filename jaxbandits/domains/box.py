@@ -1,4 +1,4 @@
-"""The box `{low <= x <= high}`, each coordinate on its own."""
+"""The box `{low <= x <= high}`, with separate bounds for each coordinate."""
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +17,9 @@ class Box:
     Learners start from the point nearest to the origin; `center` is the middle.
     """
 
-    dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape of x: the diameter depends on it")
-    low: ArrayLike = param(-1.0, "(-inf, inf)", "least values, below high: one, or [d]")
-    high: ArrayLike = param(1.0, "(-inf, inf)", "largest values: one, or [d]")
+    dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape of x, on which the diameter depends")
+    low: ArrayLike = param(-1.0, "(-inf, inf)", "least values, less than high: one number, or [d]")
+    high: ArrayLike = param(1.0, "(-inf, inf)", "largest values: one number, or [d]")
 
     def check(self) -> None:
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -47,20 +47,20 @@ class Box:
         return points.zeros(shape) + self._middle
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
-        """Half the shortest side."""
+        """Return half the shortest side."""
         return 0.5 * jnp.min(jnp.asarray(self.high) - self.low)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
         return jnp.linalg.norm(points.zeros(shape) + self._furthest)
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]` low where the direction is positive, high where it is negative, the middle where it is zero."""
+        """Return `[d]`: low where the direction is positive, high where it is negative, the middle where it is zero."""
         del guess
         vertex = jnp.where(direction < 0.0, self.high, self._middle)
         return jnp.where(direction > 0.0, self.low, vertex), None
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[d]`: every coordinate clipped."""
+        """Return the nearest point `[d]`, by clipping every coordinate."""
         return jnp.clip(x, self.low, self.high)
 
     def contains(self, x: jax.Array) -> jax.Array:

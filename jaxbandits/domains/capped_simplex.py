@@ -1,4 +1,4 @@
-"""The capped simplex `{0 <= x <= cap, sum x = total}`: for cap = 1 and a whole total, k-sets in the mean."""
+"""The capped simplex `{0 <= x <= cap, sum x = total}`: for cap = 1 and total = k, means of random k-sets."""
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +14,9 @@ from jaxbandits.tracing.short_axes import WRITTEN_OUT
 
 @pytree
 class CappedSimplex:
-    """`{x in R^d: 0 <= x <= cap, sum x = total}`; no interior points. Learners start from the middle."""
+    """`{x in R^d: 0 <= x <= cap, sum x = total}`, which has no interior points. Learners start from the middle."""
 
-    dim: int = static(range="[1, inf)", doc="d: the diameter depends on it")
+    dim: int = static(range="[1, inf)", doc="d, on which the diameter depends")
     total: ArrayLike = param(1.0, "(0, inf)", "sum of the coordinates, at most d cap")
     cap: ArrayLike = param(1.0, "(0, inf)", "largest value of a coordinate")
 
@@ -28,7 +28,7 @@ class CappedSimplex:
 
     @property
     def diameter(self) -> ArrayLike:
-        """Of two vertices whose large coordinates avoid each other."""
+        """The distance of two vertices whose large coordinates overlap as little as possible."""
         vertex = self._vertex(jnp.arange(self.dim))
         return jnp.sqrt(2.0 * jnp.maximum(jnp.sum(vertex * vertex) - jnp.sum(vertex * vertex[::-1]), 0.0))
 
@@ -41,7 +41,7 @@ class CappedSimplex:
         return points.norm(self._vertex(jnp.arange(points.size(shape))))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`, the cap on the smallest coordinates, the first of equal ones, until the total is spent."""
+        """Return `[d]`: the cap at the smallest coordinates (the first of equal ones) until the total is used up."""
         del guess
         return self._vertex(_rank(direction)), None
 
@@ -49,12 +49,13 @@ class CappedSimplex:
         """Return the nearest point `[d]` (Euclidean): `clip(x - s, 0, cap)` for the s that gives the sum.
 
         For k = ceil(total / cap) and the k-th largest coordinate p, s lies in [p - cap, p]: fewer than k coordinates
-        exceed p, and k of them reach it. Relative to p, s keeps its digits however large coordinates are. The sum falls
-        with s: bisection finds which coordinates are clipped, from which s follows.
+        exceed p, and at least k are p or more. Relative to p, s keeps its precision however large the coordinates are.
+        The sum decreases with s, so that bisection finds which coordinates are clipped, and s follows from these.
         """
         total, cap = self.total, self.cap
         k = jnp.clip(jnp.ceil(total / jnp.asarray(cap, x.dtype)), 1, len(x)).astype(int)
-        x = jnp.clip(x - _kth_largest(x, k), -2.0 * cap, 2.0 * cap)  # beyond, a coordinate is clipped whatever s is
+        # Beyond these bounds a coordinate is clipped for every s.
+        x = jnp.clip(x - _kth_largest(x, k), -2.0 * cap, 2.0 * cap)
 
         def halve(_: jax.Array, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             low, high = ends
@@ -62,8 +63,8 @@ class CappedSimplex:
             above = jnp.sum(jnp.clip(x - middle, 0.0, cap)) > total
             return jnp.where(above, middle, low), jnp.where(above, high, middle)
 
-        high = jnp.zeros_like(x[0])  # of one type: the cap may be float64 where x is float32
-        steps = jnp.finfo(x.dtype).nmant  # the rest is done by the corrections of `_clipped`
+        high = jnp.zeros_like(x[0])  # of the type of x: the cap may be float64 where x is float32
+        steps = jnp.finfo(x.dtype).nmant  # the corrections of `_clip_to_sum` do the rest
         low, high = fori_loop(0, steps, halve, (high - cap, high))
         return _clip_to_sum(x - 0.5 * (low + high), total, cap)
 
@@ -83,7 +84,7 @@ def _kth_largest(values: jax.Array, k: jax.Array) -> jax.Array:
 
 
 def _rank(values: jax.Array) -> jax.Array:
-    """Return `[d]`, how many coordinates are less, or equal and before."""
+    """Return `[d]`: for each coordinate, how many are less, or equal and earlier."""
     if len(values) > WRITTEN_OUT:
         return jnp.argsort(jnp.argsort(values))
     index = jnp.arange(len(values))
@@ -92,10 +93,10 @@ def _rank(values: jax.Array) -> jax.Array:
 
 
 def _clip_to_sum(y: jax.Array, total: ArrayLike, cap: ArrayLike) -> jax.Array:
-    """Return `clip(y - s, 0, cap)` for the s that gives the sum, of which 0 is a guess.
+    """Return `clip(y - s, 0, cap)` for the s that gives the sum; 0 is a first guess of s.
 
-    With the coordinates that are strictly between 0 and the cap known, s solves a linear equation. The second time
-    corrects for coordinates that the first put on the other side of 0 or the cap.
+    Once it is known which coordinates lie strictly between 0 and the cap, s solves a linear equation. The equation is
+    solved twice: the second time corrects for coordinates that the first moved across 0 or the cap.
     """
     for _ in range(2):
         full, free = y >= cap, (y < cap) & (y > 0.0)

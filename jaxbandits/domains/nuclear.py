@@ -24,25 +24,26 @@ class WarmStart(NamedTuple):
 class NuclearBall:
     """`{X in R^{m x n}: sum of singular values <= radius}`; points are arrays `[m, n]`.
 
-    The linear oracle needs one pair of singular vectors where the projection needs them all: the standard reason to be
-    projection-free. For min(m, n) < `exact_below` the pair is exact. Above, it is the best one of a Krylov space of
-    `iterations` vectors, kept orthogonal, that starts from the right vector of the previous answer: 2 `iterations`
-    products of the direction with a vector, and nothing else of its size. What is returned is a point of the ball in
-    any case. How good it is: the value `<direction, V>` lies within `radius residual s` of the one that a nearby
-    singular value s would give, with the `residual` that travels in the guess. A residual says nothing about singular
-    vectors orthogonal to all that was met; a trace of a fixed vector in every start makes those unlikely to last.
-    `top_singular_value` asks independently (docs/rates.md has figures at 943 x 1682).
+    The linear oracle needs one pair of singular vectors, whereas the projection needs all of them; this is the standard
+    reason for projection-free methods. For min(m, n) < `exact_below` the pair is exact. For larger matrices it is the
+    best pair in a Krylov space of `iterations` orthogonal vectors that starts from the right vector of the previous
+    answer; this takes 2 `iterations` products of the direction with a vector, and no other operation on all its
+    entries. The answer is a point of the ball in any case. Its accuracy is the `residual` in the guess: the value
+    `<direction, V>` lies within `radius residual s` of the value for some singular value s of the direction. A residual
+    says nothing about singular vectors that are orthogonal to all vectors so far; since every start contains a small
+    multiple of a fixed vector, such a singular vector is unlikely to be missed for long. `top_singular_value` is an
+    independent check (docs/rates.md has figures for 943 x 1682).
 
-    The answer is formed from its two vectors where it is used, so that `x + sigma (V - x)` is one rank-one update.
+    The answer is formed from its two vectors where it is used, so that `x + sigma (V - x)` is a single rank-one update.
     """
 
     radius: ArrayLike = param(1.0, "(0, inf)", "radius tau")
     iterations: int = static(6, "[1, inf)", "vectors of the Krylov space; each costs two products")
-    exact_below: int = static(64, "[1, inf)", "an eigendecomposition of the Gram matrix up to this smaller side")
+    exact_below: int = static(64, "[1, inf)", "below this smaller side, the Gram matrix is diagonalised")
 
     @property
     def diameter(self) -> ArrayLike:
-        """Frobenius norm of the difference of two opposite rank-one matrices."""
+        """The Frobenius norm of the difference of two opposite rank-one matrices."""
         return 2.0 * self.radius
 
     def zero(self, shape: Shape) -> jax.Array:
@@ -63,7 +64,7 @@ class NuclearBall:
     def lmo(self, direction: jax.Array, guess: WarmStart | None = None) -> tuple[jax.Array, WarmStart | None]:
         """Return `[m, n]` `argmin_{||V||_* <= radius} <direction, V>`.
 
-        It is -radius u v' for the top singular pair u, v, and 0 for 0.
+        It is -radius u v' for the top singular pair u, v, and 0 for a direction of 0.
 
         The guess is None where the pair is exact.
         """
@@ -75,7 +76,7 @@ class NuclearBall:
         return jnp.outer((-jnp.asarray(self.radius)) * left, right), guess
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[m, n]` of the ball (Frobenius): singular values projected on the simplex."""
+        """Return the nearest point `[m, n]` of the ball (Frobenius), by projecting singular values on the simplex."""
         left, values, right = jnp.linalg.svd(x, full_matrices=False)
         shrunk = project_simplex(values, self.radius)
         return jnp.where(jnp.sum(values) <= self.radius, x, (left * shrunk) @ right)
@@ -84,7 +85,7 @@ class NuclearBall:
 def top_singular_value(c: jax.Array, key: jax.Array, iterations: int = 60) -> jax.Array:
     """Return the largest singular value `[]` of `c` [m, n] from a random start, from below; 2 `iterations` products.
 
-    Independent of any guess. With probability 1 - p it is at least `sqrt(1 - e)` of the true one for
+    It does not depend on any guess. With probability 1 - p it is at least `sqrt(1 - e)` times the true one for
     `e = (ln(1.648 sqrt(n) / p) / (2 iterations - 1))^2` (Kuczynski & Wozniakowski 1992, Theorem 4.1), and far closer on
     most matrices.
     """
@@ -94,8 +95,8 @@ def top_singular_value(c: jax.Array, key: jax.Array, iterations: int = 60) -> ja
 
 
 def _exact_pair(c: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Unit vectors u [m] and v [n] of the top singular pair; u = 0 for zero. Free of any sign convention."""
-    scaled = c / jnp.maximum(jnp.max(jnp.abs(c)), _tiny(c))  # keeps its squares in range
+    """Return unit vectors u [m] and v [n] of the top singular pair, up to a common sign; u = 0 if c = 0."""
+    scaled = c / jnp.maximum(jnp.max(jnp.abs(c)), _tiny(c))  # so that no square overflows or underflows
     tall = scaled if c.shape[0] >= c.shape[1] else scaled.T
     right = jnp.linalg.eigh(tall.T @ tall)[1][:, -1]
     left = _unit(tall @ right)
@@ -103,18 +104,20 @@ def _exact_pair(c: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def _krylov_pair(c: jax.Array, iterations: int, guess: WarmStart | None) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Unit vectors u [m], v [n] with the largest u'Cv of a Krylov space of C'C, and the residual; u = 0 for zero.
+    """Return unit u [m], v [n] with the largest u'Cv in a Krylov space of C'C, and the residual; u = 0 if C = 0.
 
-    Golub-Kahan-Lanczos bidiagonalisation in the form of Rayleigh and Ritz: with orthonormal V, the best v = V q has the
-    top eigenvector q of (CV)'(CV). The last product C'u gives the residual, and a better v for the same u.
+    This is Golub-Kahan-Lanczos bidiagonalisation in the form of Rayleigh and Ritz: with orthonormal V, the best v is V
+    q for the top eigenvector q of (CV)'(CV). The last product C'u gives the residual, and a better v for the same u.
     Products are `c @ v` and `u @ c`: XLA:CPU turns `c.T @ u` into a transposed copy.
     """
     fixed = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(c.shape[1]), c.dtype))
-    # What a guess lacks it cannot find: a trace of a fixed vector, orthogonal to nothing likely, stays in it.
+    # Directions that are absent from the start are never found, so a small multiple of a fixed random vector is added.
     first = fixed if guess is None else _unit(guess.right + 1e-3 * fixed)
     image = c @ first
-    scale = 1.0 / jnp.maximum(jnp.max(jnp.abs(image)), _tiny(c))  # keeps squares in range without a copy of c
-    size = min(iterations, c.shape[0] + 1, c.shape[1])  # then the space holds all that c does not send to 0
+    # So that no square overflows or underflows, without a copy of c.
+    scale = 1.0 / jnp.maximum(jnp.max(jnp.abs(image)), _tiny(c))
+    # With min(m + 1, n) vectors the space contains all that c does not map to 0.
+    size = min(iterations, c.shape[0] + 1, c.shape[1])
 
     def first_row(row: jax.Array) -> jax.Array:
         return jnp.zeros((size, len(row)), c.dtype).at[0].set(row)
@@ -122,7 +125,7 @@ def _krylov_pair(c: jax.Array, iterations: int, guess: WarmStart | None) -> tupl
     def extend(k: jax.Array, space: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         right, images = space  # [K, n] orthonormal rows and [K, m] their images, rows from k on still 0
         new = scale * (images[k - 1] @ c)
-        for _ in range(2):  # twice is enough, also where nothing but rounding is left
+        for _ in range(2):  # twice is enough, even if only rounding errors remain
             new = _unit(new - (right @ new) @ right)
         return right.at[k].set(new), images.at[k].set(scale * (c @ new))
 

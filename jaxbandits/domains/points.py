@@ -1,11 +1,11 @@
-"""Points of a convex set: any pytree of arrays, such as a vector `[d]`, a matrix `[m, n]`, the parameters of a model.
+"""Points of a convex set: any pytree of arrays, such as a vector `[d]`, a matrix `[m, n]` or the parameters of a model.
 
-Learners that need no more than an inner product and multiples of points are written with these functions and play
-points of any form. The form of the origin is a static `Shape`: `d`, one array's `(m, n)`, or a tuple of shapes for as
-many arrays, `((20, 10), (10,))`.
+Learners that need only inner products, sums and multiples of points are written with these functions, and play points
+of any form. The form is given by a static `Shape`: `d`, `(m, n)` for one array, or a tuple of shapes for several
+arrays, such as `((20, 10), (10,))`.
 
-A gradient that is zero but for some entries of a matrix is given as `Entries`; `add`, `add_scaled`, `scale` and `inner`
-take it beside a dense matrix, at the cost of its entries.
+A matrix gradient with few nonzero entries is given as `Entries`; `add`, `add_scaled`, `scale` and `inner` combine it
+with a dense matrix at a cost proportional to the number of entries.
 """
 
 import functools
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Entries(NamedTuple):
-    """A matrix that is zero but for some entries; what is listed twice adds up."""
+    """A matrix that is zero except at some entries; values listed for the same entry are added."""
 
     rows: jax.Array  # [B] int32
     cols: jax.Array  # [B] int32
@@ -35,7 +35,7 @@ class Entries(NamedTuple):
 
 
 def _sides(shape: Shape) -> tuple[int, ...] | None:
-    """Return the sides of the one array that a shape is, None for several."""
+    """Return the sides of the array if a shape is that of one array, None if it is that of several."""
     if isinstance(shape, int):
         return (shape,)
     sides = tuple(side for side in shape if isinstance(side, int))
@@ -43,7 +43,7 @@ def _sides(shape: Shape) -> tuple[int, ...] | None:
 
 
 def zeros(shape: Shape) -> Point:
-    """Return the origin: `[d]`, `[m, n]`, or a tuple of such."""
+    """Return the origin: `[d]`, `[m, n]`, or a tuple of such arrays."""
     sides = _sides(shape)
     if sides is not None:
         return jnp.zeros(sides)
@@ -56,7 +56,7 @@ def zeros_like(x: T) -> T:
 
 
 def shape_of(x: Point) -> Shape:
-    """Return the shape of a point that is one array or a tuple of such."""
+    """Return the shape of a point that is one array or a tuple of arrays."""
     return jax.tree.map(jnp.shape, x)
 
 
@@ -73,25 +73,25 @@ def inner(x: Point, y: Point) -> jax.Array:
 def norm(x: Point) -> jax.Array:
     """Euclidean (Frobenius) norm; its gradient at zero is not used anywhere.
 
-    No square overflows or underflows: where it would, the coordinates are scaled by a power of two first. Elsewhere it
-    is the root of `inner(x, x)`, bit for bit.
+    No square overflows or underflows: where it would, the coordinates are scaled by a power of two first. Otherwise the
+    result is the root of `inner(x, x)`, bit for bit.
     """
     square = inner(x, x)
     power = 2.0 ** (3 * jnp.finfo(square.dtype).maxexp // 4)
-    is_large, is_small = ~(square <= power), square < 1.0 / power  # large where the sum is infinite or NaN
+    is_large, is_small = ~(square <= power), square < 1.0 / power  # also large if the sum is infinite or NaN
 
     def choose(large: Any, small: Any, usual: Any) -> jax.Array:
         return jnp.where(is_large, large, jnp.where(is_small, small, usual)).astype(square.dtype)
 
-    # All three sums at once: a scale that is chosen first would end the kernel, and cost more than two further sums.
-    # None overflows where it is not chosen, or else its derivative would be NaN.
+    # All three sums are computed at once: choosing a scale first would end the kernel, and cost more than two further
+    # sums. None may overflow where it is not chosen, because its derivative would be NaN.
     large, small = scale(x, 1.0 / power), scale(_clip(x, 1.0 / power**0.5), power)
     total = choose(inner(large, large), inner(small, small), square)
-    return jnp.sqrt(total) * choose(power, 1.0 / power, 1.0)  # exact, and a division costs ten products
+    return jnp.sqrt(total) * choose(power, 1.0 / power, 1.0)  # an exact product, because a division costs ten products
 
 
 def _clip(x: T, bound: float) -> T:
-    """Return coordinates no further than `bound` from zero."""
+    """Return the coordinates clipped to [-bound, bound]."""
 
     def clip(a: jax.Array) -> jax.Array:
         return jnp.clip(a, -bound, bound) if jnp.issubdtype(a.dtype, jnp.inexact) else a
@@ -100,10 +100,10 @@ def _clip(x: T, bound: float) -> T:
 
 
 def nan_if_infinite(value: jax.Array) -> jax.Array:
-    """Return `value`, NaN where it is infinite.
+    """Return `value`, or NaN where it is infinite.
 
-    For sums of squares that step sizes are divided by: one that overflowed would stop a learner for good, at the origin
-    or where it stands, and nothing would show. NaN in the state has the trial counted as failed.
+    This is for sums of squares that step sizes are divided by: if one overflowed, the learner would stop for good, at
+    the origin or at its current point, without any sign of it. NaN in the state makes the trial count as failed.
     """
     return jnp.where(jnp.isinf(value), jnp.nan, value)
 
@@ -131,8 +131,8 @@ def add_scaled(x: T, factor: ArrayLike, y: T) -> T:
 def average(mean: T, value: T, fraction: ArrayLike) -> T:
     """Return a running weighted mean: `mean + fraction (value - mean)`.
 
-    `fraction = eta_t / (eta_1 + ... + eta_t)` for weights eta: `1/t` for the plain mean. No sum is accumulated, so that
-    float32 does not drift.
+    For weights eta, `fraction = eta_t / (eta_1 + ... + eta_t)`; for the plain mean it is `1/t`. No sum is accumulated,
+    so that there is no drift in float32.
     """
     return jax.tree.map(lambda a, b: a + fraction * (b - a), mean, value)
 
@@ -143,7 +143,7 @@ def where(condition: ArrayLike, x: T, y: T) -> T:
 
 
 def check(x: Point, shape: Shape, name: str) -> None:
-    """Check that a point given by the user has the right form; its arrays may have a further leading axis, of a sweep.
+    """Check that a point given by the user has the right form; a sweep may add a leading axis to its arrays.
 
     Raises:
       InputError: if the shapes differ; the message names the point and both shapes.
@@ -162,7 +162,7 @@ def _is_entries(a: Any) -> bool:
 
 
 def _leaf_by_leaf(f: Any, x: Point, y: Point) -> Any:
-    """Return `f` of the arrays (or `Entries`) of two points of one form."""
+    """Return `f` applied to corresponding arrays (or `Entries`) of two points of the same form."""
     return jax.tree.map(f, x, y, is_leaf=_is_entries)
 
 

@@ -1,4 +1,4 @@
-"""The convex hull of given points, by its linear oracle alone: no projection."""
+"""The convex hull of given points, with a linear oracle but no projection."""
 
 from typing import Any
 
@@ -15,9 +15,10 @@ from jaxbandits.numerics.simplex import combine, indicator
 
 @pytree
 class Polytope:
-    """`conv{v_1, ..., v_n}`, of vectors; the linear oracle looks at all n of them. Learners start from their mean.
+    """`conv{v_1, ..., v_n}` of vectors; the linear oracle compares all n of them. Learners start from their mean.
 
-    Projections need a quadratic program and are not offered, nor is a ball inside: facets are not known.
+    Projections are not offered, because they need a quadratic program; nor is an inner ball, because the facets are not
+    known.
     """
 
     vertices: Any = shared(range="(-inf, inf)", doc="[n, d] v_1, ..., v_n")
@@ -42,7 +43,7 @@ class Polytope:
         return jnp.sqrt(jnp.max(jnp.sum(jnp.asarray(self.vertices) ** 2, axis=1)))
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return the first `[d]` of the vertices with the smallest product."""
+        """Return the first vertex `[d]` among those with the smallest inner product."""
         del guess
         best = first_axis.argmin(self.vertices @ direction)
         return combine(indicator(best, len(self.vertices)), self.vertices), None

@@ -1,8 +1,8 @@
-"""Protocol of convex sets: each domain implements the methods that it can, each learner checks those that it needs.
+"""Protocol of convex sets: a domain implements the methods that it can, and a learner checks for those it needs.
 
-A learner with projections never calls `lmo`, a projection-free one never `project`: a domain omits the methods that it
-does not support. A learner's `check` calls `check(domain, name, *members)`, so that asking a set for what it cannot do
-is an error of one line before anything runs; `offers(domain)` lists what there is.
+A learner with projections never calls `lmo`, and a projection-free one never calls `project`, so a domain may omit
+methods. A learner's `check` calls `check(domain, name, *members)`, which raises an error of one line before the run if
+a method is missing; `offers(domain)` lists the existing methods.
 """
 
 from typing import Any, Protocol, TypeAlias
@@ -20,15 +20,15 @@ class Domain(Protocol):
 
     @property
     def diameter(self) -> ArrayLike:
-        """The largest distance of two of its points; inf where there is none."""
+        """The largest distance between two points of the set; inf if the set is unbounded."""
         ...
 
     def zero(self, shape: Shape) -> Point:
-        """Return the point of the set from which learners start: the origin, or where the class says."""
+        """Return the point of the set from which learners start: the origin, unless the class says otherwise."""
         ...
 
     def center(self, shape: Shape) -> Point:
-        """Return the middle of the largest ball inside; only for sets with interior points."""
+        """Return the centre of the largest ball inside the set; only for sets with interior points."""
         ...
 
     def inner_radius(self, shape: Shape) -> ArrayLike:
@@ -36,7 +36,7 @@ class Domain(Protocol):
         ...
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
-        """R, the largest norm of a point of the set, or a bound on it."""
+        """Return R, the largest norm of a point of the set, or an upper bound on it."""
         ...
 
     def project(self, x: Point) -> Point:
@@ -48,11 +48,11 @@ class Domain(Protocol):
 
         Args:
           direction: the linear function to minimise.
-          guess: second output of the oracle for a nearby direction; None: start anew. An oracle that
-            iterates starts from there; one that does not ignores it.
+          guess: second output of the oracle for a nearby direction; None if there is none. An iterative oracle starts
+            from the guess; others ignore it.
 
         Returns:
-          The point, and the guess for the next call, of the same structure from call to call.
+          The point, and the guess for the next call, whose structure is the same for every call.
         """
         ...
 
@@ -61,7 +61,7 @@ class Domain(Protocol):
         ...
 
 
-ConvexSet: TypeAlias = Any  # a set with those members of `Domain` that its user needs
+ConvexSet: TypeAlias = Any  # a set with the members of `Domain` that the caller needs
 MEMBERS = ("diameter", "zero", "center", "inner_radius", "outer_radius", "project", "lmo", "contains")
 
 
@@ -71,7 +71,7 @@ def offers(domain: ConvexSet) -> tuple[str, ...]:
 
 
 def check(domain: ConvexSet, name: str, *members: str) -> None:
-    """Say what a domain lacks.
+    """Check that a domain has the given members.
 
     Raises:
       InputError: if a member is missing; the message names the field, the class of the domain, the missing member and
@@ -84,5 +84,5 @@ def check(domain: ConvexSet, name: str, *members: str) -> None:
 
 
 def contains(domain: ConvexSet, x: Point) -> jax.Array:
-    """Return whether `x` lies in the set up to rounding; True where the set cannot tell."""
+    """Return whether `x` lies in the set up to rounding; True if the set has no `contains`."""
     return domain.contains(x) if hasattr(domain, "contains") else jnp.ones((), bool)

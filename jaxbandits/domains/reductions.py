@@ -1,11 +1,13 @@
 """From R^d to a convex set X, for learners whose analysis needs all of R^d (Cutkosky, ICML 2020).
 
-The learner proposes `y`, the projection `x = P_X(y)` is played, and the learner is fed a surrogate of the gradient `g`:
+The learner proposes `y`, the projection `x = P_X(y)` is played, and the learner receives a surrogate of the gradient
+`g`:
 
     g'  = g                  if <g, y - x> >= 0,        n = (y - x) / ||y - x||
         = g - <g, n> n       otherwise
 
-Then `||g'|| <= ||g||` and `<g, x - u> <= <g', y - u>` for every u in X: regret bounds of the learner carry over whole.
+Then `||g'|| <= ||g||` and `<g, x - u> <= <g', y - u>` for every u in X, so that regret bounds of the learner hold
+without change.
 """
 
 import jax.numpy as jnp
@@ -17,13 +19,13 @@ from jaxbandits.domains.whole_space import WholeSpace
 
 
 def surrogate_gradient(domain: ConvexSet, grad: Point, y: Point, x: Point) -> Point:
-    """Return the gradient without its part along `y - x`, where that part pulls `y` further out.
+    """Return the gradient, without its part along `y - x` if a step against it would move `y` further out.
 
     Args:
       domain: X.
       grad: gradient of the loss at `x`.
       y: the point that the learner proposed.
-      x: its projection, which was played; equal to `y` inside the domain, where the gradient is returned as is.
+      x: its projection, which was played; equal to `y` inside the domain, where the gradient is returned unchanged.
 
     References: A. Cutkosky, "Parameter-free, Dynamic, and Strongly-Adaptive Online Learning", ICML 2020.
     """

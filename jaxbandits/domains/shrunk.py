@@ -1,8 +1,8 @@
 """A set shrunk towards an interior point: `(1 - shrink) K + shrink c`, from which steps of length shrink r stay in K.
 
-For one-point gradient estimators: with K containing the ball of radius r around c and y in the shrunk set,
-`y + delta u` lies in K for every unit vector u as long as delta <= shrink r. With c = 0 it is the paper's
-K_delta = (1 - delta / r) K.
+One-point gradient estimators need it: if K contains the ball of radius r around c and y is in the shrunk set, then
+`y + delta u` lies in K for every unit vector u as long as delta <= shrink r. With c = 0 the set is
+K_delta = (1 - delta / r) K of the papers.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from jaxbandits.domains.points import Point, Shape
 
 @pytree
 class Shrunk:
-    """`{(1 - shrink) x + shrink c: x in base}`; can do what `base` can.
+    """`{(1 - shrink) x + shrink c: x in base}`, with the methods that `base` has.
 
-    The centre c is that of `base`, the middle of its largest ball: a set without interior points has none and cannot be
-    shrunk this way. Learners start from the image of where they would start in `base`.
+    The centre c is that of `base`, the centre of its largest ball. A set without interior points has none, and cannot
+    be shrunk in this way. Learners start from the image of the starting point of `base`.
     """
 
     base: Any = param(factory=L2Ball, doc="K; needs center, inner_radius, and every method called on this domain")
-    shrink: ArrayLike = param(0.0, "[0, 1)", "how much: 0 is K, towards 1 only c is left; delta / r for estimators")
+    shrink: ArrayLike = param(0.0, "[0, 1)", "0 gives K, near 1 little more than c is left; delta / r for estimators")
 
     def check(self) -> None:
         protocol.check(self.base, "Shrunk.base", "center", "inner_radius")
@@ -44,14 +44,14 @@ class Shrunk:
         return (1.0 - self.shrink) * self.base.inner_radius(shape)
 
     def outer_radius(self, shape: Shape) -> ArrayLike:
-        """R; an upper bound where c is not the origin."""
+        """Return R, an upper bound if c is not the origin."""
         return (1.0 - self.shrink) * self.base.outer_radius(shape) + self.shrink * points.norm(self.center(shape))
 
-    # Properties, so that they are there exactly if `base` has them (`protocol.check`).
+    # These are properties, so that they exist exactly if `base` has them (`protocol.check`).
 
     @property
     def lmo(self) -> Callable[..., tuple[Point, PyTree]]:
-        """`lmo(direction, guess)`, see `protocol.Domain`: the image of the answer of `base`."""
+        """`lmo(direction, guess)` of `protocol.Domain`: the image of the answer of `base`."""
         of_base = self.base.lmo
 
         def lmo(direction: Point, guess: PyTree = None) -> tuple[Point, PyTree]:
@@ -62,13 +62,13 @@ class Shrunk:
 
     @property
     def project(self) -> Callable[[Point], Point]:
-        """`project(x)`, see `protocol.Domain`."""
+        """`project(x)` of `protocol.Domain`."""
         of_base = self.base.project
         return lambda x: self._image(of_base(self._preimage(x)))
 
     @property
     def contains(self) -> Callable[[Point], jax.Array]:
-        """`contains(x)`, see `protocol.Domain`."""
+        """`contains(x)` of `protocol.Domain`."""
         of_base = self.base.contains
         return lambda x: of_base(self._preimage(x))
 

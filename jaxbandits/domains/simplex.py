@@ -21,7 +21,7 @@ class Simplex:
 
     @property
     def diameter(self) -> ArrayLike:
-        """Of d >= 2; for d = 1, a single point, an upper bound."""
+        """The diameter for d >= 2; an upper bound for d = 1, where the set is a point."""
         return math.sqrt(2.0) * self.total
 
     def zero(self, shape: Shape) -> jax.Array:
@@ -33,7 +33,7 @@ class Simplex:
         return self.total
 
     def lmo(self, direction: jax.Array, guess: None = None) -> tuple[jax.Array, None]:
-        """Return `[d]`, the total on the first of the smallest coordinates."""
+        """Return `[d]`: the total at the first of the smallest coordinates of the direction, 0 elsewhere."""
         del guess
         return self.total * indicator(first_axis.argmin(direction), len(direction)), None
 
@@ -42,25 +42,26 @@ class Simplex:
         return project_simplex(x, self.total)
 
     def contains(self, x: jax.Array) -> jax.Array:
-        # Averages keep the sum up to a random walk of roundings that 2 / sqrt(t) forgets: 64 for 10^8 rounds.
+        # The rounding errors of a running average make the sum a random walk, damped by 2 / sqrt(t): 64 is enough for
+        # 10^8 rounds.
         slack = (64 + len(x)) * jnp.finfo(x.dtype).eps * self.total
         return (jnp.min(x) >= -slack) & (jnp.abs(jnp.sum(x) - self.total) <= slack)
 
 
 def project_simplex(y: jax.Array, total: ArrayLike) -> jax.Array:
-    """Return `[d]` `argmin ||x - y||` over `x >= 0, sum x = total`: `max(y - s, 0)` for the s that gives the sum.
+    """Return `[d]` `argmin ||x - y||` over `x >= 0, sum x = total`: `max(y - s, 0)` with the right s.
 
-    Michelot's iteration: with the entries above s taken to be the positive ones, s follows from their sum; entries that
-    fall to s drop out, and s only grows. It ends after d rounds at most, three or four as a rule; no sort, which would
-    take one trial at a time.
+    This is Michelot's iteration: if the positive entries are those above the current s, the next s follows from their
+    sum; entries that are at most s drop out, and s only grows. It ends after at most d iterations, usually three or
+    four, and needs no sort, which would run one trial at a time.
 
     References: C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of
       R^n", JOTA 1986.
     """
-    y = y - jnp.max(y)  # relative to the largest, so that s lies in [-total, 0) and keeps its digits
+    y = y - jnp.max(y)  # relative to the largest entry, so that s lies in [-total, 0) and keeps its precision
 
     def threshold(s: ArrayLike) -> jax.Array:
-        """Return the s for which the entries above it are the positive ones."""
+        """Return the next s, if the entries above the given s are the positive ones."""
         above = y > s
         return (jnp.sum(jnp.where(above, y, 0.0)) - total) / jnp.sum(above.astype(y.dtype))
 

@@ -1,4 +1,4 @@
-"""The trace-bounded spectrahedron `{X positive semidefinite, tr X <= radius}`: covariances, relaxed rank one."""
+"""The trace-bounded spectrahedron `{X positive semidefinite, tr X <= radius}`, such as covariances."""
 
 import math
 
@@ -12,17 +12,17 @@ from jaxbandits.domains import points
 from jaxbandits.domains.points import Shape
 from jaxbandits.domains.simplex import project_simplex
 
-_EXACT_SIDE = 64  # up to this side all eigenvectors cost no more than Lanczos
+_EXACT_SIDE = 64  # up to this side, computing all eigenvectors costs no more than Lanczos' method
 
 
 @pytree
 class Spectrahedron:
-    """`{X in R^{n x n}: X symmetric and positive semidefinite, tr X <= radius}`: the hull of 0 and radius u u'.
+    """`{X in R^{n x n}: X symmetric and positive semidefinite, tr X <= radius}`: the hull of 0 and all radius u u'.
 
-    A direction is replaced by its symmetric part, which is all that a symmetric X sees of it. The linear oracle needs
-    one eigenvector: up to $n = 64$ it is exact; above, it comes from `iterations` steps of Lanczos' method with full
-    reorthogonalisation, so that the answer is a point of the set whose value is close to the best. No interior points
-    in $R^{n x n}$.
+    A direction is replaced by its symmetric part, because its inner product with a symmetric X depends on nothing else.
+    The linear oracle needs one eigenvector. Up to $n = 64$ it is exact; for larger n it comes from `iterations` steps
+    of Lanczos' method with full reorthogonalisation, so that the answer is a point of the set whose value is close to
+    the best. The set has no interior points in $R^{n x n}$.
     """
 
     radius: ArrayLike = param(1.0, "(0, inf)", "largest trace")
@@ -30,7 +30,7 @@ class Spectrahedron:
 
     @property
     def diameter(self) -> ArrayLike:
-        """Of n >= 2; for n = 1 an upper bound."""
+        """The diameter for n >= 2; an upper bound for n = 1."""
         return math.sqrt(2.0) * self.radius
 
     def zero(self, shape: Shape) -> jax.Array:
@@ -42,12 +42,12 @@ class Spectrahedron:
         return self.radius
 
     def lmo(self, direction: jax.Array, guess: jax.Array | None = None) -> tuple[jax.Array, jax.Array | None]:
-        """Return `[n, n]` `radius u u'` , u the eigenvector of the smallest eigenvalue, if that is negative, else 0.
+        """Return `[n, n]` `radius u u'` for the eigenvector u of the smallest eigenvalue if that is negative, else 0.
 
-        The guess is the eigenvector, from which Lanczos starts; None where it is not needed.
+        The guess is the eigenvector, from which Lanczos' method starts; None where it is not needed.
         """
         c = _symmetric(direction)
-        c = c / jnp.maximum(jnp.max(jnp.abs(c)), jnp.finfo(c.dtype).tiny)  # keeps its squares in range
+        c = c / jnp.maximum(jnp.max(jnp.abs(c)), jnp.finfo(c.dtype).tiny)  # so that no square overflows or underflows
         if len(c) <= _EXACT_SIDE:
             values, vectors = jnp.linalg.eigh(c)
             value, vector, guess = values[0], vectors[:, 0], None
@@ -57,7 +57,7 @@ class Spectrahedron:
         return jnp.where(value < 0.0, self.radius, 0.0) * jnp.outer(vector, vector), guess
 
     def project(self, x: jax.Array) -> jax.Array:
-        """Return the nearest point `[n, n]` (Frobenius), for x of any symmetry: eigenvalues projected."""
+        """Return the nearest point `[n, n]` (Frobenius), by projecting the eigenvalues of the symmetric part."""
         values, vectors = jnp.linalg.eigh(_symmetric(x))
         kept = jnp.maximum(values, 0.0)
         kept = jnp.where(jnp.sum(kept) > self.radius, project_simplex(values, self.radius), kept)
@@ -73,7 +73,7 @@ def _least_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple
     n = len(c)
     steps = min(iterations, n)
     first = _unit(jnp.asarray(np.random.default_rng(0).standard_normal(n), c.dtype))
-    # What a guess lacks it cannot find: a trace of the fixed vector, orthogonal to nothing likely, stays in it.
+    # Directions that are absent from the start are never found, so a small multiple of a fixed random vector is added.
     first = first if guess is None else _unit(guess + 1e-3 * first)
     negligible = n * jnp.finfo(c.dtype).eps  # entries of c are at most 1 in size
 
@@ -82,10 +82,10 @@ def _least_pair(c: jax.Array, iterations: int, guess: jax.Array | None) -> tuple
         basis = basis.at[k].set(q)
         w = c @ q
         diagonal = diagonal.at[k].set(w @ q)
-        for _ in range(2):  # once is not enough in rounding
+        for _ in range(2):  # once is not enough because of rounding
             w = w - basis.T @ (basis @ w)
         length = jnp.sqrt(w @ w)
-        # An invariant space is found: zero vectors follow. Their Ritz value 0 is never the least of interest.
+        # If the space is invariant, zero vectors follow. Their Ritz value is 0, and the oracle uses only negative ones.
         ended = length <= negligible
         q = jnp.where(ended, 0.0, w / jnp.where(ended, 1.0, length))
         return basis, q, diagonal, beside.at[k].set(jnp.where(ended, 0.0, length))

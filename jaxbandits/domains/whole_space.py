@@ -1,4 +1,4 @@
-"""All of R^d: nothing to project on, nothing to minimise linearly over."""
+"""All of R^d: the projection is the identity, and linear functions have no minimum."""
 
 import math
 
@@ -9,7 +9,7 @@ from jaxbandits.domains.points import Point, Shape
 
 @pytree
 class WholeSpace:
-    """$R^d$, and the matrices, and the parameters of any model."""
+    """$R^d$, all matrices, or all parameters of a model."""
 
     @property
     def diameter(self) -> float:

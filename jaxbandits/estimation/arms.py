@@ -1,4 +1,4 @@
-"""Choosing the best arm of a set under a mask, with reproducible ties (first arm wins).
+"""Choice of the best arm of a set under a mask, with reproducible ties (the first arm wins).
 
 Arms are an array `[K, d]`, a mask an array `[K]` or None.
 """

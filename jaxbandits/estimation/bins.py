@@ -1,10 +1,10 @@
 """Rewards of every arm in bins of equal size, for estimators that need more than the sum of the rewards.
 
-The n rewards of an arm lie in bins of N consecutive ones, N a power of two; only the sums of the bins are stored. When
-all B bins are full, neighbours are merged and N doubles, so that at least B / 2 bins are complete from then on. Up to n
-= B, N is 1 and every reward is stored. Memory is $O(B K)$ for any number of rounds.
+The n rewards of an arm are divided into bins of N consecutive rewards, N a power of two; only the sums of the bins are
+stored. When all B bins are full, neighbours are merged and N doubles, so that at least B / 2 bins are complete from
+then on. As long as n <= B, N is 1 and every reward is stored. Memory is $O(B K)$ for any number of rounds.
 
-Means of complete bins are independent with the mean of the arm, and with its variance divided by N.
+The means of complete bins are independent; they have the mean of the arm and its variance divided by N.
 """
 
 from typing import NamedTuple

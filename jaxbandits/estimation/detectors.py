@@ -37,7 +37,7 @@ class Counts(Protocol):
 
 
 class Detector(Protocol):
-    """Test of whether the mean of an arm has changed."""
+    """Test for a change in the mean of an arm."""
 
     def init(self, n_arms: int) -> Any:
         """Return the state of K = `n_arms` arms without a reward."""
@@ -74,7 +74,7 @@ class GLR:
     period)$.
     """
 
-    horizon: int = static(range="[1, inf)", doc="rounds whose splits are kept; later ones replace the oldest")
+    horizon: int = static(range="[1, inf)", doc="rounds whose splits are stored; later splits replace the oldest")
     delta: ArrayLike = param(0.01, "(0, 1]", "probability of a false alarm")
     period: int = static(10, "[1, inf)", "rounds between two tests, and between two splits")
 
@@ -92,7 +92,7 @@ class GLR:
             _, rows = history.exchange((state.count, state.total), t // self.period, (pulls.count, pulls.total))
             return (*rows, changed & (pulls.count > 1.0))
 
-        count, total, changed = batching.cond(  # the same round for all trials: a real branch
+        count, total, changed = batching.cond(  # a real branch, because the round is the same for all trials
             t % self.period == self.period - 1,
             test,
             lambda: (state.count, state.total, jnp.zeros(len(pulls.count), bool)),
@@ -162,7 +162,7 @@ class HalfWindows:
         is_here = is_played[:, None] & (place == n % self.window)
         rewards = jnp.where(is_here, reward, state.rewards)
         mine = jnp.sum(jnp.where(is_played[:, None], rewards, 0.0), axis=0)
-        age = (n - place) % self.window  # 0: of this round
+        age = (n - place) % self.window  # 0 for this round
         difference = jnp.sum(jnp.where(age < self.window // 2, mine, -mine))
         changed = (n + 1 >= self.window) & (jnp.abs(difference) > self.threshold)
         return WindowedState(rewards, state.count + is_played), is_played & changed
@@ -192,7 +192,7 @@ class CUSUM:
 
     threshold: ArrayLike = param(10.0, "(0, inf)", "h")
     drift: ArrayLike = param(0.1, "[0, inf)", "eps, differences that do not count")
-    baseline: ArrayLike = param(150.0, "[1, inf)", "M, rewards of an arm that make its mean u")
+    baseline: ArrayLike = param(150.0, "[1, inf)", "M, number of first rewards of an arm whose mean is u")
 
     def init(self, n_arms: int) -> CUSUMState:
         zeros = jnp.zeros(n_arms)
@@ -226,7 +226,7 @@ class ChangePoints(NamedTuple):
 
 @pytree
 class Oracle:
-    """Detector that knows the changes, an upper bound on the performance of a restarting learner."""
+    """Detector that is told the changes, for an upper bound on the performance of a restarting learner."""
 
     changes: ChangePoints = shared(doc="rounds and arms (made by from_phases)")
 

@@ -77,7 +77,7 @@ def follow(
     Args:
       t: `[]` the round, the same for all trials, so that the refresh is a branch.
       obs: as in `start`.
-      scores: scores before the update; None: they are not stored.
+      scores: scores before the update; None if none are stored.
       theta: `[d]` after the round.
       inverse: V^{-1} after the round.
       step: the update of theta and V^{-1} in this round.
@@ -93,7 +93,7 @@ def follow(
 def is_refreshed(t: jax.Array) -> jax.Array:
     """Return whether the scores are recomputed after round t (from 0)."""
     rounds = t + 1
-    return (rounds % REFRESH == 0) | (rounds & (rounds - 1) == 0)  # the latter: a power of two
+    return (rounds % REFRESH == 0) | (rounds & (rounds - 1) == 0)  # the second condition holds for powers of two
 
 
 def _compute_scores(arms: jax.Array, theta: Vector, inverse: Inverse) -> Scores:

@@ -1,4 +1,4 @@
-"""History of all rounds, for methods whose estimate passes over all of them again.
+"""History of all rounds, for methods whose estimates use all past rounds again.
 
 A history is a pytree of arrays with a leading axis `capacity`, one row per round: `append` writes row t in place, and
 `sum_over` sums a function of the written rows, block by block. Although shapes are fixed, the cost grows with t: the
@@ -23,7 +23,7 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import fori_loop, trials_last
 
-BLOCK = 128  # rows per step: enough to hide the cost of a loop step, few compared with any long history
+BLOCK = 128  # rows per step: enough to hide the cost of a loop step, but few compared with a long history
 
 T = TypeVar("T")
 
@@ -54,7 +54,9 @@ def _write(leaf: jax.Array, value: jax.Array, t: jax.Array) -> jax.Array:
     row = jnp.broadcast_shapes(leaf.shape[1:], value.shape)
     leaf, value = jnp.broadcast_to(leaf, (leaf.shape[0], *row)), jnp.broadcast_to(value, row)
     if t.size != 1:
-        raise InputError("learners that keep every round need rounds that all count: none of a replay by rejection")
+        raise InputError(
+            "learners that store every round cannot run on a replay by rejection, where rounds may not count"
+        )
     return lax.dynamic_update_index_in_dim(leaf, value, jnp.reshape(t, ()) % leaf.shape[0], axis=0)
 
 
@@ -63,7 +65,7 @@ def exchange(history: T, t: ArrayLike, row: T) -> tuple[T, T]:
 
     Args:
       history: leaves `[capacity, ...]`.
-      t: `[]`; should be the same for all trials under `vmap`, or else every call copies the history.
+      t: `[]`; it should be the same for all trials under `vmap`, or else every call copies the history.
       row: leaves `[...]`.
     """
     leaves, structure = jax.tree.flatten(history)
@@ -81,7 +83,7 @@ def _exchange(leaf: jax.Array, value: jax.Array, t: jax.Array) -> tuple[jax.Arra
         is_here = numbers == t % leaf.shape[0]
         return jnp.sum(jnp.where(is_here, leaf, 0), axis=0, dtype=leaf.dtype), jnp.where(is_here, value, leaf)
     old = lax.dynamic_index_in_dim(leaf, jnp.reshape(t, ()) % leaf.shape[0], 0, keepdims=False)
-    # Barrier: the write comes after the read. Otherwise XLA may reorder them and copy the history in every round.
+    # The barrier orders the write after the read; otherwise XLA may reorder them and copy the history in every round.
     old, value = barrier((old, value))
     return old, _write(leaf, value, t)
 

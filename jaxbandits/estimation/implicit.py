@@ -1,4 +1,4 @@
-"""Implicit online step on a logistic loss: uses the loss itself instead of its linearisation at the last point.
+"""Implicit online step on a logistic loss: it uses the loss itself instead of its linearisation at the last point.
 
     argmin_{theta in Theta} ||theta - theta_t||^2_W / (2 c) + n log(1 + e^z) - s z,   z = x'theta
 
@@ -21,7 +21,7 @@ from jaxbandits.tracing.batching import while_loop
 Projection = Callable[[InverseFactors, Vector, jax.Array], Vector]
 
 _LOGISTIC = Bernoulli()
-_MAX_STEPS = 60  # steps of the root search: Newton needs 2 to 5, bisection alone would need 50
+_MAX_STEPS = 60  # steps of the root search: Newton's method needs 2 to 5, bisection alone would need 50
 
 
 def logistic_step(
@@ -34,7 +34,7 @@ def logistic_step(
     bound: ArrayLike,
     project: Projection,
 ) -> Vector:
-    """Return the minimiser above, up to rounding.
+    """Return the minimiser of the module's problem, up to rounding.
 
     With the loss replaced by its quadratic model at z, the problem is a projection. Its solution has a z on the same
     side of the current one as the true root. The iteration is therefore Newton's method inside a shrinking bracket.

@@ -41,7 +41,8 @@ def item_sums(items: jax.Array, values: jax.Array, n_items: int) -> jax.Array:
 def are_admissible(items: jax.Array, n_items: int, mask: Any = None) -> jax.Array:
     """Return whether the items `[m]` are different, in range and available; -1 stands for no item."""
     is_item = items >= 0
-    equal = jnp.sum((items[:, None] == items) & is_item, dtype=jnp.int32)  # pairs, each place with itself included
+    # Pairs of equal places, including each place with itself.
+    equal = jnp.sum((items[:, None] == items) & is_item, dtype=jnp.int32)
     inside = jnp.all((items >= -1) & (items < n_items)) & (equal == jnp.sum(is_item, dtype=jnp.int32))
     if mask is None:
         return inside

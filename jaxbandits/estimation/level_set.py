@@ -140,7 +140,7 @@ def maximise(
     finds a point near the boundary. Near the solution a pass squares the error: on average a search needs 4 to 5 passes
     from the estimate, and 2 from the solution of the previous round. In float64 the values are then exact to about
     1e-12 of S. A longer search, for example from the starting point of another arm, halves every step that makes no
-    progress, so that it ends, too.
+    progress, so that it also ends.
 
     Args:
       objective: L, with `objective(estimate).value == 0` (its origin is the estimate).
@@ -176,7 +176,7 @@ def _maximise_one(
     guess: Maximisers,
 ) -> Maximisers:
     eps = jnp.finfo(slack.dtype).eps
-    precision = eps**0.5  # the last step, taken without an evaluation, squares it
+    precision = eps**0.5  # the last step, taken without an evaluation, squares the error
 
     def look(now: _Search) -> _Search:
         theta = estimate + (now.target - estimate) * now.fraction
@@ -297,7 +297,7 @@ def _model_maximiser(
     pole_value, pole_slope = model(pole - theta)
     level_binds = pole_value > slack
     both = unit & ball_binds & level_binds & (room > 0.0)
-    precision = info.eps**0.7 * radius  # the last step, taken without an evaluation, squares it
+    precision = info.eps**0.7 * radius  # the last step, taken without an evaluation, squares the error
 
     def searching(now: _Dual) -> jax.Array:
         return both & (now.decrease > precision) & (now.passes < _MAX_PASSES)

@@ -3,7 +3,7 @@
     p(r | z) = exp((r z - m(z)) / g + h(r, g)),   z = x'theta,   E[r] = mu(z) = m'(z),   Var[r] = g mu'(z)
 
 A link is a frozen pytree. It is a field of the algorithm (the assumed link) and of the environment (the true link), so
-that misspecification is one argument. A new link is a class with the members of `Link`, decorated with `@pytree` so
+that a misspecified link is one argument. A new link is a class with the members of `Link`, decorated with `@pytree` so
 that its numbers are traced; no other code changes. Every estimator requires that `mu` is increasing and `|mu''| <= R
 mu'`.
 
@@ -58,7 +58,7 @@ class Link(Protocol):
     def sample(self, key: jax.Array, z: jax.Array) -> jax.Array:
         """Return one reward with mean `mu(z)`, in the dtype of `z`.
 
-        It is monotone in `z` for a fixed key if that costs nothing.
+        For a fixed key it is monotone in `z` where this costs nothing.
         """
         ...
 

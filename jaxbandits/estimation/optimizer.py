@@ -51,7 +51,8 @@ class Optimizer:
                 "Optimizer.make must be the function that makes a transformation, such as optax.adam, got "
                 f"{format_value(self.make)}"
             )
-        point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
+        # A swept field has an axis of sweep points.
+        point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)
         try:
             jax.eval_shape(lambda: point.transformation().init(np.zeros(2)))
         except Exception as error:  # `make` of a user or of optax may raise any exception

@@ -61,7 +61,7 @@ def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
 
     Args:
       window: the window after the previous round.
-      t: `[]`; should be the same for all trials under `vmap`, or else every round computes tau summands.
+      t: `[]`; it should be the same for all trials under `vmap`, or else every round computes tau summands.
       row: row of this round.
       term: function from a row to its summand.
     """

@@ -1,4 +1,4 @@
-"""Upper confidence bounds of Bernoulli means by their divergence, in a fixed number of Newton steps.
+"""Upper confidence bounds of Bernoulli means from their divergence, in a fixed number of Newton steps.
 
     kl(m, q) = m log(m / q) + (1 - m) log((1 - m) / (1 - q)),   upper(m, d) = max{q : kl(m, q) <= d}
 
@@ -28,7 +28,7 @@ def divergence(mean: jax.Array, shift: jax.Array) -> jax.Array:
 
 
 def lower(mean: jax.Array, level: jax.Array) -> jax.Array:
-    """Return the smallest q in [0, mean] with `kl(mean, q) <= level`; arguments as for `upper`."""
+    """Return the smallest q in [0, mean] with `kl(mean, q) <= level`; the arguments are those of `upper`."""
     return 1.0 - upper(1.0 - mean, level)
 
 
@@ -36,7 +36,7 @@ def upper(mean: jax.Array, level: jax.Array) -> jax.Array:
     """Return the largest q in [mean, 1] with `kl(mean, q) <= level`.
 
     Over all means and levels from 1e-9 to 100 the error is below 1e-6 in float32 (three steps) and below 1e-13 in
-    float64 (five): numerics/test_bernoulli.py and float32/test_armed.py.
+    float64 (five steps), as numerics/test_bernoulli.py and float32/test_armed.py check.
 
     Args:
       mean: in [0, 1], of any shape.

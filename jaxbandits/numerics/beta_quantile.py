@@ -1,14 +1,14 @@
 """Upper quantiles of beta laws in one or two evaluations of the incomplete beta function.
 
 In z = log(x / (1 - x)) the density of Beta(a, b) is exp(-phi(z)) up to a constant, with its mode at x = p = a / n,
-n = a + b, and phi' = n (x - p). With the signed root r of 2 (phi(z) - phi(mode)) = 2 n kl(p, x), tails are those of a
-normal law in r + log(phi' / (r sqrt(n p (1 - p)))) / r up to terms of the order 1 / n (Temme, SIAM J. Math. Anal. 13,
-1982; Barndorff-Nielsen's r*). So the quantile u of the normal law gives a start,
+n = a + b, and phi' = n (x - p). Let r be the signed root of 2 (phi(z) - phi(mode)) = 2 n kl(p, x). Up to terms of the
+order 1 / n, r + log(phi' / (r sqrt(n p (1 - p)))) / r has the tails of a normal law (Temme, SIAM J. Math. Anal. 13,
+1982; Barndorff-Nielsen's r*). The quantile u of the normal law therefore gives a starting value,
 
     kl(p, x) = u^2 / (2 n),   then   z - log(phi' / (u sqrt(n p (1 - p)))) / phi'
 
-which is off by 0.012 at most in x. Halley's method for log S(z) = log tail, S the survival function, needs the hazard
-h = density / S and its derivative h (a - n x + h), and is of third order: one step in float32, two in float64.
+with an error of at most 0.012 in x. Halley's method for log S(z) = log tail, S the survival function, needs the hazard
+h = density / S and its derivative h (a - n x + h). It is of third order: one step is enough in float32, two in float64.
 """
 
 import jax
@@ -17,7 +17,7 @@ from jax.scipy.special import betainc, ndtri
 
 from jaxbandits.numerics import bernoulli, elementary
 
-_LEAST = 0.1  # u of the start: below, the correction is a quotient of numbers near 0
+_LEAST = 0.1  # smallest u of the start: below it the correction is a quotient of numbers near 0
 
 
 def upper_quantile(a: jax.Array, b: jax.Array, tail: jax.Array) -> jax.Array:
@@ -39,11 +39,12 @@ def upper_quantile(a: jax.Array, b: jax.Array, tail: jax.Array) -> jax.Array:
     u = jnp.maximum(-ndtri(tail), _LEAST)
     above = jnp.maximum(bernoulli.lower(left, 0.5 * u * u / n), real.eps)
     scale = u * jnp.sqrt(n * mean * left)
-    ratio = jnp.maximum(n * (left - above) / scale, 0.1)  # phi' / scale, about 1; less by rounding alone
+    # The ratio phi' / scale is about 1; only rounding makes it less than 0.1.
+    ratio = jnp.maximum(n * (left - above) / scale, 0.1)
     z = jnp.log1p(-above) - jnp.log(above) - jnp.log(ratio) / (ratio * scale)
     for _ in range(1 if a.dtype == jnp.float32 else 2):
         survival = jnp.maximum(betainc(b, a, 1.0 / (1.0 + jnp.exp(z))), real.tiny)
-        log_density = -a * jnp.log1p(jnp.exp(-z)) - b * jnp.log1p(jnp.exp(z)) - log_beta  # of z
+        log_density = -a * jnp.log1p(jnp.exp(-z)) - b * jnp.log1p(jnp.exp(z)) - log_beta  # log density of z
         hazard = jnp.maximum(jnp.exp(log_density), real.tiny) / survival
         gap = jnp.log(survival) - log_tail
         slope = a - n / (1.0 + jnp.exp(-z)) + hazard

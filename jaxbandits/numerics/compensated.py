@@ -2,8 +2,8 @@
 
 A plain sum of n terms of one size has an error of up to n roundings of the total, and in float32 stops growing after
 10^7 rounds. The error of a Kahan sum is two roundings of the sum of absolute values until n reaches the inverse of the
-machine epsilon (10^7 in float32; numerics/test_compensated.py::test_float32_sum_is_rounded_once), and little more
-beyond.
+machine epsilon (10^7 in float32; numerics/test_compensated.py::test_float32_sum_is_rounded_once), and only slightly
+larger for longer sums.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class CompensatedSum(NamedTuple):
 
     @classmethod
     def init(cls, first: jax.Array) -> "CompensatedSum":
-        """Return the sum of one summand; of zeros, for an empty sum of their shape."""
+        """Return a sum that consists of `first`; zeros of the right shape start an empty sum."""
         return cls(total=first, error=jnp.zeros_like(first))
 
     def add(self, x: jax.Array) -> "CompensatedSum":

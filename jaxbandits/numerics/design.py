@@ -1,9 +1,9 @@
-"""Near-optimal designs: weights on arms for which the largest variance of an estimated reward is nearly least.
+"""Near-optimal designs: weights on arms that nearly minimise the largest variance of an estimated reward.
 
     V(w)  = sum_k w_k x_k x_k',   g(w) = max_k x_k'V(w)^{-1} x_k >= d   for weights w with sum 1
 
-with equality for the D-optimal weights, which maximise det V(w) (Kiefer and Wolfowitz). Arms that span r < d dimensions
-only are treated as arms of that space, with r in place of d.
+with equality for the D-optimal weights, which maximise det V(w) (Kiefer and Wolfowitz). If the arms span only r < d
+dimensions, the design is computed in their span, with r in place of d.
 """
 
 from typing import NamedTuple
@@ -28,9 +28,10 @@ class Design(NamedTuple):
 def optimal_design(arms: jax.Array, steps: int) -> Design:
     """Return weights by the Frank-Wolfe method with exact steps (Fedorov 1972; Wynn 1970).
 
-    It starts from equal weights of the arms that Gram and Schmidt's method picks, each the longest of what is left of
-    all arms, and puts $(g / r - 1) / (g - 1)$ of the weight on the arm with the largest variance, steps times: at most
-    r + steps arms have weight. Directions that only rounding shows do not count.
+    The method starts from equal weights on the arms that Gram-Schmidt orthogonalisation with pivoting picks: each is
+    the arm with the longest remainder after the projections on the earlier ones are removed. Each of the `steps` steps
+    then moves a share $(g / r - 1) / (g - 1)$ of the weight to the arm with the largest variance, so that at most r +
+    steps arms have weight. Remainders of the size of rounding errors do not count as a direction.
 
     Args:
       arms: `[K, d]`, not all 0; an arm that is 0 never has weight.

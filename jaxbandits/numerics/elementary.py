@@ -7,13 +7,14 @@ XLA:CPU computes logarithms by calls to the C library, one number at a time. Wit
     r     = 2 s^2 / 3 + 2 s^4 / 5 + ... + 2 s^18 / 19
 
 where the truncation is below 3e-17 of the result, and log 2 is split so that its product with e is exact. The error is
-below one unit in the last place (0.9; the C library: 0.6), at four times the speed of XLA's.
+below one unit in the last place (0.9; the C library: 0.6), and the speed is four times that of XLA's.
 
-XLA's exponential divides. With x = n log 2 + r and |r| <= log 2 / 2,
+XLA's exponential contains a division. The one here has none: with x = n log 2 + r and |r| <= log 2 / 2,
 
     exp x = 2^n (1 + r + r^2 q(r)),   q of degree 9, interpolating (exp r - 1 - r) / r^2 at Chebyshev's points
 
-whose truncation is below 2e-17 of the result, does not: 1.2 times as fast, to 1.1 units in the last place (XLA's: 1.7).
+where the truncation is below 2e-17 of the result. It is 1.2 times as fast, with an error of at most 1.1 units in the
+last place (XLA's: 1.7).
 
 In float32, and on accelerators, XLA's own functions are used: they are vector code.
 """
@@ -30,9 +31,9 @@ from jaxbandits.tracing import target
 
 _HALF_ROOT = np.array(np.sqrt(0.5)).view(np.uint64)
 _ONE = np.array(1.0).view(np.uint64)
-_LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # the former has 33 bits
+_LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # the first has 33 bits
 _TERMS = 9
-_ROUND = 1.5 * 2.0**52  # an integer added to it stands in the last bits of the sum
+_ROUND = 1.5 * 2.0**52  # the last bits of its sum with an integer are that integer
 _LEAST, _MOST = -708.396418532264, 709.782712893384  # the logarithms of the least normal and of the largest number
 _HALF_ROOT_32 = np.array(np.sqrt(0.5), np.float32).view(np.int32)
 _LOG_32 = (
@@ -72,8 +73,8 @@ def log1p(x: ArrayLike) -> jax.Array:
     x = jnp.asarray(x)
     if x.dtype != jnp.float64 or target.targets_accelerator():
         return jnp.log1p(x)
-    y = lax.optimization_barrier(1.0 + x)  # else XLA simplifies y - 1 to x
-    correction = (x - (y - 1.0)) / y  # for the rounding of 1 + x, to first order
+    y = lax.optimization_barrier(1.0 + x)  # otherwise XLA simplifies y - 1 to x
+    correction = (x - (y - 1.0)) / y  # corrects the rounding of 1 + x, to first order
     return _log(y) + jnp.where((y > 0.0) & (y < jnp.inf), correction, 0.0)
 
 
@@ -82,7 +83,7 @@ def _log(x: jax.Array) -> jax.Array:
     bits = lax.bitcast_convert_type(x, jnp.uint64) + (_ONE - _HALF_ROOT)
     e = bits >> np.uint64(52)
     m = lax.bitcast_convert_type((bits & np.uint64(2**52 - 1)) + _HALF_ROOT, x.dtype)
-    # An integer below 2^52 as a float: the last bits of 2^52. No instruction of AVX2 converts it.
+    # e is written to the last bits of the float 2^52, because AVX2 has no instruction that converts it.
     exponent = lax.bitcast_convert_type(e | np.uint64(0x433 << 52), x.dtype) - (2.0**52 + 1023.0)
     f = m - 1.0
     s, half = f / (2.0 + f), 0.5 * f * f
@@ -101,7 +102,7 @@ def _tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax
 
 
 def exp(x: ArrayLike) -> jax.Array:
-    """Compute `jnp.exp`; in float64, results below the point of minimum normal number are 0."""
+    """Compute `jnp.exp`; in float64, results below the smallest normal number are 0."""
     x = jnp.asarray(x)
     return _exp(x) if x.dtype == jnp.float64 and not target.targets_accelerator() else jnp.exp(x)
 
@@ -111,9 +112,9 @@ def _exp(x: jax.Array) -> jax.Array:
     n = lax.round(x * (1.0 / math.log(2.0)), lax.RoundingMethod.TO_NEAREST_EVEN)
     r = (x - n * _LOG2_HIGH) - n * _LOG2_LOW
     power = _polynomial((*_Q, 1.0, 1.0), r)
-    bits = lax.bitcast_convert_type(n + _ROUND, jnp.uint64) << np.uint64(52)  # n, at the exponent
+    bits = lax.bitcast_convert_type(n + _ROUND, jnp.uint64) << np.uint64(52)  # n, in the bits of the exponent
     y = lax.bitcast_convert_type(lax.bitcast_convert_type(power, jnp.uint64) + bits, x.dtype)
-    return jnp.where(x < _LEAST, 0.0, jnp.where(x <= _MOST, y, x * jnp.inf))  # above, and NaN
+    return jnp.where(x < _LEAST, 0.0, jnp.where(x <= _MOST, y, x * jnp.inf))  # infinity above `_MOST`, and NaN for NaN
 
 
 @_exp.defjvp
@@ -123,9 +124,9 @@ def _exp_tangent(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple
 
 
 def log_positive(x: jax.Array) -> jax.Array:
-    """Compute `log(x)` of positive normal finite numbers, in float32 in half the operations of XLA's.
+    """Compute `log(x)` of positive normal finite numbers; float32 takes half the operations of XLA's.
 
-    The error is below 2^-23 of the result in float32, and that of `log` in float64. With x = 2^e m as in `log`,
+    The relative error is below 2^-23 in float32; in float64 the function is `log`. With x = 2^e m as in `log`,
     log(1 + f) = f - f^2 / 2 + f^3 q(f), q of degree 7, interpolating at Chebyshev's points to 2e-8 of the result.
     """
     if x.dtype != jnp.float32 or target.targets_accelerator():
@@ -152,7 +153,7 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 def log_gamma(x: ArrayLike) -> jax.Array:
     """Compute `jax.scipy.special.gammaln` for x >= 0 in a tenth of its operations, which compile faster.
 
-    Stirling's series from 8 on, with a truncation below 1e-15; smaller numbers by
+    Numbers from 8 on use Stirling's series, with a truncation below 1e-15. Smaller ones also use
     `Gamma(x + 8) = x (x + 1) ... (x + 7) Gamma(x)`.
     """
     x = jnp.asarray(x)
@@ -173,7 +174,7 @@ def log_gamma(x: ArrayLike) -> jax.Array:
 def sin_half_pi(v: jax.Array) -> jax.Array:
     """Compute `sin(pi v / 2)` for v in [-1, 1] as an odd polynomial.
 
-    It is Taylor's in float64, truncated at 6e-21, and interpolates at Chebyshev's points in float32, to 7e-9. XLA's
-    sine first reduces its argument, which on this range is most of its cost.
+    In float64 it is Taylor's polynomial, with a truncation error of 6e-21; in float32 it interpolates at Chebyshev's
+    points, to within 7e-9. XLA's sine spends most of its time on reducing the argument, which this range does not need.
     """
     return v * _polynomial(_SINE_32 if v.dtype == jnp.float32 else _SINE_64, v * v)

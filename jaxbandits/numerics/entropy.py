@@ -8,8 +8,8 @@ is `p_i = q_i exp(-rate_i (l_i + nu))`, where the multiplier nu makes p sum to o
 l_2, ... the weights are `p_i = q_i exp(-rate_i (sum_s l_s + sum_s nu_s))`. A learner may therefore store the sum of its
 losses in place of its weights, and solve for one multiplier when it plays. With equal rates the step is a softmax.
 
-Excluded coordinates have `log q = -inf`. With rates that span 2^15 an exponential would overflow in float32, hence the
-logarithms.
+Excluded coordinates have `log q = -inf`. Weights are computed as logarithms because exponentials overflow in float32
+for rates that span 2^15.
 """
 
 from typing import Any
@@ -21,7 +21,8 @@ from jaxbandits.base.pytree import ArrayLike
 from jaxbandits.numerics import elementary, first_axis
 from jaxbandits.tracing.batching import while_loop
 
-_MAX_STEPS = 64  # a guard: measured at most 13 from the lower bound with rates that span 2^15, 5 from a close start
+# A safeguard: at most 13 were measured from the lower bound with rates that span 2^15, 5 from a close start.
+_MAX_STEPS = 64
 
 
 def entropic_step(
@@ -31,14 +32,14 @@ def entropic_step(
 
     nu is the root of `F(nu) = logsumexp(log q - rate (loss + nu))`, convex and decreasing. Newton's method
     approaches it monotonically from the left; from the right its first step lands on the left. Under `vmap` the loop
-    runs as often as the worst trial of the batch needs.
+    runs until the slowest trial of the batch is done.
 
     Args:
-      log_q: `[K]`; -inf excludes a coordinate. Need not be normalised.
+      log_q: `[K]`; -inf excludes a coordinate. It need not be normalised.
       loss: `[K]`, finite.
       rate: `[K]` or a scalar, > 0.
-      start: a guess of nu, such as the multiplier of the step before; None: the lower bound, `-max(loss)` for a q that
-        sums to one.
+      start: a guess of nu, such as the multiplier of the previous step; None starts from the lower bound, which is
+        `-max(loss)` for a q that sums to one.
 
     Returns:
       `log p` `[K]`, normalised, and nu `[]`.
@@ -68,8 +69,8 @@ def _problem(log_q: jax.Array, loss: jax.Array, rate: jax.Array) -> tuple[jax.Ar
     """Prepare the problem for Newton's method.
 
     Returns:
-      Mask of the coordinates that are not excluded, log q and loss with zeros at the others, the magnitude of the terms
-      of the exponent (which cancel at the root), and a lower bound of the root.
+      The mask of the coordinates that are not excluded, log q and loss with zeros at the others, the magnitude of the
+      terms of the exponent (which cancel at the root), and a lower bound of the root.
     """
     active = log_q > -jnp.inf
     lowest = -first_axis.max(jnp.where(active, loss, -jnp.inf))

@@ -1,12 +1,13 @@
 """The distribution over arms that minimises the information ratio (Russo & Van Roy, NeurIPS 2014, Proposition 6).
 
-    minimise (p'D)^2 / p'g   over probabilities p; some minimiser has two arms in its support
+    minimise (p'D)^2 / p'g   over probabilities p; some minimiser has at most two arms in its support
 
 On a pair (i, j) with probability q of i the ratio is convex in q, and stationary at
 
     q = D_j / (D_i - D_j) - 2 g_j / (g_i - g_j)
 
-which is clipped to [0, 1] and compared with both ends. $O(K^2)$, without a search.
+which is clipped to [0, 1]; the ratio there is compared with those at both ends. The cost is $O(K^2)$, without an
+iterative search.
 
 Arms with the same posterior make pairs of equal ratio. Ratios that are equal to 256 units in the last place therefore
 count as equal, and the first pair is taken: otherwise rounding, and so the device, would choose the arms.
@@ -18,7 +19,7 @@ import jax.numpy as jnp
 from jaxbandits.numerics import first_axis
 
 _TIED = 256.0  # units in the last place
-_LEAST = 1e-30  # of shortfalls and gains: the ratio of arms without either
+_LEAST = 1e-30  # smaller shortfalls and gains count as this one, so that the ratio is defined for all arms
 
 
 def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.Array) -> jax.Array:
@@ -26,7 +27,8 @@ def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.
 
     Args:
       shortfall: D `[K]`, expected regret of each arm; numbers below 0 count as 0.
-      gain: g `[K]`, information of each arm; numbers below 0 count as 0. Without any, the least shortfall wins.
+      gain: g `[K]`, information of each arm; numbers below 0 count as 0. If all are 0, the arm with the least shortfall
+        is chosen.
       mask: `[K]` True where an arm may be played; at least one is True.
     """
     n_arms = len(shortfall)
@@ -34,8 +36,8 @@ def minimize_information_ratio(shortfall: jax.Array, gain: jax.Array, mask: jax.
     d_change, g_change = d[:, None] - d, g[:, None] - g  # [K, K]  of i - j
     both = (d_change != 0.0) & (g_change != 0.0)
     root = d / jnp.where(both, d_change, 1.0) - 2.0 * g / jnp.where(both, g_change, 1.0)
-    inner = jnp.where(both, jnp.clip(root, 0.0, 1.0), 1.0)  # where one is constant, an end is a minimiser
-    # The ends are the pairs (i, i), whose ratio no q changes.
+    inner = jnp.where(both, jnp.clip(root, 0.0, 1.0), 1.0)  # if D or g is the same for both arms, an end is a minimiser
+    # The ends are covered by the pairs (i, i), whose ratio does not depend on q.
     values = _log_ratio(d + inner * d_change, g + inner * g_change)
     available = mask[:, None] & mask
     values = jnp.where(available, values, jnp.inf).reshape(-1)

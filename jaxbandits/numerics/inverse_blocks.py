@@ -1,16 +1,16 @@
-"""Factors of V^{-1} (`numerics.inverse_factors`) in many dimensions: columns in blocks, and loops over them.
+"""Factors of V^{-1} (`numerics.inverse_factors`) in many dimensions: columns in blocks, and loops over these columns.
 
-The columns of U are stored in at most `BLOCKS` blocks of equally many, as rows `[m, h]` with the ones of the diagonal
-and, where a column ends before the last one of its block, zeros. A loop over the m columns of a block is compiled once,
-whatever d. The one on the diagonal makes p_j,j+1 = f_j / E_j by the same recursion as the entries above it, and never
-changes, because p_jj = 0.
+The columns of U are stored in at most `BLOCKS` blocks of equally many columns, as rows `[m, h]`. They include the ones
+of the diagonal, and zeros where a column is shorter than the last one of its block. A loop over the m columns of a
+block is compiled once, for any d. With the one on the diagonal, p_j,j+1 = f_j / E_j follows from the same recursion as
+the entries above it; the one never changes, because p_jj = 0.
 
 In the functions below `columns` are the blocks `[m, h]`, `pivots` is `[d]`, and trial axes are last. XLA:CPU unrolls a
-loop over 32 trials if its body is short, instead of making vector code of it. Steps that need no index therefore run
+loop over 32 trials with a short body instead of turning it into vector code. Steps that need no index therefore run
 over one axis that merges h and the trials (`_elementwise`, `_reshape`), and sums are kernels of up to `_TERMS` terms.
-For one trial alone they are products of matrices.
+For a single trial the sums are products of matrices.
 
-Barriers end each of these kernels: XLA:CPU would otherwise fuse them with the code around them, and compute a value
+A barrier ends each of these kernels. XLA:CPU would otherwise fuse them with the code around them, and compute a value
 again in each kernel that reads it.
 """
 
@@ -30,13 +30,13 @@ from jaxbandits.numerics.linalg import Symmetric, Vector, join, sum_terms
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last
 
-BLOCKS = 3  # of columns: more skip more zeros (with 3 a quarter of the work is zeros), and compile longer
+BLOCKS = 3  # more blocks skip more zeros (with 3, a quarter of the work is on zeros), but take longer to compile
 _MERGED = 4  # rows of a block that a loop over trials runs through as if they were further trials
-_TERMS = 16  # of a sum in one kernel; more compile longer
+_TERMS = 16  # terms of a sum in one kernel; more take longer to compile
 
 
 class ColumnBlocks(NamedTuple):
-    """U, as blocks of its columns, and E."""
+    """The factor U as blocks of its columns, and the pivots E."""
 
     columns: tuple[CompensatedSum, ...]  # leaves [m, h]: rows 1 ... h of the columns h - m + 1 ... h of U
     pivots: CompensatedSum  # leaves [d]  E
@@ -69,12 +69,12 @@ def _with_axes(x: jax.Array, n: int) -> jax.Array:
 
 
 def _expand(x: jax.Array, ndim: int, trials: tuple[int, ...]) -> jax.Array:
-    """Broadcast the axes behind the first `ndim` ones to those of the trials."""
+    """Broadcast the axes after the first `ndim` ones to those of the trials."""
     return jnp.broadcast_to(x, (*x.shape[:ndim], *trials))
 
 
 def _reshape(x: jax.Array, *shape: int) -> jax.Array:
-    """Reshape between two kernels: inside one, XLA:CPU computes two indices by division for every entry."""
+    """Reshape between two kernels; inside a kernel XLA:CPU would compute two indices by division for every entry."""
     return x if x.shape == shape else barrier(barrier(x).reshape(shape))
 
 
@@ -93,11 +93,11 @@ def _set_row(x: jax.Array, j: ArrayLike, row: jax.Array) -> jax.Array:
 
 
 def _accumulate(n: int, terms: Callable[[Any, int], list[jax.Array]]) -> jax.Array:
-    """Add n terms, up to `_TERMS` of them in a kernel.
+    """Add n terms, at most `_TERMS` of them in one kernel.
 
     Args:
       n: number of terms, > 0.
-      terms: function from the index of the first one and a number of terms to these terms.
+      terms: function from the index of the first term and the number of terms to these terms.
     """
     size = _TERMS
     first = n % size or size
@@ -211,10 +211,10 @@ def _add(
 def _add_to_block(
     block: CompensatedSum, partial: jax.Array, steps: jax.Array, v: jax.Array, trials: tuple[int, ...]
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Update the columns of a block in place, and advance p from its first column to the one behind it.
+    """Update the columns of a block in place, and advance p from its first column to the one after its last.
 
-    A barrier copies a column before its new values are written: XLA would otherwise copy the whole block for each
-    column, because it is still read.
+    A barrier copies a column before its new values are written: otherwise XLA would copy the whole block for each
+    column, because the block is still read.
     """
     shape = (*block.total.shape[:2], *trials)
     m, h = shape[:2]
@@ -237,7 +237,7 @@ def _add_to_block(
 
 @functools.cache
 def quadratic_forms(axes: int) -> Callable[[tuple[jax.Array, ...], Vector, jax.Array], jax.Array]:
-    """Return a function from the totals and rows with so many axes, `[..., d]`, to `x'V^{-1} x` `[...]` for each x."""
+    """Return a function from the totals and rows `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]` for each x."""
 
     @trials_last
     def forms(columns: tuple[jax.Array, ...], pivots: Vector, rows: jax.Array) -> jax.Array:
@@ -282,7 +282,7 @@ def solve(columns: tuple[jax.Array, ...], pivots: Vector, y: Vector) -> Vector:
     """Return `V y`."""
     scaled = barrier(pivots * _coordinates(columns, y))
     z = jnp.zeros_like(scaled)
-    for block in columns:  # U^{-T}: of a column, z holds zeros from its diagonal on
+    for block in columns:  # product with U^{-T}; z is 0 from the diagonal of a column on
         m, h = block.shape[:2]
 
         def step(k: ArrayLike, z: Vector, block: jax.Array = block, h: int = h, first: int = h - m) -> Vector:

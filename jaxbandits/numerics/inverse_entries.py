@@ -1,10 +1,10 @@
-"""Factors of V^{-1} (`numerics.inverse_factors`) in few dimensions: recursions written out entry by entry.
+"""Factors of V^{-1} (`numerics.inverse_factors`) in few dimensions: recursions are written out entry by entry.
 
 The sums are one compensated array `[d (d + 1) / 2]`: for j = 1 ... d the entries of column j of U above its diagonal,
 then E_j. Every function takes the sums (or their totals) with the trial axis last.
 
-Barriers stand behind each intermediate value that several kernels read, which XLA:CPU would otherwise compute in each
-of them: in these recursions the number of repetitions grows with every step.
+A barrier follows each intermediate value that several kernels read. XLA:CPU would otherwise compute the value again in
+each of these kernels, and in these recursions the number of repetitions grows with every step.
 """
 
 import functools
@@ -89,7 +89,7 @@ def _increment(f: list[jax.Array], before: list[jax.Array], partial: list, weigh
 
 @functools.cache
 def quadratic_forms(axes: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """Return a function from the totals and rows with so many axes, `[..., d]`, to `x'V^{-1} x` `[...]` for each x."""
+    """Return a function from the totals and rows `[..., d]` with `axes` axes to `x'V^{-1} x` `[...]` for each x."""
 
     @trials_last
     def forms(entries: jax.Array, rows: jax.Array) -> jax.Array:
@@ -135,7 +135,7 @@ def solve(entries: jax.Array, y: Vector) -> Vector:
     """Return `V y`."""
     columns, pivots = _columns(entries)
     z = [pivots[j] * a for j, a in enumerate(_coordinates(columns, y))]
-    for j, u in enumerate(columns):  # U^{-T} z
+    for j, u in enumerate(columns):  # product with U^{-T}
         z[j] = barrier(sum_terms([z[j], *(-a * b for a, b in zip(u, z[:j], strict=True))]))
     return join([a[None] for a in z])
 

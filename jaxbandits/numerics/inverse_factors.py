@@ -1,32 +1,32 @@
-"""V^{-1} of a matrix that only grows, `V <- V + w x x'`, in factors that keep the digits of every width in float32.
+"""V^{-1} of a matrix that only grows, `V <- V + w x x'`, in factors for which every width is accurate in float32.
 
     V^{-1} = U diag(1 / E) U',   U upper triangular with ones on its diagonal, E > 0 the pivots of V
 
-The entries of V^{-1} are rounded relative to the largest one, while `x'V^{-1} x` of an arm played t times is 1/t of it:
-after 10^6 rounds of one arm no digit of it is left in float32 (the width is off by factors, or its square is negative:
-float32/test_inverse_factors.py::test_both_factors_must_be_compensated). Here
+The entries of V^{-1} are rounded relative to the largest one, while `x'V^{-1} x` of an arm played t times is 1/t of
+that entry. After 10^6 rounds of one arm, float32 would keep no digit of `x'V^{-1} x`: the width would be wrong by a
+factor, or its square negative (float32/test_inverse_factors.py::test_both_factors_must_be_compensated). Here
 
     x'V^{-1} x = sum_j f_j^2 / E_j,   f = U'x
 
-is a sum of squares, in which a rounding of U enters squared: where the sum is small, either E_j is large or f_j small.
-With a new sample (Bierman, Factorization Methods for Discrete Sequential Estimation, 1977, for E instead of 1 / E)
+is a sum of squares, in which a rounding error of U enters squared: where the sum is small, either E_j is large or f_j
+small. With a new sample (Bierman, Factorization Methods for Discrete Sequential Estimation, 1977, for E instead
+of 1 / E)
 
     c_j  = sum_{k < j} f_k^2 / E_k,   l_j = w f_j / (1 + w c_j),   p_ij = sum_{i <= k < j} U_ik f_k / E_k
     E_j <- E_j + l_j f_j,             U_ij <- U_ij - l_j p_ij
 
-in which no pivot ever falls, and V^{-1} x is p_i,d+1. Both are sums over rounds, which are compensated
-(`numerics.compensated`), and both must be: a width is right to 1e-6 after 10^6 rounds of one arm, off by 0.3 to 3 %
-with plain sums in either (the same test). O(d^2) per sample: 5 d^2 operations; widths cost the same as with V^{-1}
-itself.
+No pivot ever decreases, and V^{-1} x is p_i,d+1. E and U are sums over rounds, and both have to be compensated
+(`numerics.compensated`): after 10^6 rounds of one arm a width then has a relative error of 1e-6, but of 0.3 to 3 % if
+either is a plain sum (the same test). A sample takes 5 d^2 operations; a width costs the same as with V^{-1} itself.
 
     image = inverse_factors.image(inverse, x)          image.u is V^{-1} x, image.width_sq is x'V^{-1} x
     inverse = inverse_factors.add(inverse, w, image)   of V + w x x'; w may depend on the image
 
-Up to `WRITTEN_OUT` dimensions the recursions are written out entry by entry (`numerics.inverse_entries`). Beyond, code
-of that form would grow with d^2: the columns of U are stored in blocks, with loops over columns
+Up to `WRITTEN_OUT` dimensions the recursions are written out entry by entry (`numerics.inverse_entries`). Because such
+code grows with d^2, more dimensions are stored as blocks of columns of U, with loops over the columns
 (`numerics.inverse_blocks`).
 
-`matvec`, `quadratic_forms` and `to_dense` take plain arrays `[d, d]`, too.
+`matvec`, `quadratic_forms` and `to_dense` also take plain arrays `[d, d]`.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -41,7 +41,8 @@ from jaxbandits.numerics.inverse_blocks import ColumnBlocks
 from jaxbandits.numerics.linalg import Symmetric, Vector
 from jaxbandits.tracing.barrier import barrier
 
-WRITTEN_OUT = 12  # dimensions up to which every function is written out entry by entry; loops over columns beyond
+# Dimensions up to which every function is written out entry by entry; for more, loops run over columns.
+WRITTEN_OUT = 12
 
 
 class InverseFactors(NamedTuple):
@@ -78,7 +79,7 @@ def init(dim: int, ridge: ArrayLike) -> InverseFactors:
 
 
 def image(inverse: InverseFactors, x: Vector) -> Image:
-    """Return `V^{-1} x` and `x'V^{-1} x`, with what `add` needs."""
+    """Return `V^{-1} x` and `x'V^{-1} x`, with the intermediate results that `add` needs."""
     form, totals = _form(inverse)
     return Image(*form.image(*totals, x))
 
@@ -112,7 +113,7 @@ def matvec(inverse: Inverse, y: Vector) -> Vector:
 
 
 def root_matvec(inverse: InverseFactors, z: Vector) -> Vector:
-    """Return R z with `R R' = V^{-1}`: of independent standard normals z, a vector with covariance V^{-1}."""
+    """Return R z with `R R' = V^{-1}`; for independent standard normals z it has covariance V^{-1}."""
     form, totals = _form(inverse)
     return form.root_matvec(*totals, z)
 
@@ -130,7 +131,7 @@ def norm_sq(inverse: InverseFactors, y: Vector) -> jax.Array:
 
 
 class ShiftedSystem(NamedTuple):
-    """V^{-1} and y in the coordinates in which `solve_shifted` is O(d^3) for any mu, with G = U^{-1}."""
+    """V^{-1} and y in coordinates in which `solve_shifted` takes O(d^3) for any mu; G = U^{-1}."""
 
     columns: jax.Array  # [d, d]  G'
     gram: Symmetric  # [d, d]  G G'
@@ -139,7 +140,7 @@ class ShiftedSystem(NamedTuple):
 
 
 def shifted_system(inverse: InverseFactors, y: Vector) -> ShiftedSystem:
-    """Prepare `solve_shifted` for any number of mu; O(d^3)."""
+    """Prepare `solve_shifted` for any number of values of mu, in O(d^3)."""
     form, totals = _form(inverse)
     return barrier(ShiftedSystem(*form.shifted_system(*totals, y)))
 
@@ -157,7 +158,7 @@ def solve_shifted(system: ShiftedSystem, mu: jax.Array) -> tuple[Vector, Vector]
 
 
 def to_dense(inverse: Inverse) -> Symmetric:
-    """Return V^{-1} `[d, d]` itself, with the rounding that the factors avoid."""
+    """Return V^{-1} `[d, d]` itself, with the rounding errors that the factors avoid."""
     if not isinstance(inverse, InverseFactors):
         return inverse
     form, totals = _form(inverse)

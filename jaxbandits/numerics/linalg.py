@@ -1,6 +1,6 @@
 """Positive definite systems by LDL' factorisation, written out for small d, under `vmap` with the trial axis last.
 
-A third faster than Cholesky, which computes a root for each column.
+This is a third faster than a Cholesky factorisation, which computes a square root for each column.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,9 @@ from jaxbandits.tracing.batching import trials_last
 from jaxbandits.tracing.short_axes import Rows, concatenate
 
 UNROLLED = 48  # terms of a sum that are written out
-TERMS = 80  # products between two barriers of a longer sum: a larger kernel spills registers and is 10x slower
-_UNROLLED_SOLVE = 32  # dimensions up to which a factorisation is written out; beyond, LAPACK for each trial
+TERMS = 80  # products between two barriers of a longer sum; a larger kernel spills registers and is 10 times slower
+# Dimensions up to which a factorisation is written out; LAPACK is called for each trial in more dimensions.
+_UNROLLED_SOLVE = 32
 
 Vector: TypeAlias = jax.Array  # [d]
 Symmetric: TypeAlias = jax.Array  # [d, d]
@@ -30,7 +31,7 @@ def sum_terms(terms: Iterable[Any]) -> Any:
 
 
 def join(arrays: list[jax.Array]) -> jax.Array:
-    """Concatenate along the first axis, in copies, after broadcasting the trial axes behind it."""
+    """Concatenate along the first axis, in copies, after broadcasting the trial axes, which come after it."""
     trials = jnp.broadcast_shapes(*(x.shape[1:] for x in arrays))
     return concatenate([jnp.broadcast_to(x, (x.shape[0], *trials)) for x in arrays], 0)
 
@@ -57,7 +58,8 @@ def _ldl(m: Symmetric) -> tuple[list[jax.Array], list[jax.Array]]:
         for k in range(j):
             below = columns[k][j - k - 1 :]
             column = column - below * (below[0] * pivots[k])
-        # Barriers: else XLA:CPU computes a column again for each later one. The first pivot is an entry of m.
+        # Without barriers XLA:CPU computes a column again for each later one. The first pivot needs none: it is an
+        # entry of m.
         pivot = column[0] if j == 0 else barrier(column[0])
         inverse = barrier(1.0 / pivot)
         column = barrier(column[1:] * inverse) if j < dim - 1 else column[1:]
@@ -83,13 +85,14 @@ def _ldl_solve(factors: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> V
         for k in range(i):
             entry = entry - columns[k][i - k - 1] * y[k]
         y.append(entry)
-    y = [y[0], *barrier(y[1:])]  # else XLA:CPU repeats the forward substitution for every entry of x
+    y = [y[0], *barrier(y[1:])]  # otherwise XLA:CPU repeats the forward substitution for every entry of x
     x: list[Any] = [entry * inverse for entry, inverse in zip(y, inverses, strict=True)]
     for i in reversed(range(dim)):
         for k in range(i + 1, dim):
             x[i] = x[i] - columns[i][k - i - 1] * x[k]
-    # Without barriers a kernel that reads x computes products once a row, and the width of a batch decides which of
-    # them LLVM takes out of the loop over rows, and so no longer joins with a sum to one operation that rounds once.
+    # Without barriers, a kernel that reads x computes the products once per row. LLVM moves some of them out of the
+    # loop over rows, depending on the width of the batch, and does not fuse these with a sum into one operation that
+    # rounds once: results would depend on the width.
     return Rows(tuple(barrier(x)), 0).array()
 
 

@@ -56,7 +56,7 @@ class PseudoHuber(NamedTuple):
     def value(self, x: Vector) -> jax.Array:
         error = x - self.target
         square = error @ error
-        return square / (jnp.sqrt(1.0 + square) + 1.0)  # without the cancellation of the difference near the target
+        return square / (jnp.sqrt(1.0 + square) + 1.0)  # the difference itself would cancel near the target
 
     def gradient(self, x: Vector) -> Vector:
         error = x - self.target
@@ -103,7 +103,7 @@ class ScaledLoss(NamedTuple):
 
 
 def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return `ln(1 + exp(-margin))` and its derivative, elementwise, to full relative accuracy at both ends."""
+    """Return `ln(1 + exp(-margin))` and its derivative, elementwise, with full relative accuracy for large |margin|."""
     small = elementary.exp(-jnp.abs(margin))
     value = jnp.maximum(-margin, 0.0) + elementary.log1p(small)
     return value, -jnp.where(margin < 0.0, 1.0, small) / (1.0 + small)
@@ -111,7 +111,7 @@ def log_loss(margin: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def evaluate(loss: Loss, points: Any) -> tuple[jax.Array, Any]:
     """Return values `[Q]` and gradients `[Q, d]` of a loss at points `[Q, d]`."""
-    if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent number; needs no vmap
+    if len(jax.tree.leaves(points)[0]) == 1:  # by far the most frequent case; it needs no vmap
         x = trees.row(points, 0)
         return trees.stack(loss.value(x)), trees.stack(loss.gradient(x))
     return jax.vmap(loss.value)(points), jax.vmap(loss.gradient)(points)

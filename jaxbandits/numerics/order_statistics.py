@@ -1,8 +1,8 @@
 """Order statistics without sorting: exact, by bisection over the bits of the numbers.
 
-Floats in the order of their values are integers in the order of their bits, up to the sign. A bisection for each bit of
-the result counts how many numbers lie below: 32 passes over the data in float32, 64 in float64, each a loop over
-contiguous trials under `vmap`, where XLA:CPU sorts the numbers of one trial after another.
+Floats of one sign have the same order as the integers that their bits represent. For each bit of the result, a
+bisection step counts the numbers below a candidate: 32 passes over the data in float32, 64 in float64. Under `vmap`
+each pass is a loop over contiguous trials, whereas XLA:CPU would sort the numbers of one trial after another.
 """
 
 import jax
@@ -13,18 +13,18 @@ from jaxbandits.tracing import batching
 
 
 def median(values: jax.Array, count: jax.Array) -> jax.Array:
-    """Return the median of the first `count` numbers: of an even number of them, the mean of the middle two.
+    """Return the median of the first `count` numbers; for an even count, the mean of the middle two.
 
     Args:
       values: `[n]`, finite.
-      count: `[]` whole number from 0 to n; 0: the result is 0.
+      count: `[]` whole number from 0 to n; for 0 the result is 0.
     """
     n, real = values.shape[0], values.dtype
     ranks = jnp.arange(n, dtype=jnp.int32)
     count = count.astype(jnp.int32)
     keys = _keys(jnp.where(ranks < count, values, jnp.inf))
     lower = _select(keys, lax.shift_right_arithmetic(count - 1, jnp.int32(1)))
-    # The next one is the same if more than count // 2 numbers are no larger.
+    # The next number equals `lower` if more than count // 2 numbers are at most `lower`.
     is_double = jnp.sum(keys <= lower, dtype=jnp.int32) > lax.shift_right_arithmetic(count, jnp.int32(1))
     upper = jnp.where(is_double, lower, jnp.min(jnp.where(keys > lower, keys, jnp.iinfo(keys.dtype).max)))
     middle = 0.5 * _value(lower, real) + 0.5 * _value(jnp.where(count % 2 == 1, lower, upper), real)
@@ -32,13 +32,14 @@ def median(values: jax.Array, count: jax.Array) -> jax.Array:
 
 
 def _select(keys: jax.Array, rank: jax.Array) -> jax.Array:
-    """Return the entry of a rank, from 0, of integers `[n]`."""
+    """Return the integer of the given rank (the least has rank 0) among integers `[n]`."""
     info = jnp.iinfo(keys.dtype)
     top = jnp.asarray(info.min, keys.dtype)  # the highest bit, which is the sign
 
     def decide(i: jax.Array, found: jax.Array) -> jax.Array:
-        """Set the next bit of the largest integer that at most `rank` entries lie below."""
-        candidate = found + lax.shift_right_logical(top, i.astype(keys.dtype))  # the first step: from least to 0
+        """Set the next bit of the largest integer with at most `rank` entries below it."""
+        # The first step goes from the least integer to 0.
+        candidate = found + lax.shift_right_logical(top, i.astype(keys.dtype))
         return jnp.where(jnp.sum(keys < candidate, dtype=jnp.int32) <= rank, candidate, found)
 
     return batching.fori_loop(0, info.bits, decide, top)

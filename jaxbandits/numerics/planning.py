@@ -16,7 +16,7 @@ from jax import lax
 
 from jaxbandits.numerics import first_axis
 
-UNROLL = 8  # steps that become straight code: a loop over few steps inside the loop over rounds is mostly overhead
+UNROLL = 8  # steps that are unrolled: a loop over few steps inside the loop over rounds is mostly overhead
 
 
 class Plan(NamedTuple):

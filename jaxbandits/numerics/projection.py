@@ -1,13 +1,13 @@
 """Minimisers of quadratics over a Euclidean ball, or its intersection with an ellipsoid, by the secular equation.
 
 The minimiser is `x(mu)` for the least multiplier `mu >= 0` with `||x(mu)|| <= radius`. Newton's method on
-`1/radius - 1/||x(mu)||` from `mu = 0` approaches the root monotonically from the left. Under `vmap` the loop runs as
-often as the worst trial of the batch needs, and not at all if every trial is inside the ball. Rescaling `x(0)` to the
-sphere would be the projection in the Euclidean norm, another point.
+`1/radius - 1/||x(mu)||` from `mu = 0` approaches the root monotonically from the left. Under `vmap` the loop runs until
+the slowest trial of the batch is done, and not at all if every trial is inside the ball. Rescaling `x(0)` to the sphere
+would be the projection in the Euclidean norm, which is a different point.
 
-Points count as inside up to 8 roundings of the radius. A point that is played is rescaled to the ball exactly. An
-estimate is not: each rescaling would pull it towards 0 a little, also in directions without data, and these errors add
-up over rounds (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
+Points count as inside if their norm exceeds the radius by at most 8 rounding errors. A point that is played is rescaled
+to lie in the ball exactly. An estimate is not: each rescaling would pull it slightly towards 0, even in directions
+without data, and these errors would add up over rounds (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits).
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from jaxbandits.tracing.batching import while_loop
 
 Path: TypeAlias = Callable[[jax.Array], tuple[Vector, Vector]]  # from mu to x(mu) and -dx/dmu
 
-_MAX_STEPS = 48  # a guard: measured at most 17 (condition number 1e10, norm ratio 1e4)
+_MAX_STEPS = 48  # a safeguard: at most 17 were measured (condition number 1e10, norm ratio 1e4)
 
 
 def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
@@ -36,13 +36,13 @@ def project_ball(inverse: Inverse, y: Vector, radius: ArrayLike) -> Vector:
 
     Args:
       inverse: `[d, d]` the positive definite `V^{-1}`, or its factors.
-      y: `[d]` the point to project; returned unchanged if it lies in the ball (up to 8 roundings of the radius).
+      y: `[d]` the point to project; returned unchanged if it lies in the ball (up to 8 rounding errors of the radius).
       radius: radius of the ball, > 0.
     """
     if isinstance(inverse, InverseFactors):
 
         def make_path(x: Vector) -> tuple[Path, Vector]:
-            # The barrier ties V^{-1} to x: XLA would else move the part that depends on V alone out of the loop.
+            # The barrier ties V^{-1} to x: XLA would otherwise move the part that depends only on V out of the loop.
             inner_inverse, x = barrier((inverse, x))
             system = inverse_factors.shifted_system(inner_inverse, x)
             return lambda mu: inverse_factors.solve_shifted(system, mu), inverse_factors.matvec(inner_inverse, x)
@@ -73,8 +73,8 @@ def minimise_on_ball(a: Symmetric, b: Vector, radius: ArrayLike) -> Vector:
 def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayLike) -> Vector:
     """Return `argmin_{||x|| <= radius} <slope, x> + ||x - center||_a^2 / 2` for positive definite `a`.
 
-    The same point as `minimise_on_ball(a, a @ center - slope, radius)`; inside the ball it is computed as
-    `center - a^{-1} slope`, so that rounding in float32 is relative to the step, not to the center.
+    It is the same point as `minimise_on_ball(a, a @ center - slope, radius)`. Inside the ball it is computed as
+    `center - a^{-1} slope`, so that rounding errors in float32 are relative to the step, not to the center.
 
     Args:
       a: `[d, d]` positive definite.
@@ -94,7 +94,8 @@ def proximal_on_ball(a: Symmetric, center: Vector, slope: Vector, radius: ArrayL
 
 def _rescale(x: Vector, norm: jax.Array, radius: ArrayLike) -> Vector:
     """Rescale a point outside the ball to the sphere; return x itself inside and on the sphere."""
-    # A comparison, because XLA turns radius / norm into a product with rsqrt, which is not 1 where they are equal.
+    # The comparison is needed because XLA turns radius / norm into a product with rsqrt, which is not 1 where they are
+    # equal.
     return jnp.where(norm > radius, radius / norm, 1.0) * x
 
 
@@ -112,16 +113,16 @@ def _shifted_path(a: Symmetric, b: Vector) -> Path:
 def _secular_newton(
     make_path: Callable[[Vector], tuple[Path, Vector]], x: Vector, radius: ArrayLike
 ) -> tuple[Vector, jax.Array]:
-    """Solve `||x(mu)|| = radius` to 8 roundings.
+    """Solve `||x(mu)|| = radius` to within 8 rounding errors.
 
     Args:
       make_path: function from x(0) to the path and -dx/dmu(0). It is evaluated in a loop of at most one iteration,
-        which is skipped if x(0) lies inside for all trials, as in most rounds.
+        which is skipped if x(0) lies inside the ball for all trials, as it does in most rounds.
       x: `[d]` x(0).
       radius: radius of the ball, > 0.
 
     Returns:
-      x(mu) and its norm; x(0) if that lies inside.
+      x(mu) and its norm; x(0) and its norm if that lies inside.
     """
     norm = jnp.linalg.norm(x)
     furthest = radius * (1.0 + 8.0 * jnp.finfo(norm.dtype).eps)
@@ -136,7 +137,7 @@ def _secular_newton(
 
         def newton(carry):
             mu, x, minus_dx, norm, step = carry
-            # In this order no factor overflows; `norm * norm` does in float32 from 1e19 / radius on.
+            # In this order no factor overflows; in float32 `norm * norm` would from 1e19 / radius on.
             mu = mu + (norm / radius - 1.0) * (norm * (norm / (x @ minus_dx)))
             x, minus_dx = path(mu)
             return mu, x, minus_dx, jnp.linalg.norm(x), step + 1
@@ -160,17 +161,18 @@ def project_ball_and_ellipsoid(
     """Return `argmin ||x - y||_V` over `||x|| <= radius` and `||x - center||_M <= width`.
 
     The multiplier nu of the ellipsoid solves a secular equation for `x(nu)`, the minimiser over the ball of
-    `||x - y||^2_V + nu ||x - center||^2_M`: Newton steps inside a bracket, each with a search for the multiplier of the
-    ball. Where the ellipsoid does not bind, the result is that of `project_ball`, bit for bit, and no step is made.
+    `||x - y||^2_V + nu ||x - center||^2_M`: Newton steps are taken inside a bracket, each with a search for the
+    multiplier of the ball. Where the ellipsoid constraint is inactive, no step is taken, and the result is that of
+    `project_ball`, bit for bit.
 
     Args:
       v: `[d, d]` positive definite V.
-      inverse: `[d, d]` its inverse, or the factors of it.
+      inverse: `[d, d]` its inverse, or the factors of the inverse.
       y: `[d]` the point to project.
       radius: radius of the ball, > 0.
       metric: `[d, d]` positive definite M.
       center: `[d]` in the ball.
-      width: > 0; infinity for no ellipsoid.
+      width: > 0; infinite if there is no ellipsoid.
     """
     pull, middle = v @ y, metric @ center
 
@@ -185,7 +187,7 @@ def project_ball_and_ellipsoid(
 
     def is_unsolved(carry):
         _, _, beyond, _, _, step = carry
-        error = jnp.where(step == 0, beyond, jnp.abs(beyond))  # at nu = 0, a point inside is the solution
+        error = jnp.where(step == 0, beyond, jnp.abs(beyond))  # at nu = 0, a point inside the ellipsoid is the solution
         return (error > tolerance) & (step < _MAX_STEPS)
 
     def newton(carry):
@@ -198,7 +200,7 @@ def project_ball_and_ellipsoid(
         system = linalg.factor(a + mu * jnp.eye(len(a), dtype=a.dtype))
         by_ellipsoid, by_ball = linalg.solve(system, push), linalg.solve(system, x)
         sideways = jnp.where(mu > 0.0, jnp.square(x @ by_ellipsoid) / (x @ by_ball), 0.0)
-        fall = push @ by_ellipsoid - sideways  # -||x - center||_M times its derivative by nu
+        fall = push @ by_ellipsoid - sideways  # -||x - center||_M times its derivative with respect to nu
         beyond = excess(x)
         low, high = jnp.where(beyond > 0.0, nu, low), jnp.where(beyond > 0.0, high, nu)
         following = nu + beyond * ((x - center) @ push) / fall
@@ -210,6 +212,6 @@ def project_ball_and_ellipsoid(
     zero = jnp.zeros_like(beyond)
     init = (zero, first, beyond, zero, jnp.full_like(beyond, jnp.inf), 0)
     _, x, beyond, _, _, _ = while_loop(is_unsolved, newton, init, _MAX_STEPS)
-    # Removes the rounding error of the last step; the point stays in the ball.
+    # This removes the rounding error of the last step; the point stays in the ball.
     on_ellipsoid = center + (x - center) / (1.0 + jnp.maximum(beyond, 0.0))
     return trees.where(beyond > 0.0, on_ellipsoid, x)

@@ -1,7 +1,7 @@
-"""Sampling of one index from weights, or of k different ones with prescribed marginals, from given random bits.
+"""Sampling of one index from weights, or of k different indices with prescribed marginals, from given random bits.
 
-Shapes are static, and every result is a function of random words or uniforms, so that a reference can replay a run step
-by step.
+Shapes are static. Every result is a function of random words or uniforms, so that a reference implementation can replay
+a run step by step.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from jax import lax
 
 from jaxbandits.base.pytree import ArrayLike, PyTree
 
-RESOLUTION = 2.0**-40  # of probabilities, by `categorical`
+RESOLUTION = 2.0**-40  # smallest probability that `categorical` resolves well
 
 _UNROLLED = 48  # weights up to which a loop over them is written out
 
@@ -22,18 +22,19 @@ _UNROLLED = 48  # weights up to which a loop over them is written out
 def categorical(q: jax.Array, high: jax.Array, low: jax.Array) -> jax.Array:
     """Draw an index from probabilities q `[m]` by the bits of two random words, int32.
 
-    An index is drawn with its share of the sum of q, which is 1 but for rounding, to within 2^-46 (float32) or m 2^-52
-    (float64), wherever it stands; one of probability 0 is never drawn. Below `RESOLUTION` frequencies say little about
-    q_i: importance weights are to be made of `max(q_i, RESOLUTION)`.
+    The sum of q is 1 up to rounding. An index is drawn with a probability that is its share of that sum to within 2^-46
+    (float32) or m 2^-52 (float64), at any position; an index of probability 0 is never drawn. Frequencies of an index
+    with q_i below `RESOLUTION` say little about q_i, so that importance weights should use `max(q_i, RESOLUTION)`.
 
-    Inversion of a uniform u of 61 bits: the first index for which the sum of q up to it exceeds u times the whole sum.
+    A uniform u of 61 bits is inverted: the result is the first index for which the sum of q up to it exceeds u times
+    the whole sum.
     """
     place = (high >> 2).astype(jnp.int32)
     fraction = ((low >> 1).astype(q.dtype) + 0.5) * 2.0**-31  # u = (place + fraction) 2^-30
     if q.dtype == jnp.float32:
         return _invert_float32(q, place, fraction)
     ends = _cumulate(q)
-    # Rounding must not carry u to the end of the sum, behind which, and before indices of probability 0, nothing is.
+    # Rounding must not carry u to the end of the sum: the last index would be drawn even if its probability is 0.
     point = jnp.minimum((place.astype(q.dtype) + fraction) * 2.0**-30, 1.0 - 2.0**-50) * ends[-1]
     return _count(lambda end: end <= point, ends)
 
@@ -49,7 +50,7 @@ def _invert_float32(q: jax.Array, place: jax.Array, fraction: jax.Array) -> jax.
     excess = (ends[-1] - 2**30).astype(q.dtype) + rests[-1]
     left = (ends[-1] - place).astype(q.dtype) + rests[-1]
     shifted = fraction + (place.astype(q.dtype) + fraction) * (excess * 2.0**-30)
-    offset = jnp.minimum(shifted, left - jnp.abs(left) * 2.0**-20)  # as above
+    offset = jnp.minimum(shifted, left - jnp.abs(left) * 2.0**-20)  # not to the end of the sum, as in `categorical`
     return _count(lambda end, rest: (place - end).astype(q.dtype) >= rest - offset, ends, rests)
 
 
@@ -59,7 +60,7 @@ def _cumulate(x: ArrayLike) -> Any:
 
 
 def _count(is_behind: Callable[..., jax.Array], *ends: Any) -> jax.Array:
-    """Count the ends, but the last one, that lie behind a point."""
+    """Count the ends, except the last one, that a point has passed."""
     if isinstance(ends[0], jax.Array):
         return jnp.sum(is_behind(*(end[:-1] for end in ends)), dtype=jnp.int32)
     index = jnp.zeros((), jnp.int32)
@@ -71,7 +72,7 @@ def _count(is_behind: Callable[..., jax.Array], *ends: Any) -> jax.Array:
 def uniform_index(n: ArrayLike, word: jax.Array) -> jax.Array:
     """Draw one of 0, ..., n - 1 by a random word, int32: each with probability 1/n to within 2^-32.
 
-    It is the upper half of the product of n and the word, by products of their halves.
+    The result is the upper half of the product of n and the word, computed from products of their halves.
     """
     n = jnp.asarray(n).astype(jnp.uint32)
     lower = (word & 0xFFFF) * (n & 0xFFFF)
@@ -91,14 +92,15 @@ def uniform_available(word: jax.Array, n: int, mask: jax.Array | None) -> jax.Ar
 def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
     """Draw k different indices `[k]`, int32, in no particular order, index i with probability `k q_i`.
 
-    Dependent rounding: the probabilities `p = k q` become 0 or 1 pair by pair. A coin changes the two of a pair, one of
-    them to 0 or 1, and preserves their means and their sum. The first pair is (0, 1); the one of them that is still
-    undecided and index 2 are the next pair; and so on.
+    Dependent rounding turns the probabilities `p = k q` into 0 or 1, pair by pair. A coin changes both probabilities of
+    a pair, one of them to 0 or 1, and preserves their means and their sum. The first pair is (0, 1); the next consists
+    of the index that is still undecided and index 2; and so on.
 
     Args:
       q: `[m]` weights of at most 1/k each, with sum 1.
       k: static, 1 <= k <= m.
-      u: `[m - 1]` uniforms in [0, 1]; `u[b - 1]` is the coin of the pair with index b, unused where there is no pair.
+      u: `[m - 1]` uniforms in [0, 1]; `u[b - 1]` is the coin of the pair with index b, unused if that index has no
+        undecided partner.
 
     References: R. Gandhi, S. Khuller, S. Parthasarathy, A. Srinivasan, "Dependent rounding and its applications to
       approximation algorithms", JACM 2006; Zhang et al., JMLR, Algorithm 9.
@@ -122,7 +124,7 @@ def dep_round(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
 
 
 def _flip_coin(p: jax.Array, other: jax.Array, u: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return two probabilities after their coin, one of them 0 or 1; unchanged unless both were undecided."""
+    """Return two probabilities after their coin toss, one of them 0 or 1; unchanged unless both were undecided."""
     both = _is_undecided(p) & _is_undecided(other)
     up, down = jnp.minimum(1.0 - p, other), jnp.minimum(p, 1.0 - other)
     shift = jnp.where(u < down / jnp.where(both, up + down, 1.0), up, -down)
@@ -148,5 +150,5 @@ def systematic_sampling(q: jax.Array, k: int, u: jax.Array) -> jax.Array:
     """
     ends, places = jnp.cumsum(k * q)[:-1], jnp.arange(k)
     drawn = jnp.sum(ends <= u + places[:, None], axis=1, dtype=jnp.int32)
-    # Rounding could put two points into an interval of length 1, or the last points behind all intervals.
+    # Rounding could put two points into an interval of length 1, or the last points after all intervals.
     return jnp.minimum(lax.cummax(drawn - places) + places, len(q) - k + places)

@@ -6,13 +6,13 @@ import numpy as np
 
 from jaxbandits.base.pytree import ArrayLike
 
-_LISTED = 32  # terms up to which sums are in a table; longer ones by their expansion, exact to rounding from there on
+_LISTED = 32  # sums up to this number of terms are in a table; the expansion of longer ones is exact to rounding
 _INVERSE_ROOTS = np.cumsum(1.0 / np.sqrt(np.arange(1, _LISTED + 1)))
 _ZETA_HALF = -1.4603545088095868
 
 
 def power(t: ArrayLike, exponent: jax.Array) -> jax.Array:
-    """Return `t^exponent`, with t = 0 read as 1, so that it is finite where it is not used.
+    """Return `t^exponent`, with t = 0 read as 1, so that it is finite even where it is not used.
 
     All trials share the logarithm of the round: under `vmap` it costs one exponential per trial.
 
@@ -31,7 +31,7 @@ def inverse_roots(t: ArrayLike) -> jax.Array:
     Args:
       t: integer, >= 1.
     """
-    root = 1.0 / jnp.sqrt(jnp.maximum(t, _LISTED).astype(float))  # int32 alone would make float32
+    root = 1.0 / jnp.sqrt(jnp.maximum(t, _LISTED).astype(float))  # int32 alone would give float32
     cube = root**3
     expanded = 2.0 / root + _ZETA_HALF + root / 2.0 - cube / 24.0 + cube**2 * root / 384.0 - cube**3 * root**2 / 1024.0
     return jnp.where(t <= _LISTED, jnp.asarray(_INVERSE_ROOTS, root.dtype)[jnp.clip(t, 1, _LISTED) - 1], expanded)

@@ -1,6 +1,6 @@
 """Entropic mirror descent on the simplex and the capped simplex `{0 <= q_i <= 1/k, sum q = 1}`, in log space.
 
-The state of a weights player is `log q`: a concentrated q underflows in float32, its logarithm does not.
+The state of a learner of weights is `log q`: a concentrated q underflows in float32, but its logarithm does not.
 """
 
 import functools
@@ -18,9 +18,9 @@ from jaxbandits.tracing import target
 from jaxbandits.tracing.barrier import barrier, materialize
 from jaxbandits.tracing.batching import trials_last, while_loop
 
-_SORTED = 60  # m k up to which the KL projection sorts, by code written out
+_SORTED = 60  # m k up to which the KL projection sorts, with unrolled code
 _TESTED = 8  # terms of a chain between two barriers
-_MAX_STEPS = 64  # a guard: measured at most 5 in 2 10^5 random calls of `tsallis_step` of all sizes
+_MAX_STEPS = 64  # a safeguard: at most 5 were measured in 2 10^5 random calls of `tsallis_step` of all sizes
 
 
 def log_uniform(n: int) -> jax.Array:
@@ -44,15 +44,15 @@ def kl_projection(log_p: jax.Array, k: int = 1) -> jax.Array:
     """Return the logarithm of the Kullback-Leibler projection of an unnormalised p onto weights of at most 1/k each.
 
     The solution is `q_i = min(c p_i, 1/k)`. With the j largest entries at the cap, the others share `1 - j/k` in
-    proportion to p; the right j is the smallest for which the largest of those others stays below the cap. With
-    `S_j = sum of the others / the largest of the others`, that is `S_j >= k - j`. The test is one-sided, so that some j
-    passes despite ties and entries below the rounding of others; `j = k - 1` always does, because `S_j >= 1`. All
-    entries are taken relative to the largest uncapped one, so that weights sum to one in float32 at any scale of p. For
-    k = 1 this is plain normalisation, for k = m the uniform weights.
+    proportion to p; the right j is the smallest for which the largest of the others stays at or below the cap:
+    `S_j >= k - j` with `S_j = sum of the others / the largest of the others`. The test is one-sided, so that some j
+    passes despite ties or entries below the rounding errors of others: `j = k - 1` always passes, because `S_j >= 1`.
+    All entries are taken relative to the largest uncapped one, so that weights sum to one in float32 at any scale of p.
+    For k = 1 this is plain normalisation; for k = m the result is the uniform weights.
 
-    For small m k, and where loops have a fixed length, the largest entries are sorted and all j are tested. Else a
-    search starts from j = 0 and caps all entries that exceed the cap, until none does: usually a few passes over the
-    entries, k at most, in a loop whose compile time does not depend on k.
+    For small m k, and where loops have a fixed length, the largest entries are sorted and all j are tested. Otherwise a
+    search starts from j = 0 and caps all entries that exceed the cap, until none does. It usually takes a few passes
+    over the entries, at most k, in a loop whose compile time does not depend on k.
 
     Args:
       log_p: `[m]`; adding a constant changes nothing.
@@ -83,7 +83,7 @@ def _test_all(k: int) -> Any:
             total, pivot = 1.0 + elementary.exp(pivot - top[j]) * total, top[j]
             fits = total >= k - j
             level, scaled = jnp.where(fits, pivot, level), jnp.where(fits, total * (1.0 / (k - j)), scaled)
-            if (k - j) % _TESTED == 0:  # else XLA computes the chain from its start in many kernels
+            if (k - j) % _TESTED == 0:  # otherwise XLA computes the chain from its start in many kernels
                 total, level, scaled = materialize((total, level, scaled))
         return barrier((level, -elementary.log(scaled)))
 
@@ -99,12 +99,12 @@ def _search(log_p: jax.Array, k: int) -> tuple[jax.Array, jax.Array]:
     def cap_those_above(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         level, excess = carry
         distance = log_p - level
-        # The level itself exceeds the cap, whatever the rounding of the excess. NaN passes.
+        # The level itself counts as above the cap, however its excess is rounded. NaN is kept.
         lower = jnp.max(jnp.where((distance >= 0.0) | (distance > -excess), -jnp.inf, log_p))
         capped = log_p > lower
         count = jnp.sum(capped.astype(log_p.dtype))
         total = jnp.sum(jnp.where(capped, 0.0, elementary.exp(log_p - lower)))
-        # Where rounding alone has put k entries above the cap, all of them stand at it.
+        # If k entries are above the cap, it is by rounding alone, and all of them are at the cap.
         fits = count < k
         return jnp.where(fits, lower, level), jnp.where(fits, elementary.log((k - count) / total), 0.0)
 
@@ -135,7 +135,8 @@ def tsallis_step(log_q: jax.Array, loss: jax.Array, step: ArrayLike) -> jax.Arra
         nu = nu + move
         return nu, *_tsallis_move(root, nu), count + 1
 
-    one = jnp.ones_like(root[0])  # from below: the largest p_i is 1 there; the first move, of length 0, evaluates it
+    # The largest p_i is 1 there, so nu is below the root; the first move has length 0 and evaluates it.
+    one = jnp.ones_like(root[0])
     nu, *_ = while_loop(is_unsolved, newton, (one, one, jnp.zeros_like(one), -1), _MAX_STEPS + 1)
     return _tsallis_weights(root, nu)
 
@@ -146,7 +147,7 @@ def _above_least(log_q: jax.Array, loss: jax.Array, step: jax.Array) -> jax.Arra
 
 
 def _tsallis_move(root: jax.Array, nu: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return `sqrt(sum p) - 1`, and the Newton step from there."""
+    """Return `sqrt(sum p) - 1`, and the Newton step from nu."""
     inverse = 1.0 / (root + nu)
     square = inverse * inverse
     total, cubes = jnp.sum(square), jnp.sum(square * inverse)
@@ -160,7 +161,7 @@ def _tsallis_weights(root: jax.Array, nu: jax.Array) -> jax.Array:
 
 
 def indicator(index: jax.Array, n: int) -> jax.Array:
-    """Return the unit vector `e_index` in R^n; products with it read or write an entry without gather or scatter."""
+    """Return the unit vector `e_index` in R^n; products with it read or write an entry without a gather or scatter."""
     return (jnp.arange(n, dtype=jnp.int32) == index).astype(jnp.result_type(float))
 
 
@@ -192,12 +193,12 @@ def _split(a: jax.Array, n: int) -> tuple[Any, jax.Array]:
         ordered = jnp.sort(a, axis=0, descending=True) if n else a
         return ordered[:n], ordered[n:]
     others, top = list(a), []
-    for _ in range(n):  # n passes of a bubble sort: elementwise, where a sort would run one trial at a time
+    for _ in range(n):  # n passes of a bubble sort, which are elementwise; a sort would run one trial at a time
         largest, smaller = others[0], []
         for entry in others[1:]:
             smaller.append(jnp.minimum(largest, entry))
             largest = jnp.maximum(largest, entry)
-        others = barrier(smaller)  # else XLA:CPU computes the earlier passes again in each later one
+        others = barrier(smaller)  # otherwise XLA:CPU computes the earlier passes again in each later one
         top.append(largest)
     return top, jnp.stack(others)
 
@@ -208,5 +209,5 @@ def _sum_exp(a: jax.Array) -> tuple[jax.Array, jax.Array]:
         largest = jnp.max(a, axis=0)
         return largest, jnp.sum(jnp.exp(a - largest), axis=0)
     largest = barrier(functools.reduce(jnp.maximum, list(a)))
-    # Barrier: else the exponent and the mantissa of its logarithm each compute the sum.
+    # Without the barrier, the exponent and the mantissa of its logarithm each compute the sum.
     return largest, barrier(linalg.sum_terms(elementary.exp(a - largest)))

@@ -866,12 +866,12 @@ def test_a_piece_of_another_run_or_another_batch_is_refused(tmp_path):
     one.rename(tmp_path / "kept")
     two.rename(one)
     (tmp_path / "kept").rename(two)  # two batches of one run, swapped
-    with pytest.raises(InputError, match="is of another run or batch; delete it"):
+    with pytest.raises(InputError, match="belongs to another run or batch; delete it"):
         run("a", 0.25)
     for path in (one, two):
         path.unlink()
     three.write_bytes((tmp_path / "b" / three.name).read_bytes())
-    with pytest.raises(InputError, match="is of another run or batch; delete it"):
+    with pytest.raises(InputError, match="belongs to another run or batch; delete it"):
         run("a", 0.25)
 
 

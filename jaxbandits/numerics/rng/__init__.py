@@ -1,10 +1,10 @@
-"""Random draws that keep their tails in float32, one scalar per call, cheap inside a loop over rounds.
+"""Random draws that keep their tails in float32, one scalar per call, and cheap inside a loop over rounds.
 
 `jax.random.uniform` in float32 has a grid of 2^-23: a Pareto draw with tail index 1.5 made from it never exceeds 4e4.
-Here one block of the generator gives 64 random bits (`rng.generator`), of which the uniform that makes a tail takes 40,
-so that it resolves probabilities down to 2^-41 with full relative precision in any float type.
+Here one block of the generator gives 64 random bits (`rng.generator`). The uniform from which a tail is computed takes
+40 of them, so that it resolves probabilities down to 2^-41 with full relative precision in any float type.
 
-The functions consume a key by counters: a key passed to them must not also be split or folded elsewhere.
+The functions draw from a key by counters: a key passed to them must not also be split or folded elsewhere.
 """
 
 from jaxbandits.numerics.rng.continuous import fisk as fisk

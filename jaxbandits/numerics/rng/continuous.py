@@ -23,15 +23,15 @@ def normal_vector(key: jax.Array, dim: int) -> jax.Array:
 
 
 def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
-    """Draw standard normals `[count, dim]` by Box-Muller, two from one block, with tails to 6.6 standard deviations.
+    """Draw standard normals `[count, dim]` by Box-Muller, two per block, with tails to 6.6 standard deviations.
 
-    Uses the first `count ceil(dim / 2)` blocks of the key.
+    The draw uses the first `count ceil(dim / 2)` blocks of the key.
     """
     pairs = (dim + 1) // 2
     high, low = random_words(key, jnp.arange(count * pairs))
     real = jnp.result_type(float)
     radius = jnp.sqrt(-2.0 * elementary.log_positive(((high >> 1).astype(real) + 0.5) * 2.0**-31))
-    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half
+    angle = ((low >> 8).astype(real) + 0.5) * 2.0**-23 - 1.0  # in quarter turns; the last bit picks the half-circle
     sine = radius * sin_half_pi(angle)
     cosine = radius * sin_half_pi(1.0 - jnp.abs(angle)) * jnp.where(low & 1, 1.0, -1.0)
     halves = [a.reshape(count, pairs) for a in (sine, cosine)]
@@ -41,12 +41,13 @@ def normals(key: jax.Array, count: int, dim: int) -> jax.Array:
 def student_t(key: jax.Array, df: ArrayLike) -> jax.Array:
     """Draw a Student t with finite `df > 0` degrees of freedom, exactly, by Bailey's polar form (Math. Comp. 62, 1994).
 
-    50 times faster on a CPU than a draw through a gamma variate; tails are resolved to probability 2^-41 (float32
+    It is 50 times faster on a CPU than a draw through a gamma variate. Tails are resolved to probability 2^-41 (float32
     overflows there when `df < 0.65`).
     """
     tail, angle = tail_and_angle(key)
     radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * elementary.log_positive(tail)))
-    return radius * sin_half_pi(2.0 * angle - 1.0)  # the sine of a uniform angle in (-pi/2, pi/2) is a cosine's law
+    # The sine of a uniform angle in (-pi/2, pi/2), which has the law of a cosine.
+    return radius * sin_half_pi(2.0 * angle - 1.0)
 
 
 def pareto(key: jax.Array, shape: ArrayLike) -> jax.Array:
@@ -62,8 +63,8 @@ def lomax(key: jax.Array, shape: ArrayLike) -> jax.Array:
 def fisk(key: jax.Array, shape: ArrayLike) -> jax.Array:
     """Draw a Fisk (log-logistic) variate on [0, inf): survival `1 / (1 + x^shape)`.
 
-    Its mean is `(pi / shape) / sin(pi / shape)`. Its logarithm is symmetric: with a separate draw of the sign both ends
-    have a fine grid.
+    Its mean is `(pi / shape) / sin(pi / shape)`. Its logarithm is symmetric, so that the sign is drawn separately, and
+    the grid is fine at both ends.
     """
     tail, angle = tail_and_angle(key)
     half = 0.5 * tail

@@ -29,7 +29,7 @@ def unit_vector(key: jax.Array, dim: int) -> jax.Array:
 def unit_vectors(key: jax.Array, count: int, dim: int) -> jax.Array:
     """Draw independent uniform unit vectors `[count, d]`, each as in `unit_vector`.
 
-    Uses at most the first `count ceil(dim / 2)` blocks of the key.
+    The draw uses at most the first `count ceil(dim / 2)` blocks of the key.
     """
     if dim > 2:
         directions = normals(key, count, dim)
@@ -59,8 +59,9 @@ def _cosine_and_sine(turns: jax.Array) -> list[jax.Array]:
 def uniform_ball(key: jax.Array, count: int, dim: int) -> jax.Array:
     """Draw independent points `[count, d]`, uniform in the unit ball, from d uniforms of 24 bits per point.
 
-    By stick breaking of the squared length: a pair of coordinates takes the part `Beta(1, n/2 + 1)` of the remaining
-    length, if n coordinates follow it, at a uniform angle; a single last one is uniform on the remaining length.
+    The squared length is divided by stick breaking: a pair of coordinates that n others follow takes the share `Beta(1,
+    n/2 + 1)` of the remaining squared length, at a uniform angle; a single last coordinate is uniform on the remaining
+    length.
     """
     n_blocks = -(-3 * dim // 8)  # a block of 64 bits holds 8/3 uniforms
     return _into_ball(count, dim)(*random_words(key, jnp.arange(n_blocks * count)))
@@ -92,7 +93,7 @@ def _into_ball(count: int, dim: int) -> Callable[[jax.Array, jax.Array], jax.Arr
 
 
 def _uniforms24(words: list[jax.Array]) -> list[jax.Array]:
-    """Return uniforms on (0, 1) of 24 bits: one from the top of each word, and one from the low bytes of each three."""
+    """Return uniforms on (0, 1) of 24 bits: one from the top of each word, one from the low bytes of every three."""
     tops = [word >> 8 for word in words]
     low = [word & 0xFF for word in words]
     spare = [(low[i] << 16) | (low[i + 1] << 8) | low[i + 2] for i in range(0, len(words) - 2, 3)]

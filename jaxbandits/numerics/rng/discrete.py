@@ -12,31 +12,31 @@ from jaxbandits.numerics.rng.generator import random_words, word_array
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.batching import trials_last, while_loop
 
-_INVERSION_BELOW = 10.0  # means; Hoermann's constants are for 10 and above
+_INVERSION_BELOW = 10.0  # means below which inversion is used; Hoermann's constants are for 10 and above
 _INVERSIONS = 10  # steps of four counts each: the probability of 36 at a mean of 10 is below 2^-32
 _REJECTIONS = 32  # attempts; each fails with probability at most 0.25 (at a mean of 10), all of them with 5e-20
 
 
 def categorical(key: jax.Array, p: jax.Array, counter: int = 0) -> jax.Array:
-    """Draw an index from probabilities `[m]`, int32, as `numerics.sampling.categorical`, from one block."""
+    """Draw an index from probabilities `[m]`, int32, as `numerics.sampling.categorical` does, from one block."""
     return sampling.categorical(p, *random_words(key, counter))
 
 
 def randint(key: jax.Array, n: ArrayLike, counter: int = 0) -> jax.Array:
-    """Draw one of 0, ..., n - 1, int32: each with probability 1/n to within 2^-32, for n < 2^31, from one block."""
+    """Draw one of 0, ..., n - 1, int32, each with probability 1/n to within 2^-32, for n < 2^31, from one block."""
     return sampling.uniform_index(n, random_words(key, counter)[0])
 
 
 def randints(key: jax.Array, n: ArrayLike, count: int) -> jax.Array:
-    """Draw integers `[count]` as `randint`, two from a block, below one n or those of an array `[count]`."""
+    """Draw integers `[count]` as `randint` does, two per block; n is one number or an array `[count]`."""
     return sampling.uniform_index(n, word_array(key, count))
 
 
 def poisson(key: jax.Array, log_mean: jax.Array) -> jax.Array:
-    """Draw a Poisson variate by inversion for small means, by Hoermann's transformed rejection (PTRS, 1993) for others.
+    """Draw a Poisson variate by inversion for small means, by Hoermann's transformed rejection (PTRS, 1993) for large.
 
-    Both are `while_loop`s, of which neither runs for a batch without such means. 5 to 10 times faster under `vmap` than
-    `jax.random.poisson`, and the log-probability of large means does not cancel in float32.
+    Both are `while_loop`s, and neither runs for a batch without means of its kind. They are 5 to 10 times faster under
+    `vmap` than `jax.random.poisson`, and the log-probability of large means does not cancel in float32.
 
     Args:
       key: one key.
@@ -120,8 +120,9 @@ def _subset(n: int, size: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
             word = (first, first, second, second)[k % 4][k // 4]
             bits = word >> 16 if k % 2 == 0 else word & 0xFFFF
             is_drawn = bits * jnp.uint32(n - k) < (wanted << 16)
-            wanted = barrier(wanted - is_drawn.astype(jnp.uint32))  # else XLA:CPU computes all earlier elements again
+            # Otherwise XLA:CPU computes all earlier elements again.
+            wanted = barrier(wanted - is_drawn.astype(jnp.uint32))
             chosen.append(is_drawn)
-        return jnp.stack(barrier(chosen))  # barrier: a fused stack selects the element of each entry
+        return jnp.stack(barrier(chosen))  # without the barrier, the fused stack selects the element for each entry
 
     return choose

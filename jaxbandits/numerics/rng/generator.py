@@ -1,11 +1,12 @@
-"""The generator: random words of a key by counters, and keys derived from keys.
+"""The generator, which gives random words of a key by counters, and keys derived from keys.
 
-Both are Threefry-2x32 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Words to
-draw from take 13 rounds, the fewest for which the authors know of no statistical flaw (documentation of Random123).
-Keys are derived as `jax.random` does, by 20 rounds, bit for bit.
+Both are Threefry-2x32 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Random
+words take 13 rounds, the fewest for which the authors know of no statistical flaw (documentation of Random123). Keys
+are derived by 20 rounds, as in `jax.random`, bit for bit.
 
-One block of the generator gives 64 random bits. A key is consumed by counters: `counter=1` of the same key is a second,
-independent draw at the cost of one more block. A key from which numbers are drawn must not also be split or folded.
+One block of the generator gives 64 random bits. Draws from a key are numbered by counters: `counter=1` of the same key
+is a second, independent draw at the cost of one more block. A key from which numbers are drawn must not also be split
+or folded.
 """
 
 from typing import Any
@@ -23,7 +24,7 @@ DRAW_ROUNDS = 13
 
 
 def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax.Array]:
-    """Draw two independent uint32 words, the block of the key at a counter.
+    """Draw two independent uint32 words: the block of the key at a counter.
 
     Keys of other generators than Threefry go through `jax.random.fold_in`.
 
@@ -41,7 +42,7 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
 
 
 def word_array(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
-    """Draw uint32 words `[count]`, two from a block, from the block `counter` on."""
+    """Draw uint32 words `[count]`, two per block, from the block `counter` on."""
     blocks = jnp.arange(counter, counter + (count + 1) // 2)
     return jnp.concatenate(random_words(key, blocks))[:count]
 
@@ -59,7 +60,7 @@ def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
 
 
 def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
-    """Return the keys of `jax.random.split(key, n)`, bit for bit; by `fold_in` where JAX does so (its default)."""
+    """Return the keys of `jax.random.split(key, n)`, bit for bit, by `fold_in` where JAX uses it (its default)."""
     by_fold_in = jax.config.jax_threefry_partitionable
     return [fold_in(key, i) for i in range(n)] if by_fold_in else list(jax.random.split(key, n))
 
@@ -94,9 +95,9 @@ def _halves_of_many(size: int, in_batched: list[bool], data: jax.Array) -> tuple
 
 @trials_last
 def _block_to_draw(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute one block, each word behind a barrier of its own: a word that nobody reads is not computed.
+    """Compute one block, each word behind its own barrier, so that a word that is not used is not computed.
 
-    Barriers: else XLA:CPU computes the block again in every kernel that reads it, which then spills registers.
+    Without barriers XLA:CPU computes the block again in every kernel that reads it, and these kernels spill registers.
     """
     first, second = threefry(k0, k1, counter, DRAW_ROUNDS)
     return barrier(first), barrier(second)
@@ -104,12 +105,12 @@ def _block_to_draw(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[ja
 
 @trials_last
 def _block_of_key(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute one block as a key. Its words pass as one array `[2]`, by one kernel: a key has them side by side."""
+    """Compute one block as a key; one kernel makes both words as an array `[2]`, the layout of a key."""
     both = barrier(jnp.stack(threefry(k0, k1, counter), axis=-1))
     return barrier((both[..., 0], both[..., 1]))
 
 
 @trials_last
 def _blocks(k0: jax.Array, k1: jax.Array, counters: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute the blocks `[n]` of one key, behind a barrier too, as two arrays: one would not be vector code."""
+    """Compute the blocks `[n]` of one key, behind a barrier, as two arrays: a single array would not be vector code."""
     return barrier(threefry(k0[None], k1[None], counters.astype(jnp.uint32), DRAW_ROUNDS))

@@ -7,8 +7,9 @@
 | `tail_and_angle`: tail   | 40      | 2^-24 p (float32), and 2^-41      | 2^-41       |
 | `tail_and_angle`: angle  | 24      | 2^-25                             | 2^-25       |
 
-Numbers are odd multiples of their least value, rounded to the float type. None rounds to 1, but the angle in float32.
-Words are shifted to 31 bits before they become floats: AVX2 has no instruction for unsigned numbers of 32.
+Numbers are odd multiples of their least value, rounded to the float type. Only the angle in float32 can round to 1.
+Words are shifted to 31 bits before they become floats: AVX2 has no instruction that converts unsigned numbers of 32
+bits.
 """
 
 import functools
@@ -30,7 +31,7 @@ def uniform(key: jax.Array, counter: int = 0) -> jax.Array:
 
 
 def uniform_of_words(high: jax.Array, low: jax.Array) -> jax.Array:
-    """Return the number on (0, 1) of two random words; their complements give 1 minus this number."""
+    """Return the number on (0, 1) of two random words; the complements of the words give 1 minus this number."""
     return _below_one((_to_signed(high) + (_to_signed(low) + 0.5) * 2.0**-31) * 2.0**-31)
 
 
@@ -40,9 +41,9 @@ def bernoulli(key: jax.Array, p: ArrayLike, counter: int = 0) -> jax.Array:
 
 
 def uniforms(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
-    """Draw uniform numbers `[count]` from (0, 1), two from a block, from the block `counter` on.
+    """Draw uniform numbers `[count]` from (0, 1), two per block, from the block `counter` on.
 
-    Fit for probabilities of 1e-5 and more; `uniform` resolves smaller ones.
+    They suit probabilities of 1e-5 and more; `uniform` resolves smaller ones.
     """
     return uniforms_of_words(word_array(key, count, counter))
 
@@ -63,7 +64,7 @@ def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Arr
 
 
 def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: float) -> jax.Array:
-    """Draw an array of uniform numbers between `low` and `high`, two from a block."""
+    """Draw an array of uniform numbers between `low` and `high`, two per block."""
     return _scale(shape, low, high)(word_array(key, math.prod(shape)))
 
 
@@ -71,7 +72,7 @@ def uniform_between(key: jax.Array, shape: tuple[int, ...], low: float, high: fl
 def _scale(shape: tuple[int, ...], low: float, high: float) -> Callable[[jax.Array], jax.Array]:
     @trials_last
     def scale(words: jax.Array) -> jax.Array:
-        # Barrier: a reshape fused with it would be computed entry by entry.
+        # Without the barrier, the reshape would be fused with it and computed entry by entry.
         return barrier(low + (high - low) * uniforms_of_words(words)).reshape(*shape, *words.shape[1:])
 
     return scale

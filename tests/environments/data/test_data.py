@@ -236,7 +236,7 @@ def test_the_contract_and_specifications(name):
 def test_what_is_not_supported_is_refused_in_one_line():
     replay = LoggedReplay.from_log([0, 1], [1.0, 0.0], n_arms=2)
     for message, environment, learner in (
-        ("learners that keep every round need rounds that all count", replay, TOFU.practical(dim=2, horizon=20)),
+        ("learners that store every round cannot run on a replay", replay, TOFU.practical(dim=2, horizon=20)),
         ("must not be a replay that rejects rounds", with_delay(replay, 1), OFUL(dim=2)),
     ):
         with pytest.raises(InputError, match=message) as said:
