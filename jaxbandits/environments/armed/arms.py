@@ -1,4 +1,4 @@
-"""Abstract stochastic bandit with K arms: means, regret, observations; a final class adds the reward law."""
+"""Abstract stochastic bandit with K arms, with means, regret and observations; a final class adds the reward law."""
 
 import abc
 from typing import ClassVar, NamedTuple, Self
@@ -20,7 +20,7 @@ class ArmsState(NamedTuple):
     """The instance; nothing in it changes over the rounds."""
 
     theta: jax.Array  # [K]  mean of every arm
-    best: jax.Array  # []  the largest
+    best: jax.Array  # []  largest mean
 
 
 @pytree
@@ -33,8 +33,8 @@ class Arms(abc.ABC):
     units: ClassVar = {"regret": "reward", "simple_regret": "reward", "stopping_time": "rounds"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     means: ArrayLike | None = param(None, "(-inf, inf)", "[K] means; None: uniform on [0, 1], drawn per trial")
-    gap: ArrayLike | None = param(None, "[0, inf)", "in place of means: the first arm is better than all others by it")
-    best: ArrayLike | None = param(None, "(-inf, inf)", "mean of the first arm, with a gap")
+    gap: ArrayLike | None = param(None, "[0, inf)", "instead of means: difference between the first arm and all others")
+    best: ArrayLike | None = param(None, "(-inf, inf)", "mean of the first arm, used with gap")
 
     def __post_init__(self) -> None:
         """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""

@@ -27,7 +27,7 @@ class BetaArms(Arms):
 
     source: ClassVar[str] = "bounded arms: fractions by beta laws"
     means: ArrayLike | None = param(None, "(0, 1)", "[K] means; None: uniform on [0, 1], drawn per trial")
-    concentration: ArrayLike = param(4.0, "(0, inf)", "c; the smaller, the closer to Bernoulli arms")
+    concentration: ArrayLike = param(4.0, "(0, inf)", "c; smaller values are closer to Bernoulli arms")
 
     @property
     def reward_range(self) -> tuple[float, float]:

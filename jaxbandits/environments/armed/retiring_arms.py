@@ -21,7 +21,7 @@ class RetiringState(NamedTuple):
     """The current items."""
 
     means: jax.Array  # [K]
-    items: jax.Array  # [K] int32, their numbers
+    items: jax.Array  # [K] int32, item numbers
 
 
 @pytree

@@ -60,10 +60,10 @@ class SwitchingArms:
 
         Args:
           means: `[P, K]` probabilities of every phase.
-          starts: `[P]` first round of every phase: 0, then ascending.
+          starts: `[P]` first round of every phase, ascending from 0.
 
         Raises:
-          InputError: for anything else.
+          InputError: for other shapes or values.
         """
         means, starts = floats("means", means, "(P, K)"), floats("starts", starts, "(P,)")
         if not np.array_equal(starts, starts.astype(np.int32)):

@@ -1,7 +1,7 @@
 """Best matrix of a nuclear-norm ball for a sum of squared errors, with or without linear constraints (on the host).
 
-The solver uses NumPy in float64 and one dense SVD per step. It is meant for matrices of a few thousand entries, and
-runs once per run.
+The solver uses NumPy in float64 and one dense SVD per step. It is meant for matrices of a few thousand entries, and is
+called once per run.
 """
 
 from typing import NamedTuple
@@ -51,7 +51,7 @@ def best(problem: Problem, start: np.ndarray, tolerance: float = 1e-6) -> np.nda
 def best_feasible(
     problem: Problem, rows: np.ndarray, bounds: np.ndarray, start: np.ndarray, tolerance: float = 1e-4
 ) -> np.ndarray:
-    """Return the same `[m, n]` under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
+    """Return a nearly best point `[m, n]` under `rows @ X <= bounds` (rows `[T, m n]`), by an augmented Lagrangian.
 
     Only rows that some iterate violates are included. Normalised rows are satisfied up to `tolerance` times the norm of
     the target.
@@ -100,7 +100,7 @@ def _minimise(
 def project(x: np.ndarray, radius: float) -> np.ndarray:
     """Return the nearest point `[m, n]` of the nuclear-norm ball.
 
-    The singular values are projected onto the simplex with this sum.
+    Its singular values are projected onto the simplex whose sum is the radius.
     """
     left, values, right = np.linalg.svd(x, full_matrices=False)
     if values.sum() <= radius:

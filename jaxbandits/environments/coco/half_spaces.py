@@ -3,7 +3,7 @@
     g_t(x) = s_t <a, x> - b_t,   s_t uniform on 1 +- slope_noise,   b_t uniform on [margin, margin + margin_spread]
 
 The direction a is fixed, so that all constraints so far are equivalent to the half-space `<a, x> <= min_t b_t / s_t`,
-and the best feasible point in hindsight needs one number. Points are a single array of shape `d` or `(m, n)`.
+and one number determines the best feasible point in hindsight. Points are a single array of shape `d` or `(m, n)`.
 """
 
 import math

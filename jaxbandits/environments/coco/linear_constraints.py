@@ -33,7 +33,7 @@ class LinearConstraintsState(NamedTuple):
 
     cost: jax.Array  # [d] or [m, n]  c
     normal: jax.Array  # [d]  a
-    noise_sum: jax.Array  # [d]  sum of noise_t, so that sum c_t = rounds c + noise_sum keeps its digits
+    noise_sum: jax.Array  # [d]  sum of noise_t, so that sum c_t = rounds c + noise_sum is accurate
     rounds: jax.Array  # [] int32
     bound: jax.Array  # []  min_t b_t / s_t
 
@@ -51,7 +51,7 @@ class LinearConstraints:
     """Linear losses and one linear constraint whose slope and offset vary, on vectors or matrices.
 
     The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`, so that
-    Slater's condition holds and the feasible comparator exists. Noise is bounded: `lipschitz` is a true bound.
+    Slater's condition holds and the feasible comparator exists. Noise is bounded, so that `lipschitz` is a true bound.
 
     References:
       The problem class of Wang, Wan & Zhang (AAAI 2025); this instance of it is ours.
@@ -61,7 +61,7 @@ class LinearConstraints:
     dim: int | tuple[int, ...] = static(range="[1, inf)", doc="d, or the shape (m, n) of matrix decisions")
     domain: ConvexSet = param(factory=L2Ball, doc="K, with the origin inside; needs lmo")
     cost: ArrayLike = param(1.0, "[0, inf)", "||c||, length of the mean loss vector")
-    cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||; uniform coordinates")
+    cost_noise: ArrayLike = param(1.0, "[0, inf)", "bound on ||noise_t||; its coordinates are uniform")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
     slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
     conflict: ArrayLike = param(0.8, "[-1, 1]", "-cos of the angle between a and c (d = 1: a is scaled by it instead)")
@@ -148,8 +148,8 @@ class LinearConstraints:
     def _feasible_loss(self, total: jax.Array, best: jax.Array, state: LinearConstraintsState) -> jax.Array:
         """Return `min_{x in K, <a, x> <= bound} <total, x>`, as the maximum of the concave dual function over mu >= 0.
 
-        `dual(mu) = min_K <total + mu a, x> - mu bound` has slope `<a, lmo(total + mu a)> - bound`: bisection. Since the
-        origin has slack `bound`, the maximiser is at most `(0 - best) / bound`.
+        `dual(mu) = min_K <total + mu a, x> - mu bound` has slope `<a, lmo(total + mu a)> - bound`, and bisection finds
+        its root. Since the origin has slack `bound`, the maximiser is at most `(0 - best) / bound`.
         """
 
         def halve(_: jax.Array, interval: tuple[jax.Array, jax.Array, Any]) -> tuple[jax.Array, jax.Array, Any]:
@@ -161,7 +161,7 @@ class LinearConstraints:
 
         steps = jnp.finfo(state.bound.dtype).nmant + 4
         begin = (jnp.zeros_like(best), -best / state.bound, self.domain.lmo(total)[1])
-        low, _, guess = fori_loop(0, steps, halve, begin)  # low stays 0 if inactive
+        low, _, guess = fori_loop(0, steps, halve, begin)  # low stays 0 if the constraint is inactive
         shifted = total + state.normal * low
         return jnp.vdot(shifted, self.domain.lmo(shifted, guess)[0]) - low * state.bound
 

@@ -47,7 +47,7 @@ class Observed(NamedTuple):
 
 
 class MatrixCompletionState(NamedTuple):
-    """State of a trial: its own order of the entries and its own constraints."""
+    """State of a trial, which has its own order of the entries and its own constraints."""
 
     key: jax.Array  # key of the instance; round t draws from fold_in(key, t)
     order: jax.Array  # [N] int32  entries, in the order of this pass; [0] if batches are drawn independently
@@ -105,7 +105,7 @@ class MatrixCompletion:
         """Return the problem of a set of ratings; `settings` are the other fields.
 
         Raises:
-          InputError: for anything else.
+          InputError: if `ratings` is not `Ratings`.
         """
         if not isinstance(ratings, Ratings):
             raise InputError(f"ratings must be Ratings, as the loaders make them, got {type(ratings).__name__}")
@@ -193,7 +193,7 @@ class MatrixCompletion:
 
     @property
     def constraint_lipschitz(self) -> float:
-        """Bound on the gradients of the constraints: `lipschitz / constraint_lipschitz` gives both the same."""
+        """Bound on the gradients of constraints; `lipschitz / constraint_lipschitz` is the factor that makes it G."""
         return {"figure": math.sqrt(math.prod(self.dim)), "budget": 1.5, "none": 0.0}[self.constraint]
 
     def init(self, key: jax.Array) -> MatrixCompletionState:
@@ -267,7 +267,7 @@ class MatrixCompletion:
             and 2 * record_points[-1] > math.prod(self.dim)
         ):
             raise InputError(
-                f'MatrixCompletion: with "figure" hardly a point but 0 satisfies {record_points[-1]} constraints on '
+                f'MatrixCompletion: with "figure" few points other than 0 satisfy {record_points[-1]} constraints on '
                 f'{math.prod(self.dim)} entries: comparator="feasible" needs a horizon of at most half as many'
             )
         cells, normals, bound = self._rounds(recorded["instance"][0], int(record_points[-1]))
@@ -308,7 +308,7 @@ class MatrixCompletion:
     def _batch(self, key: jax.Array, t: jax.Array, order: jax.Array) -> tuple[jax.Array, Observed]:
         """Return the order of the pass and its next entries, or a fresh draw of entries.
 
-        Uses blocks 0 to B - 1 of the key, and for a new order also N blocks after those of `_normal`.
+        The draw uses blocks 0 to B - 1 of the key, and for a new order also N blocks after those of `_normal`.
         """
         n, size = len(self.observed), self.batch
         if self.order == "fresh":
@@ -342,7 +342,7 @@ class MatrixCompletion:
         panel = lax.broadcasted_iota(jnp.int32, (4, high, n), 0)
         words = jnp.where(panel < 2, first.reshape(1, high, n), second.reshape(1, high, n))
         bits = (words >> (16 * (panel % 2)).astype(words.dtype)) & 0xFFFF
-        # via int32, which every processor converts to float in one instruction
+        # int32 comes first, because every processor converts it to float in one instruction
         uniform = (bits.astype(jnp.int32).astype(jnp.result_type(float)) + 0.5) * 2.0**-15 - 1.0
         uniform = uniform.reshape(4 * high, n)[:m]
         return uniform if self.constraint == "figure" else (1.0 + 0.5 * uniform) / math.sqrt(m * n)
@@ -356,8 +356,8 @@ def _sorting(first: jax.Array, second: jax.Array) -> jax.Array:
 def _distinct(n: int, uniforms: jax.Array) -> jax.Array:
     """Turn `[B]` uniforms into B different numbers below n: the first swaps of a Fisher-Yates shuffle.
 
-    Only the swapped places of the shuffled list are stored. Step k swaps the places k and c_k >= k. The entry at a
-    place comes from the last swap with that place, or is the number of the place.
+    Only the swapped places of the list are stored. Step k swaps the places k and c_k >= k. The entry at a place comes
+    from the last swap with that place, or is the number of the place.
     """
     steps = jnp.arange(len(uniforms), dtype=jnp.int32)
     places = steps + jnp.floor(uniforms * (n - steps).astype(uniforms.dtype)).astype(jnp.int32)

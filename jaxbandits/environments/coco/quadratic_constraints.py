@@ -50,7 +50,7 @@ class QuadraticConstraints:
     """Squared distances to noisy targets, and one linear constraint whose slope and offset vary.
 
     The domain must contain the origin. Every constraint holds at `||x|| <= margin / (slope (1 + slope_noise))`. Noise
-    is bounded: `lipschitz` and `value_bound` are true bounds. Feedback is as in `LinearConstraints`.
+    is bounded, so that `lipschitz` and `value_bound` are true bounds. Feedback is as in `LinearConstraints`.
 
     References:
       The problem class of Wang, Wan & Zhang (AAAI 2025), strongly convex case; this instance of it is ours.
@@ -63,7 +63,7 @@ class QuadraticConstraints:
     )
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha, modulus of strong convexity of the losses")
     center: ArrayLike = param(0.8, "[0, inf)", "||theta||, distance of the mean target from the origin")
-    target_noise: ArrayLike = param(0.3, "[0, inf)", "bound on ||noise_t||; uniform coordinates")
+    target_noise: ArrayLike = param(0.3, "[0, inf)", "bound on ||noise_t||; its coordinates are uniform")
     slope: ArrayLike = param(1.0, "(0, inf)", "||a||, length of the mean constraint normal")
     slope_noise: ArrayLike = param(0.5, "[0, 1)", "half-width of s_t around 1")
     conflict: ArrayLike = param(0.8, "[-1, 1]", "cosine of the angle between a and theta (d = 1: a is scaled by it)")
@@ -171,8 +171,9 @@ class QuadraticConstraints:
     def _feasible_excess(self, mean: jax.Array, state: QuadraticConstraintsState) -> jax.Array:
         """Compute `min ||x||^2 / 2 - <x, mean>` over K and the half-space, as the maximum of the dual over mu >= 0.
 
-        `dual(mu)` is attained at `P_K(mean - mu a)` and has slope `<a, P_K(mean - mu a)> - bound`: bisection. It is at
-        least `-||mean||^2 / 2`, and the origin has slack `bound`: the maximiser is at most `||mean||^2 / (2 bound)`.
+        `dual(mu)` is attained at `P_K(mean - mu a)` and has slope `<a, P_K(mean - mu a)> - bound`, whose root bisection
+        finds. The dual is at least `-||mean||^2 / 2`, and the origin has slack `bound`, so that the maximiser is at
+        most `||mean||^2 / (2 bound)`.
         """
 
         def at(mu: jax.Array) -> jax.Array:
@@ -188,7 +189,8 @@ class QuadraticConstraints:
             return jnp.where(infeasible, mu, low), jnp.where(infeasible, high, mu)
 
         begin = (jnp.zeros_like(state.bound), 0.5 * jnp.vdot(mean, mean) / state.bound)
-        low, _ = fori_loop(0, jnp.finfo(state.bound.dtype).nmant + 4, halve, begin)  # low stays 0 if inactive
+        # Low stays 0 if the constraint is inactive.
+        low, _ = fori_loop(0, jnp.finfo(state.bound.dtype).nmant + 4, halve, begin)
         return _excess(at(low), mean) + low * slope(low)
 
     @property

@@ -1,7 +1,7 @@
 """FilmTrust: 1,508 users, 2,071 films, 35,497 ratings from 0.5 to 4 by halves (Guo, Zhang & Yorke-Smith, IJCAI 2013).
 
 The file is `ratings.txt` of the FilmTrust data set that the authors of LibRec published. Three pairs of user and item
-occur twice in it, two of them with different ratings: the last one counts, so that 35,494 ratings remain.
+occur twice in it, two of them with different ratings. The last rating of a pair counts, so that 35,494 ratings remain.
 """
 
 import os

@@ -237,7 +237,7 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
             path = _extract(path, file)
         found = text_digest(path)
     except (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile):
-        raise InputError(f"what {file.url} sent is damaged or not all of the file") from None
+        raise InputError(f"the file that {file.url} sent is damaged or incomplete") from None
     if found != file.sha256:
         raise InputError(
             f"what {file.url} sent is not {file.name} as published (SHA-256 {found[:12]}..., not {file.sha256[:12]}...)"

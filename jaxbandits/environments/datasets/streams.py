@@ -2,7 +2,7 @@
 
     features, targets = load_csv("housing.csv", target="price", standardise=True, intercept=True)
 
-In these files every other column is a feature. To choose columns, use a data frame: `DataStream.from_frame(
+Every column except the target is a feature. To choose columns, use a data frame: `DataStream.from_frame(
 polars.read_csv("housing.csv"), target="price", features=["area", "rooms"])`.
 """
 

@@ -19,8 +19,8 @@ class GroupOutcome(NamedTuple):
     """Metrics of a round, summed over a block."""
 
     samples: jax.Array  # []  rows drawn
-    group_samples: jax.Array  # [m]  of each group
-    loss: jax.Array  # []  their mean loss at w_t
+    group_samples: jax.Array  # [m]  rows drawn from each group
+    loss: jax.Array  # []  mean loss of these rows at w_t
 
 
 def drawn_of(decision: GroupDecision) -> jax.Array:

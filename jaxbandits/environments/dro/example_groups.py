@@ -28,7 +28,7 @@ class ExampleGroups:
 
     Recorded: `samples`, `group_samples` [m], `loss`; for a recommendation (w, q) the exact `risk` [m], `max_risk`,
     `mean_risk`, `top_k_risk` (if $k > 1$), `duality_gap` = the mean of the k largest risks at w minus min_v $sum_i q_i$
-    $R_i(v)$, and `distance`, |w - w*| for the w* that `optimum` gives.
+    $R_i(v)$, and `distance`, |w - w*| for the w* of `optimum`.
 
     References: L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, JMLR (arXiv:2302.09267), Example 1 and Figure 1.
     """

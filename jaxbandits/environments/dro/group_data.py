@@ -44,9 +44,9 @@ class GroupDataOutcome(NamedTuple):
     """Metrics summed over the rounds of a block."""
 
     samples: jax.Array  # []  rows drawn
-    group_samples: jax.Array  # [m]  of each group
-    overdrawn: jax.Array  # [m]  of these, rows that were reused because the group had no unused row
-    loss: jax.Array  # []  their mean loss at w_t
+    group_samples: jax.Array  # [m]  rows drawn from each group
+    overdrawn: jax.Array  # [m]  rows among these that were reused because the group had no unused row
+    loss: jax.Array  # []  mean loss of these rows at w_t
 
 
 @pytree
@@ -69,11 +69,11 @@ class GroupData:
     units: ClassVar = draws.units(("overdrawn",))
     rows: Rows = shared(doc="the table, sorted by group (made by from_table)")
     sizes: tuple[int, ...] = static(range="[1, inf)", doc="[m] rows of each group")
-    names: tuple[str, ...] = static(doc="[m] of the groups")
+    names: tuple[str, ...] = static(doc="[m] names of the groups")
     dataset: str = static("user", doc="where the rows come from; figures show it")
-    loss: Any = param(factory=group_losses.Logistic, doc="of a row: Logistic, Squared, Hinge or Custom")
+    loss: Any = param(factory=group_losses.Logistic, doc="loss of a row: Logistic, Squared, Hinge or Custom")
     order: str = static("iid", doc='"iid", with replacement, or "once"')
-    held_out: int = static(0, "[0, inf)", doc="rows of every group that only measure the risks; 0: all of them do")
+    held_out: int = static(0, "[0, inf)", doc="rows per group kept to measure the risks; 0: all rows measure them")
     top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
     weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, scales of the risks; None: 1")
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies losses, gradients and risks")

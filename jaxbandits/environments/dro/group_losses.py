@@ -93,7 +93,9 @@ class Custom:
     """
 
     signed, linear = False, False
-    function: Callable[[Point, jax.Array, jax.Array], jax.Array] = static(doc="of (params, x, y), the loss of one row")
+    function: Callable[[Point, jax.Array, jax.Array], jax.Array] = static(
+        doc="function of (params, x, y) that returns the loss of one row"
+    )
 
     def check(self) -> None:
         """Raise `InputError` for anything that is not a function."""

@@ -70,9 +70,9 @@ class SyntheticGroups:
     n_groups: int = static(20, "[1, inf)", "m, number of groups")
     rho: ArrayLike = param(0.5, "[0, inf)", "distance of the groups from each other")
     first_correct: ArrayLike = param(0.9, "[0, 1]", "pi_1, probability of a correct label in the first group")
-    low_correct: ArrayLike = param(0.9, "[0, 1]", "the other pi_i are uniform between this")
-    high_correct: ArrayLike = param(0.9, "[0, 1]", "and this")
-    radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the models that gap and optimum compare with")
+    low_correct: ArrayLike = param(0.9, "[0, 1]", "least value of the other pi_i, which are uniform")
+    high_correct: ArrayLike = param(0.9, "[0, 1]", "largest value of the other pi_i")
+    radius: ArrayLike = param(3.0, "(0, inf]", "B, radius of the ball of models in duality_gap and optimum")
     top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
     weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, scales of the risks; None: 1")
 

@@ -1,4 +1,4 @@
-"""Linear bandit with new arms of the unit ball in every round (Russac, Vernade & Cappe, NeurIPS 2019, experiments).
+"""Linear bandit with new arms in the unit ball in every round (Russac, Vernade & Cappe, NeurIPS 2019, experiments).
 
     arms of a round   K vectors with coordinates uniform on (-1, 1), divided by their norm where it exceeds 1
     reward_t          x_t'theta + eta_t

@@ -25,7 +25,7 @@ from jaxbandits.numerics import rng
 from jaxbandits.numerics.linalg import Vector
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, ScaledReward
 
-_SUBSET_ARMS = 128  # largest K for which the available arms are drawn one by one; above, by a sorted permutation
+_SUBSET_ARMS = 128  # largest K for which the available arms are drawn one by one; for larger K a permutation is sorted
 
 
 class HeavyTailedState(NamedTuple):

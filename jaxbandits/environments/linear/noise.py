@@ -1,7 +1,8 @@
-"""Noise laws: each is centred and has methods for a draw and for the scale of its moment of order 1 + eps.
+"""Centred noise laws, with methods for a draw and for the scale of the moment of order 1 + eps.
 
 `sample(key)` draws one value with mean zero; `scale(eps)` is (E |noise|^{1+eps})^{1/(1+eps)}, which is infinite if the
-order 1 + eps is at least `tail_index`. All are traced, so tail indices can be swept. `spread` multiplies the law.
+order 1 + eps is at least `tail_index`. All fields are traced, so that tail indices can be swept. `spread` multiplies
+the law.
 
 A user-defined law is a `pytree` class with these three members.
 """
@@ -118,7 +119,7 @@ class Pareto:
 
 @pytree
 class Lomax:
-    """Lomax noise minus its mean `1 / (shape - 1)`: Pareto minus one, so centred it is the same law as `Pareto`."""
+    """Lomax noise minus its mean `1 / (shape - 1)`: Pareto minus one, so that the centred law is that of `Pareto`."""
 
     shape: ArrayLike = param(1.5, "(1, inf)", "tail index")
     spread: ArrayLike = param(1.0, "[0, inf)", _SPREAD)
@@ -190,12 +191,12 @@ def _central_scale(
 
     so that the heavy tail is integrated exactly, however close p is to the index. Below the mean the integrand is
     bounded. Both integrals use double exponential rules with 181 nodes: relative error below 1e-9 in float64, for index
-    in [1.05, 4] (environments/linear/test_heavy_tailed.py::test_moment_scales_against_other_formulas), and 2e-5 in
-    float32 (there from rounding 1 - r; float32/test_linear.py::test_moment_scales).
+    in [1.05, 4] (environments/linear/test_heavy_tailed.py::test_moment_scales_against_other_formulas), and below 2e-5
+    in float32, where it comes from the rounding of 1 - r (float32/test_linear.py::test_moment_scales).
     """
     order, index = jnp.asarray(order), jnp.asarray(index)
     decay = 1.0 - order / index
-    # One trailing axis for the nodes; the rest broadcasts.
+    # The nodes have one trailing axis; the other axes broadcast.
     power, root, top, middle = (a[..., None] for a in (order, 1.0 / index, survival, mean))
 
     # The dtype is explicit, since JAX caches the array made from a NumPy constant with the precision set at that time.

@@ -1,4 +1,4 @@
-"""Noise in cells (Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1): sup E and E sup of the same squared noise.
+"""Noise in cells (Wang, Barik, Zhao & Tan, NeurIPS 2025, Proposition A.1): sup E and E sup of squared noise differ.
 
     f_t(x)      = c_i s x on the cell i - 1 <= x < i, i = 1..n
     sigma_t^2   = sup_x E |f_t'(x) - F_t'(x)|^2 = 1/n

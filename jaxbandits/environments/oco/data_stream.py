@@ -52,7 +52,7 @@ class DataStream:
 
     The comparator is `comparator` if given, otherwise `table.best`, the minimiser of the mean loss over the table
     (least squares of minimum norm; logistic regression by Newton's method), which `from_arrays` finds on the host in
-    float64: after whole passes it is the best fixed point in hindsight.
+    float64. After whole passes it is the best fixed point in hindsight.
 
     Orders: "shuffled" (a fresh random permutation every pass and trial), "iid" (with replacement), "given" (cyclically
       as in the table, the same in all trials).

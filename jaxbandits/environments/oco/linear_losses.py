@@ -127,7 +127,7 @@ class LinearLosses:
         }
 
     def mean_gradient(self, t: jax.Array) -> Vector:
-        """Return `[d]` grad F of the round that `t` counts from 0."""
+        """Return the mean gradient `[d]` of round t, counted from 0."""
         return (self.loss_scale * self.mean) * self.sequence.at(t, self.dim)
 
     def mean_gradient_sum(self, rounds: jax.Array) -> Vector:

@@ -24,11 +24,11 @@ class PseudoHuberLosses:
     """Pseudo-Huber distance to noisy targets that follow `sequence`, against a fixed u.
 
     The comparator is `comparator` if given, otherwise a $e_1$, the minimiser of the mean loss while $v_t = e_1$ (the
-    best point in hindsight has no closed form). Swept together with the centre it gives the regret as a function of
-    $||u||$.
+    best point in hindsight has no closed form). If both are swept together, the results show the regret as a function
+    of $||u||$.
 
-    Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round, the regret as one difference to full
-    relative accuracy.
+    Recorded: `loss`, `comparator_loss` and `regret`, each summed round by round. The regret of a round is computed as
+    one difference, with full relative accuracy.
 
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv 2510.04685, Section 2 (the quantities). The instances are ours.

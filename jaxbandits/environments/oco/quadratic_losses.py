@@ -42,7 +42,7 @@ class QuadraticLossesOutcome(NamedTuple):
 class QuadraticLosses:
     """Squared distance to noisy targets that follow `sequence`.
 
-    Recorded: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and `pseudo_regret`, as by
+    Recorded: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and `pseudo_regret`, as in
     `LinearLosses`. The comparator is u if given, otherwise the best fixed point of the ball in hindsight (of the losses
     drawn, or of their means): the mean of the targets, projected.
 

@@ -52,7 +52,7 @@ class RandomOrderOutcome(NamedTuple):
 class RandomOrder:
     """Linear losses drawn without replacement from a pool of `pool_size` vectors, pass after pass.
 
-    Recorded, as by `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and
+    Recorded, as in `LinearLosses`: `loss`, `mean_loss`, `comparator_loss`, `mean_comparator_loss`, `regret` and
     `pseudo_regret`. $F_t$ depends on the losses drawn so far, as in the random-order model.
 
     Each round takes one step of a Fisher-Yates shuffle, which swaps one of the remaining vectors to the front. A pass

@@ -31,7 +31,7 @@ class Sequence(Protocol):
 
     @property
     def bound(self) -> ArrayLike: ...
-    def at(self, t: jax.Array, dim: int) -> Vector: ...  # [d] v of the round that t counts from 0
+    def at(self, t: jax.Array, dim: int) -> Vector: ...  # [d] v of round t, counted from 0
     def sum(self, rounds: jax.Array, dim: int) -> Vector: ...  # [d] the sum of the first `rounds`
     def squared_path(self, horizon: ArrayLike) -> ArrayLike: ...
     def length_sum(self, horizon: ArrayLike) -> ArrayLike: ...
@@ -109,10 +109,12 @@ class IsolatedFlips:
 
     def check(self) -> None:
         """Raise InputError if corrupted rounds would be adjacent."""
-        _whole("Corrupted.count", self.count)
-        _whole("Corrupted.horizon", self.horizon)
+        _whole("IsolatedFlips.count", self.count)
+        _whole("IsolatedFlips.horizon", self.horizon)
         if np.any(np.asarray(self.horizon) - 1 < 2 * (np.asarray(self.count) + 1)):
-            raise InputError("Corrupted.horizon must be at least 2 count + 3, so that corrupted rounds are isolated")
+            raise InputError(
+                "IsolatedFlips.horizon must be at least 2 count + 3, so that corrupted rounds are isolated"
+            )
 
     def at(self, t: jax.Array, dim: int) -> Vector:
         count, distance = self._until(t)
@@ -138,7 +140,7 @@ class IsolatedFlips:
     def _until(self, t: ArrayLike) -> tuple[jax.Array, jax.Array]:
         """Return the largest i with floor(i p / q) <= t, where p = T - 1 and q = C + 1, and i p - t q.
 
-        The latter is negative before t.
+        The second number is negative if i p / q < t.
 
         A rounded quotient is wrong by at most one. The residual is exact in wrapping integers, although its terms may
         overflow, and determines the correct neighbour.

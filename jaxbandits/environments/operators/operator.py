@@ -153,7 +153,9 @@ def require_reward(operator: Operator, feedback: Feedback) -> Any:
     """
     if not {"reward", "won"} & {*getattr(feedback, "_fields", ())}:
         name, inside = type(operator).__name__, type(operator.environment).__name__
-        raise InputError(f"{name} is for environments that tell a reward; {inside} tells {type(feedback).__name__}")
+        raise InputError(
+            f"{name} is for environments whose feedback has a reward; {inside} gives {type(feedback).__name__}"
+        )
     return feedback
 
 

@@ -84,7 +84,7 @@ def test_regret_of_a_run():
 
 def test_too_many_constraints_of_the_figure_are_refused():
     environment = MatrixCompletion.stand_in((5, 7), 20, batch=4, comparator="feasible")
-    with pytest.raises(InputError, match="hardly a point but 0"):
+    with pytest.raises(InputError, match="few points other than 0"):
         environment.in_hindsight({"instance": np.zeros((1, 4))}, [18])
     assert dataclasses.replace(environment, comparator="none").in_hindsight({}, [18]) == {}
 

@@ -104,8 +104,8 @@ def test_what_is_published_is_fetched_and_found(offer_data_set, path, member, ca
         ("/nowhere", "", "the server answers 404"),
         ("/other", "", r"is not ratings.txt as published \(SHA-256 "),
         ("/half", "", "the connection ended before the file did"),
-        ("/half-gz", "", "is damaged or not all of the file"),
-        ("/half-zip", "ratings.txt", "is damaged or not all of the file"),
+        ("/half-gz", "", "is damaged or incomplete"),
+        ("/half-zip", "ratings.txt", "is damaged or incomplete"),
         ("/other-zip", "ratings.txt", "holds no ratings.txt"),
     ],
 )
