@@ -93,7 +93,7 @@ class Maximisers(NamedTuple):
     """Maximisers of `maximise`, one per arm; the search of the next round starts there."""
 
     theta: Vector  # [K, d]  in the ball
-    level: jax.Array  # [K]  multiplier of `L - min L - B <= 0` where both constraints bind; 0: not known
+    level: jax.Array  # [K]  multiplier of `L - min L - B <= 0` where both constraints bind; 0 if not known
     ball: jax.Array  # [K]  multiplier of `(||theta||^2 - S^2) / 2 <= 0` likewise
 
 
@@ -111,7 +111,7 @@ class _Search(NamedTuple):
     target: Vector  # [d]  maximiser of x'theta over the model's level set and the ball
     level: jax.Array  # []
     ball: jax.Array  # []
-    fraction: jax.Array  # []  of the ray, 1 is the target
+    fraction: jax.Array  # []  fraction of the ray; 1 is the target
     low: jax.Array  # []  a fraction known to be too short
     high: jax.Array  # []  a fraction known to be too long
     base: Vector  # [d]  the point whose model gave the target
@@ -186,7 +186,8 @@ def _maximise_one(
         target, level, ball, sound = _model_maximiser(theta, at, slack, direction, radius, now.level, now.ball)
         gain = jnp.abs(direction @ (target - theta)) + level * jnp.maximum(at.value - slack, 0.0)
         far = gain > precision * jnp.abs(direction @ (target - estimate))
-        # In float32, with a badly conditioned L, `gain` may be only rounding at a boundary point: then no step is left.
+        # In float32, with a badly conditioned L, `gain` may be only a rounding error at a boundary point; then no step
+        # is taken.
         far = far & (jnp.linalg.norm(target - theta) > 16.0 * eps * jnp.linalg.norm(theta))
         going = (far | ~sound) & jnp.isfinite(at.value)
         share = slack / jnp.maximum(at.value, slack)
@@ -223,7 +224,7 @@ class _Dual(NamedTuple):
     level: jax.Array  # []
     ball: jax.Array  # []
     step: Vector  # [d]  from the centre of the model to the maximiser
-    value: jax.Array  # []  of the dual: an upper bound, to be minimised
+    value: jax.Array  # []  value of the dual, an upper bound that is minimised
     level_step: jax.Array  # []
     ball_step: jax.Array  # []
     turn: Vector  # [d]  change of `step` along the Newton step
@@ -278,7 +279,8 @@ def _model_maximiser(
         a, c = a * (1.0 + 4.0 * info.eps) + info.tiny, c * (1.0 + 4.0 * info.eps) + info.tiny
         determinant = jnp.maximum(a * c - b * b, info.eps * a * c)
         level_step, ball_step = (b * spare_ball - c * spare) / determinant, (b * spare - a * spare_ball) / determinant
-        # A step keeps a tenth of either multiplier: the minimiser of the quadratic over that box.
+        # A step goes to the minimiser of the quadratic over the box in which both multipliers keep at least a tenth of
+        # their value.
         least_level, least_ball = -0.9 * level, -0.9 * ball
         level_step, ball_step = (
             jnp.where(ball_step < least_ball, -(spare + b * least_ball) / a, level_step),

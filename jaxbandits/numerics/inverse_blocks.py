@@ -2,8 +2,8 @@
 
 The columns of U are stored in at most `BLOCKS` blocks of equally many columns, as rows `[m, h]`. They include the ones
 of the diagonal, and zeros where a column is shorter than the last one of its block. A loop over the m columns of a
-block is compiled once, for any d. With the one on the diagonal, p_j,j+1 = f_j / E_j follows from the same recursion as
-the entries above it; the one never changes, because p_jj = 0.
+block is compiled once, for any d. With the diagonal entry 1 included, p_j,j+1 = f_j / E_j follows from the same
+recursion as the entries above the diagonal; this entry never changes, because p_jj = 0.
 
 In the functions below `columns` are the blocks `[m, h]`, `pivots` is `[d]`, and trial axes are last. XLA:CPU unrolls a
 loop over 32 trials with a short body instead of turning it into vector code. Steps that need no index therefore run

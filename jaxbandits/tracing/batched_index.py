@@ -160,7 +160,7 @@ _SCATTERS = {
 
 
 def scatter(name: str, x: jax.Array, index: jax.Array, update: jax.Array, params: Params) -> jax.Array | None:
-    """Compute the scatter of this name of `update[..., W]` into `x[..., W]` at `index[..., k, W]`; None: no rule."""
+    """Scatter `update[..., W]` into `x[..., W]` at `index[..., k, W]` by this primitive; None if it has no rule."""
     if name == "scatter" and params["update_jaxpr"] is not None:  # `x.at[i].apply`
         return None
     dims = params["dimension_numbers"]

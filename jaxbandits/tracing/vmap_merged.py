@@ -23,7 +23,8 @@ def vmap_merged(f: Callable[..., Any]) -> Callable[..., Any]:
     Under an outer `vmap` over W trials, an axis of N copies becomes one of N W.
 
     Args:
-      f: a function of pytrees of arrays to pytrees of arrays, which closes over no array (a traced one would escape).
+      f: a function of pytrees of arrays to pytrees of arrays, which must not close over arrays, because a traced one
+        would escape.
     """
 
     @custom_vmap

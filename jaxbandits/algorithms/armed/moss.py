@@ -39,7 +39,7 @@ class MOSS(IndexPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "MOSS":
-        """Use the constants of Theorem 9.1: the defaults."""
+        """Use the constants of Theorem 9.1, which are the defaults."""
         return cls(**{"n_arms": n_arms, "horizon": horizon} | changes)
 
     @classmethod

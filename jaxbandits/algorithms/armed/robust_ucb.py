@@ -58,7 +58,7 @@ class RobustUCB(IndexPolicy):
     def theory(
         cls, *, n_arms: int, moment_bound: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue
     ) -> "RobustUCB":
-        """Use the width of Lemma 1: the defaults."""
+        """Use the width of Lemma 1, which is the default."""
         return cls(**{"n_arms": n_arms, "moment_bound": moment_bound, "eps": eps} | changes)
 
     @classmethod

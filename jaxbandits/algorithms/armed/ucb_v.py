@@ -39,7 +39,7 @@ class UCBV(IndexPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "UCBV":
-        """Use c = 1 and zeta = 1.2: the defaults."""
+        """Use c = 1 and zeta = 1.2, which are the defaults."""
         return cls(**{"n_arms": n_arms} | changes)
 
     @classmethod

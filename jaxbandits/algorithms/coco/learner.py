@@ -127,12 +127,12 @@ class BlockLearner(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
-        """Use the constants of the theory: the defaults. From x_1 = 0 the iterate does not move for T <= 32400."""
+        """Use the constants of the theory, the defaults. From x_1 = 0 the iterate does not move for T <= 32400."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
-        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 times the theoretical eps (ours, by hand)."""
+        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 times the theoretical one (chosen by hand)."""
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)

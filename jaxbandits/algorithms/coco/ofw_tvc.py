@@ -53,7 +53,7 @@ class OFWTVC(PointLearner):
       * `step_cap`: inf [printed], 1 [ours]. As printed, (12) takes steps of size 2 and $sqrt(2)$ in the first rounds of
         an epoch, which leave K; Hazan & Kale cap steps at 1.
       * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
-        $beta G gamma = 1 / (64 D)$; With G~ = 1, eta is too small by the factor 64 D, and the iterate oscillates around
+        $beta G gamma = 1 / (64 D)$; with G~ = 1, eta is too small by the factor 64 D, and the iterate oscillates around
         $x_1$. The default beta G gamma is a lower bound of every target of line 5, so the constants of the theorem
         hold.
       * `eta_scale` [ours] multiplies (9); the paper has 1.

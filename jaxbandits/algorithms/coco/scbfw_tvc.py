@@ -90,7 +90,7 @@ class SCBFWTVC(BanditLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
-        """Use the constants of the proof of Theorem 4, re-centred: the defaults."""
+        """Use the constants of the proof of Theorem 4, re-centred, which are the defaults."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod

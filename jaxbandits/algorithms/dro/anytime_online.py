@@ -30,7 +30,7 @@ class AnytimeOnline(TwoPlayers):
     Guarantee:
       If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
       output after any t rounds is at most $((3 + log t) sqrt(m log m) + D G (5 + 3 log t)) / (2 (sqrt(t + 1) - 1))$ +
-      lower orders (Theorem 8, also stated with high probability).
+      lower-order terms (Theorem 8, also stated with high probability).
 
     Deviations:
       The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of

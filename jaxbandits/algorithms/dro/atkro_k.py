@@ -35,8 +35,8 @@ class ATkROk(TwoPlayers):
 
     Guarantee:
       If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
-      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / (k T))$ + lower orders (Theorems 14 and 15,
-      also stated with high probability). There is no guarantee for anytime steps. The step of q contains log m, not
+      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / (k T))$ + lower-order terms (Theorems 14 and
+      15, also stated with high probability). There is no guarantee for anytime steps. The step of q contains log m, not
       log(m/k).
 
     Deviations:

@@ -48,7 +48,7 @@ class GroupLearner(abc.ABC):
 
     @classmethod
     def theory(cls, **fields: FieldValue) -> Self:
-        """Use the steps of the theorem, unscaled: the defaults."""
+        """Use the steps of the theorem, unscaled, which are the defaults."""
         return cls(**fields)
 
     @classmethod

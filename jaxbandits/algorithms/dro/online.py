@@ -29,8 +29,8 @@ class Online(TwoPlayers):
 
     Guarantee:
       If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
-      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / T)$ + lower orders (Theorem 5, also stated
-      with high probability), although q depends on the past samples.
+      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / T)$ + lower-order terms (Theorem 5, also
+      stated with high probability), although q depends on the past samples.
 
     Deviations:
       The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of

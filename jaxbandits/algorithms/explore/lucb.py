@@ -27,7 +27,7 @@ class LUCBState(NamedTuple):
     """Counts and sums, and the second arm of an unfinished pair of plays."""
 
     pulls: Pulls
-    second: jax.Array  # [] int32  l; -1: the next play is that of h
+    second: jax.Array  # [] int32  l; -1 if h is played next
 
     @property
     def count(self) -> jax.Array:
@@ -37,7 +37,7 @@ class LUCBState(NamedTuple):
 
 @pytree
 class LUCB(Identification):
-    """Abstract LUCB for the best arm $(m = 1)$."""
+    """Abstract LUCB that identifies one best arm."""
 
     delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
     eps: ArrayLike = param(
@@ -68,7 +68,7 @@ class LUCB(Identification):
         self, key: jax.Array, t: jax.Array, state: LUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> LUCBState:
         del key, t, obs
-        has_begun = jnp.all(state.count > 0.0)  # else it is the first play of an arm
+        has_begun = jnp.all(state.count > 0.0)  # otherwise an arm is played for the first time
         starts = has_begun & (state.second == _NONE)
         second = jnp.where(starts, self._contender(state.pulls), _NONE)
         return LUCBState(state.pulls.add(decision.index, feedback.reward), second)

@@ -49,7 +49,7 @@ class SequentialHalving(Identification):
     References:
       Zohar Karnin, Tomer Koren, Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013, Algorithm 2.
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 22, Theorem 33.10:
-      16 in place of 8 for 1-sub-Gaussian rewards, hence 4 for those in [0, 1].
+      16 in place of 8 for 1-sub-Gaussian rewards, which gives 4 for rewards in [0, 1].
     """
 
     source: ClassVar[str] = "Karnin, Koren & Somekh, ICML 2013, sequential halving"

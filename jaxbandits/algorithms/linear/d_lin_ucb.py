@@ -64,7 +64,7 @@ class DLinUCB:
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
     delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; 1 is the theory")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; the theory uses 1")
     authors_code: bool = static(False, BOOL, "True: W of the authors' code; False: W of the paper")
 
     @classmethod

@@ -83,7 +83,7 @@ class PhasedElimination:
 
     @classmethod
     def theory(cls, *, dim: int, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "PhasedElimination":
-        """Use the numbers of plays of Algorithm 12: the defaults."""
+        """Use the numbers of plays of Algorithm 12, which are the defaults."""
         return cls(**{"dim": dim, "noise_scale": noise_scale} | changes)
 
     @classmethod

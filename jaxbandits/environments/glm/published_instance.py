@@ -3,11 +3,12 @@
 Zhang et al. state kappa = 21, 137 and 963 (logistic; S = 3, 5, 7) and "around" 18, 127 and 882 (Poisson), but state
 neither d, K nor the arms. This instance (Sawarni, Das, Barman & Sinha, NeurIPS 2024; repository
 nirjhar-das/GLBandit_Limited_Adaptivity, `environment.py` and `simulations.ipynb`: d = 5, K = 20, seed 109832, delta =
-0.01), over the T = 3000 rounds of Zhang et al., has all six (experiment glm/kappas).
+0.01), has all six values over the T = 3000 rounds of Zhang et al. (experiment glm/kappas).
 
 Its draws come from one NumPy generator, in this order: u uniform in [-1, 1]^d; then for every round and arm a normal
-vector x `[d]` and r = U^{1/d}, U uniform in [0, 1]. theta* = S u / ||u||, and the arm is r x / ||x||: uniform in the
-unit ball, new in every round. It is one instance for all S, links and trials; trials differ in the rewards' noise.
+vector x `[d]` and r = U^{1/d}, U uniform in [0, 1]. theta* = S u / ||u||, and the arm is r x / ||x||, which is uniform
+in the unit ball and new in every round. It is one instance for all S, links and trials; trials differ in the rewards'
+noise.
 """
 
 import functools

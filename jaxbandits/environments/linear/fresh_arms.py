@@ -5,8 +5,8 @@
     reward_t          x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
     regret_t          max_{x shown at t} x'theta* - x_t'theta*       (means, never rewards)
 
-Per round $a_t = 1$, or log10 $a_t$ uniform on (0, noise_decades). Public code for that paper has $d = 10$, $K = 20$,
-Student t noise (df = 2), $eps = 0.99$, and 0 or 2 decades.
+In every round $a_t = 1$, or log10 $a_t$ is uniform on (0, noise_decades). Public code for that paper has $d = 10$,
+$K = 20$, Student t noise (df = 2), $eps = 0.99$, and 0 or 2 decades.
 """
 
 from typing import ClassVar, NamedTuple

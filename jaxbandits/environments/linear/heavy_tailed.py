@@ -3,8 +3,9 @@
     reward_t = x_t'theta* + a_t eta_t,   nu_t = a_t (E |eta|^{1+eps})^{1/(1+eps)}
     regret_t = max_{x available at t} x'theta* - x_t'theta*       (means, never rewards)
 
-Instance of a trial: arms and theta* with coordinates uniform on [-1, 1], arms rescaled into the unit ball, theta* to
-norm S. Per round: $a_t = 1$, or log10 $a_t$ uniform on (0, noise_decades); all arms available, or a random subset.
+In every trial arms and theta* have coordinates uniform on [-1, 1]; arms are rescaled into the unit ball, theta* to norm
+S. In every round $a_t = 1$, or log10 $a_t$ is uniform on (0, noise_decades), and all arms are available, or a random
+subset.
 """
 
 import warnings

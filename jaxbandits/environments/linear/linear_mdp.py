@@ -4,7 +4,7 @@
     regret   = V*_1(s_1) - V^pi_1(s_1)           (exact, by backward induction on the mean rewards)
 
 A round is an episode: the learner knows phi and P, plays a policy, and observes the visited pairs with their rewards.
-Instance of a trial: phi(s, a) and theta*_h uniform on the unit sphere, rows of P Dirichlet.
+In every trial phi(s, a) and theta*_h are uniform on the unit sphere, and the rows of P follow a Dirichlet law.
 """
 
 from typing import Any, ClassVar, NamedTuple

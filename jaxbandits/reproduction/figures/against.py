@@ -1,4 +1,4 @@
-"""Draws `Against`: final means against `Panel.x`."""
+"""Figures of `Against`: final means against `Panel.x`."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Draws `Bound`: a metric together with its bound."""
+"""Figures of `Bound`: a metric together with its bound."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING

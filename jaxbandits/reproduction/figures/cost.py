@@ -1,4 +1,4 @@
-"""Draws `Cost`: time of a trial against `Panel.x`, and time per round against the round."""
+"""Figures of `Cost`: time of a trial against `Panel.x`, and time per round against the round."""
 
 from collections.abc import Sequence
 from types import ModuleType

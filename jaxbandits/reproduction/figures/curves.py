@@ -1,4 +1,4 @@
-"""Draws `Curves`: panels side by side, means above medians, with measured times next to them."""
+"""Figures of `Curves`: panels side by side, means above medians, with measured times next to them."""
 
 import math
 from collections.abc import Sequence

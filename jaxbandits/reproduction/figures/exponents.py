@@ -1,4 +1,4 @@
-"""Draws `Exponents`: growth exponents of a mean against `Panel.x`."""
+"""Figures of `Exponents`: growth exponents of a mean against `Panel.x`."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING

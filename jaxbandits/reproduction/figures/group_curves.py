@@ -1,4 +1,4 @@
-"""Draws `GroupCurves`: the risk of single groups over the rounds, one axes per group."""
+"""Figures of `GroupCurves`: the risk of single groups over the rounds, one axes per group."""
 
 import math
 import textwrap

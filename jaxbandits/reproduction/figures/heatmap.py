@@ -1,4 +1,4 @@
-"""Draws `Heatmap`: maps of the mean final metric over all pairs of swept fields."""
+"""Figures of `Heatmap`: maps of the mean final metric over all pairs of swept fields."""
 
 import itertools
 from collections.abc import Mapping

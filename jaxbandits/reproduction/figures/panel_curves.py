@@ -1,4 +1,4 @@
-"""Draws `PanelCurves`: a metric over the rounds, one axes per panel."""
+"""Figures of `PanelCurves`: a metric over the rounds, one axes per panel."""
 
 import math
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Draws `Shares`: distribution functions of the final metric over seeds."""
+"""Figures of `Shares`: distribution functions of the final metric over seeds."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING

@@ -26,7 +26,7 @@ FIG2 = setting.FIGURES.experiment(
             mean("BFW-TVC", "SCBFW-TVC", of=metric) < mean("LBPM", of=metric),
             on=setting.TITLES.keys(),
             says="in the bandit setting {label} consistently outperforms LBPM",
-            place="Figure 2",  # on data from whose values nothing can be learned, see the notes
+            place="Figure 2",  # the values of these data cannot be learned, see the notes
             cannot_be_judged="LBPM had to be rebuilt from an abstract, and a learner cannot learn from values of "
                              "FilmTrust alone",
             remark=setting.UNKNOWN,
