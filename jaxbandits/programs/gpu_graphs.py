@@ -108,7 +108,7 @@ def _run_test(device_id: int) -> bool:
 
 
 def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
-    """In each round halve numbers until they are below 1, then double them; every third round adds 1.
+    """Halve numbers until they are below 1 and double them, in each round; every third round also adds 1.
 
     This is the program of the test, with loops of unknown length in a loop of unknown length, and a branch. The
     barriers keep the branch a conditional node of the graph; for a cheaper branch XLA would compute both sides and

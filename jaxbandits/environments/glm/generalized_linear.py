@@ -155,7 +155,7 @@ class GeneralizedLinear:
 
     def at_record(self, state: GeneralizedLinearState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
-        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # another one, such as an arm
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # not a parameter, but e.g. an arm
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 

@@ -154,7 +154,7 @@ class HeavyTailed:
 
     def at_record(self, state: HeavyTailedState, recommendation: Recommendation) -> dict[str, jax.Array]:
         """Return `estimation_error`: Euclidean distance of the recommended parameter from theta*."""
-        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # another one, such as an arm
+        if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # not a parameter, but e.g. an arm
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}
 

@@ -314,7 +314,7 @@ def _product(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 
 def _differences(learners: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return for each learner a mapping from fields to values: the numbers that differ, or the first if none differs."""
+    """Return for each learner a mapping from field to value: the numbers that differ, or the first if none does."""
     columns = {
         field.name: [getattr(learner, field.name) for learner in learners] for field in dataclasses.fields(learners[0])
     }
