@@ -94,7 +94,7 @@ class Maximisers(NamedTuple):
 
     theta: Vector  # [K, d]  in the ball
     level: jax.Array  # [K]  multiplier of `L - min L - B <= 0` where both constraints bind; 0 if not known
-    ball: jax.Array  # [K]  multiplier of `(||theta||^2 - S^2) / 2 <= 0` likewise
+    ball: jax.Array  # [K]  multiplier of `(||theta||^2 - S^2) / 2 <= 0`, under the same condition
 
 
 class OptimisticDecision(NamedTuple):

@@ -2,12 +2,13 @@
 
 |                       | CPU                  | accelerator                                     |
 |-----------------------|----------------------|-------------------------------------------------|
-| a value with several  | a barrier, or XLA    | no barrier: XLA weighs repetition against the   |
-| readers (`barrier`)   | computes it in each  | kernels it saves, and a kernel costs some 2 us  |
-| concatenations        | a copy in a kernel of its own; on accelerators of at most 16 arrays    |
-| loops of unknown      | as they are          | as they are where the loop is part of a CUDA    |
-| length (`while_loop`) |                      | graph (`open_loops`); else masked steps of a    |
-|                       |                      | fixed number, since the host would have to read |
+| a value with several  | a barrier; otherwise | no barrier: XLA weighs repetition against the   |
+| readers (`barrier`)   | each computes it     | kernels it saves, and a kernel costs some 2 us  |
+| concatenations        | a separate kernel    | a separate kernel for at most 16 arrays         |
+|                       | copies the arrays    |                                                 |
+| loops of unknown      | unchanged            | unchanged if the loop is part of a CUDA graph   |
+| length (`while_loop`) |                      | (`open_loops`); otherwise a fixed number of     |
+|                       |                      | masked steps, since the host would have to read |
 |                       |                      | the predicate before every step                 |
 """
 
