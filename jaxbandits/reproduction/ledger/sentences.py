@@ -107,7 +107,7 @@ class Sentence(NamedTuple):
 
 
 def _join(texts: Sequence[str]) -> str:
-    """Return several sentences as one, in which what they have in common stands once.
+    """Return several sentences as one, in which their common words occur once.
 
     "a beats b" and "a beats c" become "a beats b and c"; "a is best" and "b is best" become "a is best; likewise b".
     """
@@ -116,7 +116,7 @@ def _join(texts: Sequence[str]) -> str:
     rows = [text.split() for text in texts]
     n_first = _count_common(rows)
     colons = [i for i, word in enumerate(rows[0][:n_first], start=1) if word.endswith(":")]
-    n_first = colons[-1] if colons else n_first  # what a colon introduces stays whole
+    n_first = colons[-1] if colons else n_first  # a text after a colon is not divided
     n_last = _count_common([row[n_first:][::-1] for row in rows])
     own = [" ".join(row[n_first : len(row) - n_last]) for row in rows]
     before, after = " ".join(rows[0][:n_first]), " ".join(rows[0][len(rows[0]) - n_last :])
@@ -133,7 +133,7 @@ def _join(texts: Sequence[str]) -> str:
 
 
 def _count_common(rows: Sequence[Sequence[str]]) -> int:
-    """Return with how many equal words the rows begin."""
+    """Return the number of equal words at the start of all rows."""
     return sum(1 for _ in itertools.takewhile(lambda words: len(set(words)) == 1, zip(*rows, strict=False)))
 
 
