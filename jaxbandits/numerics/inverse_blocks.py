@@ -48,9 +48,22 @@ def init(dim: int, ridge: jax.Array) -> ColumnBlocks:
     return ColumnBlocks(columns=tuple(map(CompensatedSum.init, columns)), pivots=CompensatedSum.init(pivots))
 
 
+def from_factor(transposed: jax.Array, pivots: Vector) -> ColumnBlocks:
+    """Return the blocks for U' `[d, d]`, of which only the part below the diagonal is read, and E `[d]`."""
+    dim = len(pivots)
+    lower = jnp.where(jnp.tri(dim, k=-1, dtype=bool), transposed, jnp.eye(dim, dtype=transposed.dtype))
+    columns = [lower[start:stop, :stop] for start, stop in itertools.pairwise(_stops(dim, BLOCKS))]
+    return ColumnBlocks(columns=tuple(map(CompensatedSum.init, columns)), pivots=CompensatedSum.init(pivots))
+
+
+def _stops(dim: int, n_blocks: int) -> list[int]:
+    """Return the first column of each block, and d."""
+    return sorted({round(dim * k / (n_blocks * _MERGED)) * _MERGED for k in range(n_blocks)} | {dim})
+
+
 @functools.cache
 def _diagonal(dim: int, n_blocks: int) -> Callable[[jax.Array], tuple[list[jax.Array], jax.Array]]:
-    stops = sorted({round(dim * k / (n_blocks * _MERGED)) * _MERGED for k in range(n_blocks)} | {dim})
+    stops = _stops(dim, n_blocks)
 
     @trials_last
     def blocks(ridge: jax.Array) -> tuple[list[jax.Array], jax.Array]:

@@ -28,6 +28,12 @@ def init(dim: int, ridge: jax.Array) -> CompensatedSum:
     return CompensatedSum.init(_diagonal(dim)(ridge))
 
 
+def from_factor(transposed: jax.Array, pivots: Vector) -> CompensatedSum:
+    """Return the sums for U' `[d, d]`, of which only the part below the diagonal is read, and E `[d]`."""
+    columns = [jnp.concatenate([transposed[j, :j], pivots[j : j + 1]]) for j in range(len(pivots))]
+    return CompensatedSum.init(jnp.concatenate(columns))
+
+
 @functools.cache
 def _diagonal(dim: int) -> Callable[[jax.Array], jax.Array]:
     @trials_last
@@ -47,6 +53,12 @@ def _columns(entries: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         pivots.append(entries[first + j])
         first += j + 1
     return columns, pivots
+
+
+@trials_last
+def pivots(entries: jax.Array) -> Vector:
+    """Return E `[d]`."""
+    return join([pivot[None] for pivot in _columns(entries)[1]])
 
 
 @trials_last

@@ -78,6 +78,20 @@ def init(dim: int, ridge: ArrayLike) -> InverseFactors:
     return InverseFactors(form.init(dim, jnp.asarray(ridge, jnp.result_type(float))))
 
 
+def from_matrix(matrix: Symmetric) -> InverseFactors:
+    """Return the inverse of a positive definite V `[d, d]`; O(d^3).
+
+    In $V = L E L'$, L is the transpose of U^{-1}. V itself is rounded: a width is right to the rounding of V relative to
+    its smallest eigenvalue, whereas `add` keeps all digits.
+    """
+    dim = matrix.shape[0]
+    root, inverse_root = linalg.cholesky_and_inverse(matrix)
+    diagonal = jnp.diagonal(root)
+    transposed = diagonal[:, None] * inverse_root  # U'
+    form = inverse_entries if dim <= WRITTEN_OUT else inverse_blocks
+    return InverseFactors(form.from_factor(transposed, diagonal * diagonal))
+
+
 def image(inverse: InverseFactors, x: Vector) -> Image:
     """Return `V^{-1} x` and `x'V^{-1} x`, with the intermediate results that `add` needs."""
     form, totals = _form(inverse)
@@ -155,6 +169,13 @@ def solve_shifted(system: ShiftedSystem, mu: jax.Array) -> tuple[Vector, Vector]
     s = linalg.solve(factors, system.coordinates)  # U'x
     slope = linalg.solve(factors, s / system.pivots)
     return system.columns @ s, system.columns @ slope
+
+
+def pivots(inverse: InverseFactors) -> Vector:
+    """Return E `[d]`, whose product is the determinant of V."""
+    if isinstance(inverse.sums, ColumnBlocks):
+        return inverse.sums.pivots.total
+    return inverse_entries.pivots(inverse.sums.total)
 
 
 def to_dense(inverse: Inverse) -> Symmetric:

@@ -96,6 +96,32 @@ def _ldl_solve(factors: tuple[list[jax.Array], list[jax.Array]], b: Vector) -> V
     return Rows(tuple(barrier(x)), 0).array()
 
 
+def cholesky_and_inverse(m: Symmetric) -> tuple[jax.Array, jax.Array]:
+    """Return the Cholesky factor L of a positive definite m, and L^{-1}.
+
+    Halves of at most 32 rows are factored one by one, which the interpreter writes out; a larger matrix would go to
+    LAPACK for each trial, which takes several times as long.
+    """
+    dim = m.shape[0]
+    if dim <= _UNROLLED_SOLVE:
+        root = jnp.linalg.cholesky(m)
+        return root, jax.scipy.linalg.solve_triangular(root, jnp.eye(dim, dtype=m.dtype), lower=True)
+    half = dim // 2
+    first, first_inverse = cholesky_and_inverse(m[:half, :half])
+    corner = _matmul(m[half:, :half], first_inverse.T)
+    second, second_inverse = cholesky_and_inverse(m[half:, half:] - _matmul(corner, corner.T))
+    corner_inverse = -_matmul(second_inverse, _matmul(corner, first_inverse))
+    zero = jnp.zeros((half, dim - half), m.dtype)
+    return (
+        jnp.block([[first, zero], [corner, second]]),
+        jnp.block([[first_inverse, zero], [corner_inverse, second_inverse]]),
+    )
+
+
+def _matmul(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
+
+
 def log_det(factors: Any) -> jax.Array:
     """Return the logarithm of the determinant of m, given `factors = factor(m)`."""
     if isinstance(factors, tuple):

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import fixed_arms
+from jaxbandits.estimation.moments import Moments
 from jaxbandits.numerics import elementary, inverse_factors, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.inverse_factors import InverseFactors
@@ -87,6 +88,12 @@ class Linear:
     def draw_prior(self, key: jax.Array, state: LinearState) -> LinearState:
         z = rng.normal_vector(key, self.dim)
         return state._replace(theta=self.noise_scale / jnp.sqrt(self.ridge) * z)
+
+    def fit(self, moments: Moments) -> LinearState:
+        inverse = inverse_factors.from_matrix(moments.gram + self.ridge * jnp.eye(self.dim, dtype=moments.gram.dtype))
+        theta = inverse_factors.matvec(inverse, moments.cross)
+        log_det = jnp.sum(jnp.log(inverse_factors.pivots(inverse) / self.ridge))
+        return LinearState(theta, inverse, CompensatedSum.init(0.5 * log_det), jnp.zeros_like(theta))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LinearState, obs: ArmObs, decision: ArmDecision, reward: jax.Array

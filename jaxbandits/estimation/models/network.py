@@ -130,7 +130,11 @@ class Network:
         if state.buffer is None:
             return self.step(state, lambda layers: jnp.square(self.value(layers, row) - reward))
         state = state._replace(buffer=history.append(state.buffer, t, row))
-        return batching.cond(self.trains(t), lambda: self.train(t, state), lambda: state)
+        # The branches return the weights only: the buffer would be copied in every round.
+        layers, inner = batching.cond(
+            self.trains(t), lambda: self.train(t, state)[:2], lambda: (state.layers, state.optimizer)
+        )
+        return NetworkState(layers, inner, state.buffer)
 
     def trains(self, t: jax.Array) -> jax.Array:
         """Return whether training takes place after round t (from 0)."""

@@ -8,6 +8,8 @@ they express uncertainty about the last layer, but not about the features. A tra
 per stored round.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -15,12 +17,14 @@ import jax.numpy as jnp
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import PyTree, param, pytree
-from jaxbandits.estimation import history
+from jaxbandits.estimation import history, moments
 from jaxbandits.estimation.models import mlp
 from jaxbandits.estimation.models.feature_model import FeatureModel
 from jaxbandits.estimation.models.protocol import check_model
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Obs
+
+_MOST_ROUNDING = 0.01  # of a sum of squares, for features of the order 1, compared with a ridge of the order 1
 
 
 class NeuralLinearState(NamedTuple):
@@ -100,11 +104,13 @@ class NeuralLinear(FeatureModel):
         network = self.network.update(network_key, t, state.network, obs, decision, reward)
         state = state._replace(network=network)
         row = self.network.row(obs, decision, reward)
-        return batching.cond(
+        # The branches return the posterior only: the buffer would be copied in every round.
+        inner = batching.cond(
             self.network.trains(t),
             lambda: self._refit(model_key, t, state),
-            lambda: state._replace(inner=self._learn(model_key, t, state, state.inner, row)),
+            lambda: self._learn(model_key, t, state, state.inner, row),
         )
+        return state._replace(inner=inner)
 
     def _learn(self, key: jax.Array, t: jax.Array, state: NeuralLinearState, inner: PyTree, row: PyTree) -> Any:
         z = self.features(state, row.x)
@@ -113,16 +119,41 @@ class NeuralLinear(FeatureModel):
             return self.model.update(key, t, inner, seen, ArmDecision(row.index, seen.arms[row.index]), row.reward)
         return self.model.update(key, t, inner, ArmObs(z[None]), ArmDecision(jnp.int32(0), z), row.reward)
 
-    def _refit(self, key: jax.Array, t: jax.Array, state: NeuralLinearState) -> NeuralLinearState:
-        """Return the state with the posterior of all stored rounds at the current weights."""
+    def _refit(self, key: jax.Array, t: jax.Array, state: NeuralLinearState) -> Any:
+        """Return the posterior of all stored rounds at the current weights."""
         count = jnp.minimum(t + 1, self.network.capacity)
+        if hasattr(self.model, "fit") and self._is_exact(state.network.buffer.reward.dtype):
+            return self._fit(count, state)
 
         def one(i: jax.Array, inner: PyTree) -> Any:
             rows = history.slice_rows(state.network.buffer, i, 1)
             return self._learn(key, i, state, inner, jax.tree.map(lambda leaf: leaf[0], rows))
 
-        return state._replace(inner=batching.fori_loop(0, count, one, self.model.init(key)))
+        return batching.fori_loop(0, count, one, self.model.init(key))
+
+    def _is_exact(self, dtype: Any) -> bool:
+        """Return whether sums over a full buffer keep the digits that a posterior needs."""
+        return self.network.capacity * float(jnp.finfo(dtype).eps) < _MOST_ROUNDING
+
+    def _fit(self, count: jax.Array, state: NeuralLinearState) -> Any:
+        """Return the posterior of the first rows of the buffer in closed form."""
+        rows, features = state.network.buffer, _features(self.network.activation)
+        n_groups = self.network.n_arms or 1
+        group = rows.index if self.reads_context else jnp.zeros_like(rows.index)
+        data = (features, state.network.layers, rows.x, group, rows.reward, count)
+        sums = moments.moments(*data, n_groups)
+        inner = self.model.fit(sums if self.reads_context else jax.tree.map(lambda leaf: leaf[..., 0], sums))
+        if not hasattr(self.model, "fit_noise"):
+            return inner
+        mean = self.model.coefficients(inner)
+        squares = moments.squared_residuals(*data, mean if self.reads_context else mean[:, None])
+        return self.model.fit_noise(inner, squares if self.reads_context else squares[0])
 
     def map_obs(self, state: NeuralLinearState, obs: Obs) -> Any:
         z = self.features(state, self.network.inputs(obs))
         return ContextObs(z, obs.arms, obs.mask) if self.reads_context else ArmObs(z, obs.mask)
+
+
+@functools.cache
+def _features(activation: str) -> Callable[[Any, jax.Array], jax.Array]:
+    return lambda layers, x: mlp.last_hidden_layer(layers, x, activation)

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
+from jaxbandits.estimation.moments import Moments
 from jaxbandits.numerics import inverse_factors, rng
 from jaxbandits.numerics.compensated import CompensatedSum
 from jaxbandits.numerics.inverse_factors import InverseFactors
@@ -74,6 +75,20 @@ class NormalInverseGamma:
 
     def noise(self, state: NormalInverseGammaState) -> jax.Array:
         return jnp.sqrt(state.scale.total / state.shape)
+
+    def fit(self, moments: Moments) -> NormalInverseGammaState:
+        inverse = inverse_factors.from_matrix(moments.gram + self.ridge * jnp.eye(self.dim, dtype=moments.gram.dtype))
+        mean = inverse_factors.matvec(inverse, moments.cross)
+        scale = CompensatedSum.init(jnp.zeros_like(moments.count) + self.scale)
+        return NormalInverseGammaState(mean, inverse, self.shape + 0.5 * moments.count, scale, jnp.zeros_like(mean))
+
+    def coefficients(self, state: NormalInverseGammaState) -> Vector:
+        return state.mean
+
+    def fit_noise(self, state: NormalInverseGammaState, squares: jax.Array) -> NormalInverseGammaState:
+        # y'y - mu'Lambda mu = |y - X mu|^2 + lambda |mu|^2, a sum of squares.
+        excess = 0.5 * (squares + self.ridge * jnp.sum(state.mean * state.mean))
+        return state._replace(scale=CompensatedSum.init(self.scale + excess))
 
     def update(
         self,

@@ -76,6 +76,21 @@ class PerArm:
         information = self.model.information
         return lambda state: vmap_last(information)(state)
 
+    @property
+    def fit(self) -> Any:
+        """`fit` of the inner model for each arm, if it has this method."""
+        return vmap_last(self.model.fit)
+
+    @property
+    def coefficients(self) -> Any:
+        """`coefficients` `[d, K]` of the arms' models, if they have this method."""
+        return vmap_last(self.model.coefficients)
+
+    @property
+    def fit_noise(self) -> Any:
+        """`fit_noise` of the inner model for each arm, if it has this method."""
+        return vmap_last(self.model.fit_noise)
+
     def update(
         self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, decision: ArmDecision, reward: jax.Array
     ) -> Any:

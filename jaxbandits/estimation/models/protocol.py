@@ -20,6 +20,12 @@ model lacks it.
 | `information(state)`                              | `[]` or `[K]` gamma_t               | self-normalised radii    |
 | `draw_prior(key, state)`                          | first state, estimate drawn         | Ensemble                 |
 | `previous_epoch(t)`                               | `[]` rounds of the last epoch       | FALCON                   |
+| `fit(moments)`                                    | state after rounds with these sums  | NeuralLinear; if faster  |
+| `coefficients(state)`                             | `[d]` or `[d, K]` posterior mean    | with `fit_noise`         |
+| `fit_noise(state, squares)`                       | state with these squared residuals  | unknown noise, in `fit`  |
+
+`fit` takes `estimation.moments.Moments` of all rounds, with an axis `[..., K]` if the model reads a context. A model
+whose noise variance is estimated gets `squares`, the sum of squared residuals at `coefficients(state)`, in `fit_noise`.
 
 `reads_context` (True: `obs` is a `ContextObs`; False: an `ArmObs` with features `[K, d]`) states which observation a
 model reads.

@@ -14,8 +14,10 @@ import jax.numpy as jnp
 
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 from jaxbandits.estimation import arm_models
+from jaxbandits.estimation.moments import Moments
 from jaxbandits.numerics import elementary, inverse_factors, rng
 from jaxbandits.numerics.inverse_factors import InverseFactors
+from jaxbandits.tracing.vmap_last import vmap_last
 from jaxbandits.types import ArmDecision, ContextObs
 
 
@@ -70,6 +72,14 @@ class Ridge:
     def draw_prior(self, key: jax.Array, state: RidgeState) -> RidgeState:
         z = rng.normals(key, self.dim, self.n_arms)
         return state._replace(theta=self.noise_scale / jnp.sqrt(self.ridge) * z)
+
+    def fit(self, moments: Moments) -> RidgeState:
+        return vmap_last(self._fit_arm)(moments)
+
+    def _fit_arm(self, moments: Moments) -> RidgeState:
+        inverse = inverse_factors.from_matrix(moments.gram + self.ridge * jnp.eye(self.dim, dtype=moments.gram.dtype))
+        log_det = jnp.sum(jnp.log(inverse_factors.pivots(inverse) / self.ridge))
+        return RidgeState(inverse_factors.matvec(inverse, moments.cross), inverse, 0.5 * log_det)
 
     def update(
         self,

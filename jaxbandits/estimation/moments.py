@@ -1,0 +1,201 @@
+"""Moments of features and rewards in groups of rows, for regressions that are fitted to many rounds at once.
+
+    G_k = sum z z',   c_k = sum reward z,   over the rows of group k
+
+Rows of one group are copied side by side first, in blocks of `_BLOCK` rows that belong to one group, so that G_k costs
+one matrix product per block. A product of all rows with their features masked by group would cost K times as much. The
+trial axis comes first here, unlike elsewhere: products of this size are those of a matrix library, for each trial.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.base.pytree import PyTree
+from jaxbandits.tracing.batching import trials_last
+from jaxbandits.tracing.vmap_last import vmap_last
+
+_BLOCK = 64  # rows of a block; the last block of a group is filled up with zeros
+_BLOCKS = 4  # of a step
+
+
+class Moments(NamedTuple):
+    """Sums over the rows of each group."""
+
+    gram: jax.Array  # [d, d, K]  sum z z'
+    cross: jax.Array  # [d, K]  sum reward z
+    count: jax.Array  # [K]  number of rows
+
+
+class Grouped(NamedTuple):
+    """Rows in the order of their groups, with the trial axis first."""
+
+    inputs: jax.Array  # [W, n, m]
+    reward: jax.Array  # [W, n]
+    weight: jax.Array  # [W, n]  1; 0 for a row that fills a block up
+    group: jax.Array  # [W, n / _BLOCK]  of each block
+    steps: jax.Array  # []  steps that cover all rows
+    count: jax.Array  # [W, K]
+    parameters: Any  # leaves [W, ...]
+
+
+def moments(
+    features: Callable[[Any, jax.Array], jax.Array],
+    parameters: PyTree,
+    inputs: jax.Array,
+    group: jax.Array,
+    reward: jax.Array,
+    count: jax.Array,
+    n_groups: int,
+) -> Moments:
+    """Return the moments of the features of rows.
+
+    Args:
+      features: function from parameters and inputs `[n, m]` to features `[n, d]`; the same object in every call.
+      parameters: of `features`.
+      inputs: `[n, m]`.
+      group: `[n]` group of each row, from 0.
+      reward: `[n]`.
+      count: `[]` number of rows that count, the first ones; the same for all trials under `vmap`.
+      n_groups: K.
+    """
+    return _moments(features, n_groups)(parameters, inputs, group, reward, count)
+
+
+def squared_residuals(
+    features: Callable[[Any, jax.Array], jax.Array],
+    parameters: PyTree,
+    inputs: jax.Array,
+    group: jax.Array,
+    reward: jax.Array,
+    count: jax.Array,
+    coefficients: jax.Array,
+) -> jax.Array:
+    """Return `sum (reward - z'coefficients_k)^2` `[K]` over the rows of each group.
+
+    Args:
+      features: as in `moments`, like all arguments up to `count`.
+      parameters: of `features`.
+      inputs: `[n, m]`.
+      group: `[n]`.
+      reward: `[n]`.
+      count: `[]`.
+      coefficients: `[d, K]`.
+    """
+    return _residuals(features)(parameters, inputs, group, reward, count, coefficients)
+
+
+@functools.cache
+def _moments(features: Any, n_groups: int) -> Callable[..., Moments]:
+    @trials_last
+    def sums(parameters: PyTree, inputs: jax.Array, group: jax.Array, reward: jax.Array, count: jax.Array) -> Moments:
+        trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:])
+        rows = _grouped(parameters, inputs, group, reward, count, n_groups)
+
+        def step(i: jax.Array, total: jax.Array) -> jax.Array:
+            x, reward, weight, group = _blocks(rows, i)
+            z = jax.vmap(features)(rows.parameters, x)
+            z = jnp.concatenate([z, reward[..., None]], axis=2) * weight[..., None]
+            z = z.reshape(-1, _BLOCK, z.shape[2])  # [W _BLOCKS, _BLOCK, d + 1]
+            gram = jnp.matmul(jnp.swapaxes(z, 1, 2), z, precision=lax.Precision.HIGHEST)
+            gram = gram.reshape(len(x), _BLOCKS, -1)
+            is_group = (group[:, None] == jnp.arange(n_groups)[:, None]).astype(z.dtype)  # [W, K, _BLOCKS]
+            return total + jnp.matmul(is_group, gram, precision=lax.Precision.HIGHEST)
+
+        size = jax.eval_shape(jax.vmap(features), rows.parameters, rows.inputs).shape[2] + 1
+        zeros = jnp.zeros((len(rows.inputs), n_groups, size * size), rows.reward.dtype)
+        total = lax.fori_loop(0, rows.steps, step, zeros).reshape(-1, n_groups, size, size)
+        gram, cross = jnp.transpose(total, (2, 3, 1, 0)), jnp.transpose(total[:, :, -1, :-1], (2, 1, 0))
+        found = Moments(gram[:-1, :-1], cross, rows.count.T.astype(total.dtype))
+        return jax.tree.map(lambda leaf: leaf.reshape(*leaf.shape[:-1], *trials), found)
+
+    return sums
+
+
+@functools.cache
+def _residuals(features: Any) -> Callable[..., jax.Array]:
+    @trials_last
+    def squares(
+        parameters: PyTree,
+        inputs: jax.Array,
+        group: jax.Array,
+        reward: jax.Array,
+        count: jax.Array,
+        coefficients: jax.Array,
+    ) -> jax.Array:
+        trials = jnp.broadcast_shapes(
+            inputs.shape[2:], group.shape[1:], reward.shape[1:], coefficients.shape[2:]
+        )
+        dim, n_groups = coefficients.shape[:2]
+        rows = _grouped(parameters, inputs, group, reward, count, n_groups)
+        weights = jnp.broadcast_to(coefficients, (dim, n_groups, *trials)).reshape(dim, n_groups, -1)
+        weights = jnp.transpose(weights, (2, 0, 1))  # [W, d, K]
+
+        def step(i: jax.Array, total: jax.Array) -> jax.Array:
+            x, reward, weight, group = _blocks(rows, i)
+            means = jnp.matmul(jax.vmap(features)(rows.parameters, x), weights, precision=lax.Precision.HIGHEST)
+            is_group = (jnp.repeat(group, _BLOCK, axis=1)[..., None] == jnp.arange(n_groups)) & (weight[..., None] > 0)
+            error = jnp.where(is_group, reward[..., None] - means, 0.0)  # [W, n, K]
+            return total + jnp.sum(error * error, axis=1)
+
+        total = lax.fori_loop(0, rows.steps, step, jnp.zeros((len(rows.inputs), n_groups), rows.reward.dtype))
+        return total.T.reshape(n_groups, *trials)
+
+    return squares
+
+
+def _blocks(rows: Grouped, i: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """Return the inputs, rewards and weights `[W, n, ...]` of a step, and the groups `[W, _BLOCKS]` of its blocks."""
+    size = _BLOCKS * _BLOCK
+    x, reward, weight = (
+        lax.dynamic_slice_in_dim(leaf, i * size, size, 1) for leaf in (rows.inputs, rows.reward, rows.weight)
+    )
+    return x, reward, weight, lax.dynamic_slice_in_dim(rows.group, i * _BLOCKS, _BLOCKS, 1)
+
+
+def _grouped(
+    parameters: PyTree, inputs: jax.Array, group: jax.Array, reward: jax.Array, count: jax.Array, n_groups: int
+) -> Grouped:
+    """Copy rows into the blocks of their groups; trial axes are last in the arguments."""
+    trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:])
+    n_axes = len(trials)
+
+    def flat(leaf: jax.Array) -> jax.Array:
+        own = leaf.shape[: leaf.ndim - n_axes]
+        return jnp.broadcast_to(leaf, (*own, *trials)).reshape(*own, -1)
+
+    rows = jnp.concatenate([flat(inputs), flat(reward)[:, None]], axis=1)  # [n, m + 1, W]
+    count = jnp.reshape(count, ())
+    place = functools.partial(_place, n_groups=n_groups)
+    source, block_group, counts = vmap_last(place, (-1, None))(flat(group), count)
+    gathered = vmap_last(lambda rows, source: rows[jnp.maximum(source - 1, 0)])(rows, source)  # [slots, m + 1, W]
+    gathered = jnp.moveaxis(gathered, -1, 0)
+    blocks = (count + _BLOCK - 1) // _BLOCK + n_groups
+    return Grouped(
+        inputs=gathered[..., :-1],
+        reward=gathered[..., -1],
+        weight=(source.T > 0).astype(rows.dtype),
+        group=block_group.T,
+        steps=(blocks + _BLOCKS - 1) // _BLOCKS,
+        count=counts.T,
+        parameters=jax.tree.map(lambda leaf: jnp.moveaxis(flat(leaf), -1, 0), parameters),
+    )
+
+
+def _place(group: jax.Array, count: jax.Array, n_groups: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return for each slot the row that it takes, from 1, or 0; for each block its group; the sizes of the groups."""
+    n = len(group)
+    is_member = (group[:, None] == jnp.arange(n_groups)) & (jnp.arange(n)[:, None] < count)
+    rank = jnp.cumsum(is_member.astype(jnp.int32), axis=0)  # [n, K]
+    counts = rank[-1]
+    end = jnp.cumsum((counts + _BLOCK - 1) // _BLOCK)  # [K]  blocks up to each group
+    first = end - (counts + _BLOCK - 1) // _BLOCK
+    n_blocks = -(-(n // _BLOCK + n_groups) // _BLOCKS) * _BLOCKS
+    slot = jnp.sum(jnp.where(is_member, first * _BLOCK + rank - 1, 0), axis=1)
+    slot = jnp.where(jnp.arange(n) < count, slot, n_blocks * _BLOCK)  # none
+    source = jnp.zeros(n_blocks * _BLOCK, jnp.int32).at[slot].set(jnp.arange(1, n + 1, dtype=jnp.int32), mode="drop")
+    return source, jnp.sum(jnp.arange(n_blocks)[:, None] >= end, axis=1), counts
