@@ -10,9 +10,11 @@ MODELS = {
     "model/gaussian_process": models.GaussianProcess(n_arms=K),
     "model/hybrid": models.Hybrid(n_arms=K, dim=D, shared_dim=2),
     "model/intercept": models.Intercept(model=models.Linear(dim=D + 1)),
+    "model/langevin_network": models.LangevinNetwork(input_dim=D, hidden=(4,), capacity=40, n_steps=2),
     "model/linear": models.Linear(dim=D),
     "model/logistic_regression": models.LogisticRegression(dim=D),
     "model/network": models.Network(input_dim=D, hidden=(4,)),
+    "model/neural_gradient": models.NeuralGradient(input_dim=D, n_hidden=4, capacity=40, n_steps=2),
     "model/neural_linear": models.NeuralLinear(
         network=models.Network(input_dim=D, hidden=(3,), capacity=40), model=models.Linear(dim=3)
     ),
@@ -21,4 +23,5 @@ MODELS = {
     "model/per_arm": models.PerArm(model=models.NormalInverseGamma(dim=D), n_arms=K),
     "model/random_features": models.RandomFeatures(model=models.Linear(dim=8), input_dim=D),
     "model/ridge": models.Ridge(n_arms=K, dim=D),
+    "model/subspace_network": models.SubspaceNetwork(input_dim=D, hidden=(4,), subspace_dim=5),
 }

@@ -212,7 +212,8 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
         trial = trace_job(first_point, device, traces)
         # Code that prints would print in every slot of a batch, including padding.
-        width = 1 if trial.has_effects else default_width(bytes_of_round(trial), device)
+        fits = default_width(bytes_of_round(trial), device)
+        width = 1 if trial.has_effects else max(fits, getattr(job.algorithm, "min_width", 1))
         job = dataclasses.replace(job, width=width)
     job.at_point()  # checks the values of all points
     return job

@@ -90,6 +90,11 @@ class Bandit:
         """Number of rounds that a model with a history stores; None: no limit."""
         return getattr(self.model, "capacity", None)
 
+    @property
+    def min_width(self) -> int:
+        """Number of trials side by side that the model needs at least to be fast."""
+        return getattr(self.model, "min_width", 1)
+
     def init(self, key: jax.Array) -> State:
         return self.model.init(key)
 

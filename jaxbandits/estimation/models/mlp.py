@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxbandits.base.errors import InputError, unknown_name
 from jaxbandits.numerics import rng
 
 ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
@@ -25,6 +26,14 @@ class Layer(NamedTuple):
 
     weight: jax.Array  # [n_in, n_out]
     bias: jax.Array  # [n_out]
+
+
+def check(name: str, hidden: Any, activation: str) -> None:
+    """Raise InputError for sizes of hidden layers that are not whole numbers >= 1, or an unknown activation."""
+    if not (isinstance(hidden, tuple) and all(isinstance(n, int) and n >= 1 for n in hidden)):
+        raise InputError(f"{name}.hidden must be a tuple of whole numbers >= 1, got {hidden!r}")
+    if activation not in ACTIVATIONS:
+        raise unknown_name(f"{name}.activation", activation, ACTIVATIONS)
 
 
 def init(key: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
@@ -53,6 +62,16 @@ def last_hidden_layer(layers: list[Layer], x: jax.Array, activation: str) -> jax
 def apply(layers: list[Layer], x: jax.Array, activation: str) -> jax.Array:
     """Return the outputs `[..., n_out]` of inputs `[..., d]`."""
     return last_hidden_layer(layers, x, activation) @ layers[-1].weight + layers[-1].bias
+
+
+def unravel(vector: jax.Array, sizes: tuple[int, ...]) -> list[Layer]:
+    """Return the layers whose weights and biases, in order and row by row, are the entries of a vector `[P]`."""
+    layers, first = [], 0
+    for n_in, n_out in itertools.pairwise(sizes):
+        stop = first + n_in * n_out
+        layers.append(Layer(vector[first:stop].reshape(n_in, n_out), vector[stop : stop + n_out]))
+        first = stop + n_out
+    return layers
 
 
 def norm_sq(layers: Any) -> jax.Array:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxbandits.base.errors import InputError, unknown_name
+from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import history
@@ -71,11 +71,7 @@ class Network:
 
     def check(self) -> None:
         """Raise InputError for invalid sizes, an unknown activation, or a batch larger than the capacity."""
-        is_sizes = isinstance(self.hidden, tuple) and all(isinstance(n, int) and n >= 1 for n in self.hidden)
-        if not is_sizes:
-            raise InputError(f"Network.hidden must be a tuple of whole numbers >= 1, got {self.hidden!r}")
-        if self.activation not in mlp.ACTIVATIONS:
-            raise unknown_name("Network.activation", self.activation, mlp.ACTIVATIONS)
+        mlp.check("Network", self.hidden, self.activation)
         if not hasattr(self.optimizer, "transformation"):
             raise InputError(f"Network.optimizer must be an Optimizer(...), got {self.optimizer!r}")
         if self.capacity is not None and self.batch > self.capacity:

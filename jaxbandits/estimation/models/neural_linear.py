@@ -4,13 +4,15 @@
 
 The network is trained as in `Network`. After each training the posterior is recomputed from all stored rounds with
 their new z; between trainings it learns from each reward. Predictions, widths and draws are those of the model on z:
-they express uncertainty about the last layer, but not about the features. A training includes one update of the model
-per stored round.
+they express uncertainty about the last layer, but not about the features. A model with `fit` (`Linear`, `Ridge`,
+`NormalInverseGamma`, and `PerArm` of these) is recomputed in closed form, from the Gram matrix of the rows of each arm
+and one factorisation; other models learn from the stored rounds one by one. So does every model if a sum over a full
+buffer would lose too many digits: from 80,000 stored rounds on in float32.
 """
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -52,6 +54,8 @@ class NeuralLinear(FeatureModel):
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 3.
     """
 
+    # The bytes of a trial, most of them rows that a round does not read, would let each trial run alone: six times slower.
+    min_width: ClassVar[int] = 16
     network: Any = param(doc="Network with a capacity and hidden layers, the last one of size H")
     model: Any = param(doc="linear model with dim = H, for a context or for features of arms as the network is")
 

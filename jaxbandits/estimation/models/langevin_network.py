@@ -1,0 +1,173 @@
+"""Langevin Monte Carlo over the weights of a network: approximate Thompson sampling (Xu et al., ICML 2022).
+
+    L(w)  = sum_{s <= t} (f(x_s, k_s; w) - reward_s)^2 - c min(b, max_k f(x_s, k; w)) + lambda ||w||^2
+    w <- w - eta_t grad L(w) + sqrt(2 eta_t tau) xi,   xi ~ N(0, I),   n_steps times,   eta_t = eta / (t + 1)
+    f_k   = output for arm k at w, which is the draw: `sample` and `predict` are the same
+
+The law of w approaches the one with density of the order exp(-L / tau). With c = 0, squared loss and a linear network
+(`hidden=()`) this is the posterior of ridge regression, $N(theta, tau / 2 V^{-1})$ with V = lambda I + sum x x'. The
+chain starts from the weights of the round before. c > 0 is the feel-good term, by which weights that promise a large
+reward are more likely (T. Zhang, 2022).
+
+Notation: eta learning_rate, tau temperature (1 / beta of the paper), lambda weight_decay, c feel_good, b
+feel_good_bound. Cost per round: n_steps / train_every passes over all stored rounds, 6 P operations per row and pass
+for P weights.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxbandits.base.errors import InputError
+from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
+from jaxbandits.estimation import history
+from jaxbandits.estimation.models import mlp
+from jaxbandits.estimation.models.network import Network, Row
+from jaxbandits.numerics import rng
+from jaxbandits.tracing import batching
+from jaxbandits.types import ArmDecision, Obs
+
+
+class LangevinNetworkState(NamedTuple):
+    """Weights, which are a draw, and the rounds."""
+
+    layers: Any  # list of mlp.Layer
+    buffer: Any  # Row with a leading axis [capacity]
+
+
+@pytree
+class LangevinNetwork:
+    """Multilayer perceptron whose weights are a draw by Langevin steps; with `Thompson` or `Greedy` it is LMC-TS.
+
+    Guarantee:
+      Linear rewards: regret of order $d^{3/2} sqrt(T)$ up to logarithms, for the paper's step sizes and numbers of
+      steps (Xu et al., Theorem 4.2). None for networks.
+
+    Deviations:
+      * [printed] eta_t = eta / (t + 1), which the authors' code renews every 20 rounds.
+      * [ours] Weights start as in `Network`; the bias is a weight as any other. In a full buffer the oldest round is
+        overwritten.
+
+    References:
+      Pan Xu, Hongkai Zheng, Eric Mazumdar, Kamyar Azizzadenesheli, Anima Anandkumar. Langevin Monte Carlo for
+      Contextual Bandits. ICML 2022, Algorithm 1.
+      Tong Zhang. Feel-Good Thompson Sampling for Contextual Bandits and Reinforcement Learning. SIAM Journal on
+      Mathematics of Data Science 4(2), 2022.
+    """
+
+    input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
+    n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
+    hidden: Any = static((50,), doc="sizes of the hidden layers; (): a linear model with an intercept")
+    activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
+    learning_rate: ArrayLike = param(0.1, "(0, inf)", "eta: eta / (t + 1) multiplies the gradient of the sum")
+    temperature: ArrayLike = param(0.01, "[0, inf)", "tau; 0 is gradient descent")
+    weight_decay: ArrayLike = param(1.0, "[0, inf)", "lambda")
+    feel_good: ArrayLike = param(0.0, "[0, inf)", "c, weight of the feel-good term; only with n_arms")
+    feel_good_bound: ArrayLike = param(1.0, "[-inf, inf]", "b, largest prediction that the term rewards")
+    capacity: int = static(1000, "[1, inf)", "rounds kept in the buffer")
+    train_every: int = static(1, "[1, inf)", "rounds between runs of the chain")
+    n_steps: int = static(10, "[1, inf)", "steps of a run of the chain")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.hidden, list):
+            object.__setattr__(self, "hidden", tuple(self.hidden))
+
+    def check(self) -> None:
+        """Raise InputError for invalid sizes, an unknown activation, or a feel-good term without n_arms."""
+        mlp.check("LangevinNetwork", self.hidden, self.activation)
+        if self.n_arms is None and is_positive(self.feel_good):
+            raise InputError("LangevinNetwork.feel_good needs n_arms: the buffer has the features of played arms only")
+
+    @property
+    def reads_context(self) -> bool:
+        """True if it has one output per arm."""
+        return self.n_arms is not None
+
+    @property
+    def dim(self) -> int:
+        """d, dimension of the context or of the arms."""
+        return self.input_dim
+
+    @property
+    def _network(self) -> Network:
+        return Network(
+            input_dim=self.input_dim,
+            n_arms=self.n_arms,
+            hidden=self.hidden,
+            activation=self.activation,
+            capacity=self.capacity,
+            batch=1,
+        )
+
+    def init(self, key: jax.Array) -> LangevinNetworkState:
+        row = Row(jnp.zeros(self.input_dim), jnp.zeros((), jnp.int32), jnp.zeros(()))
+        return LangevinNetworkState(mlp.init(key, self._network.sizes), history.empty(self.capacity, row))
+
+    def predict(self, state: LangevinNetworkState, obs: Obs) -> jax.Array:
+        outputs = mlp.apply(state.layers, self._network.inputs(obs), self.activation)
+        return outputs if self.reads_context else outputs[:, 0]
+
+    def sample(self, key: jax.Array, state: LangevinNetworkState, obs: Obs) -> jax.Array:
+        del key  # the weights are the draw
+        return self.predict(state, obs)
+
+    def update(
+        self,
+        key: jax.Array,
+        t: jax.Array,
+        state: LangevinNetworkState,
+        obs: Obs,
+        decision: ArmDecision,
+        reward: jax.Array,
+    ) -> LangevinNetworkState:
+        buffer = history.append(state.buffer, t, self._network.row(obs, decision, reward))
+        layers = batching.cond(
+            (t + 1) % self.train_every == 0, lambda: self._run(key, t, state.layers, buffer), lambda: state.layers
+        )
+        return LangevinNetworkState(layers, buffer)
+
+    def _run(self, key: jax.Array, t: jax.Array, layers: PyTree, buffer: Row) -> Any:
+        """Return the weights after a run of the chain."""
+        count = jnp.minimum(t + 1, self.capacity)
+        rate = self.learning_rate / (t + 1).astype(buffer.reward.dtype)
+
+        def step(i: jax.Array, layers: PyTree) -> Any:
+            gradient = history.sum_over(
+                buffer, count, lambda rows, valid: jax.grad(self._loss)(layers, rows, valid.astype(rows.reward.dtype))
+            )
+            noise = _normals_like(jax.random.fold_in(key, i), layers)
+            scale = jnp.sqrt(2.0 * rate * self.temperature)
+
+            def move(w: jax.Array, g: jax.Array, z: jax.Array) -> jax.Array:
+                return w - rate * (g + 2.0 * self.weight_decay * w) + scale * z
+
+            return jax.tree.map(move, layers, gradient, noise)
+
+        return batching.fori_loop(0, self.n_steps, step, layers)
+
+    def _loss(self, layers: PyTree, rows: Row, valid: jax.Array) -> jax.Array:
+        """Return the loss `[]` of rows without the weight decay."""
+        error = self._network.values(layers, rows) - rows.reward
+        loss = error * error
+        if self.reads_context:
+            best = jnp.max(mlp.apply(layers, rows.x, self.activation), axis=1)
+            loss = loss - self.feel_good * jnp.minimum(self.feel_good_bound, best)
+        return jnp.sum(valid * loss)
+
+
+def is_positive(value: ArrayLike) -> bool:
+    """Return whether any entry of a field's value is positive."""
+    return bool((jnp.asarray(value) > 0.0).any())
+
+
+def _normals_like(key: jax.Array, tree: PyTree) -> Any:
+    """Return independent standard normals in the shapes of a tree."""
+    leaves, structure = jax.tree.flatten(tree)
+    sizes = [leaf.size for leaf in leaves]
+    z = rng.normal_vector(key, sum(sizes))
+    parts, first = [], 0
+    for leaf, size in zip(leaves, sizes, strict=True):
+        parts.append(z[first : first + size].reshape(leaf.shape))
+        first += size
+    return structure.unflatten(parts)
