@@ -174,7 +174,7 @@ def _grouped(
     source, block_group, counts = vmap_last(place, (-1, None))(flat(group), count)
     gathered = vmap_last(lambda rows, source: rows[jnp.maximum(source - 1, 0)])(rows, source)  # [slots, m + 1, W]
     gathered = jnp.moveaxis(gathered, -1, 0)
-    blocks = (count + _BLOCK - 1) // _BLOCK + n_groups
+    blocks = count // _BLOCK + n_groups  # as in `_place`: at least the sum of ceil(rows of a group / _BLOCK)
     return Grouped(
         inputs=gathered[..., :-1],
         reward=gathered[..., -1],

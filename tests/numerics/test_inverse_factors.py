@@ -108,6 +108,23 @@ def test_blocks_give_what_is_written_out(dim, problem, monkeypatch):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-11 * np.abs(want).max())
 
 
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("dim", [inverse_factors.WRITTEN_OUT + 2, 1, 3, inverse_factors.WRITTEN_OUT, 40, 70])
+def test_factors_of_a_matrix_are_those_of_its_samples(dim, rng):
+    """One factorisation against rank-one updates; matrices above 32 rows are factored in halves."""
+    xs = jnp.asarray(rng.normal(size=(2, SAMPLES, dim)))
+    weights = jnp.ones(SAMPLES)
+
+    def both(xs):
+        return inverse_factors.from_matrix(2.0 * jnp.eye(dim) + xs.T @ xs), inverse_of(xs, weights)
+
+    found, expected = jax.jit(jax.vmap(both))(xs)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10), found, expected)
+    pivots = jax.vmap(inverse_factors.pivots)(found)
+    determinants = np.linalg.slogdet(2.0 * np.eye(dim) + np.swapaxes(xs, 1, 2) @ xs)[1]
+    np.testing.assert_allclose(np.log(pivots).sum(1), determinants, rtol=1e-10)
+
+
 def test_arms_and_factors_may_be_the_same_for_all_trials(rng):
     v = np.diag([1.0, 4.0, 9.0]) + 0.5
     ys, inverse = jnp.asarray(rng.standard_normal((5, 3))), factors(v)

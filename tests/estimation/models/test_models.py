@@ -354,6 +354,58 @@ def test_neural_linear_regresses_on_the_last_hidden_layer(name, rng, key):
     assert trained > 5
 
 
+@pytest.mark.slow_after_first
+@pytest.mark.parametrize("per_arm", [True, False])
+def test_neural_linear_estimates_the_noise_of_all_rounds(per_arm, rng, key):
+    """The residuals after a training are those at the new features, of the rows kept."""
+    options = NETWORKS["buffer" if per_arm else "features of arms"]
+    inner = models.NormalInverseGamma(dim=6, ridge=0.4, shape=3.0, scale=2.0)
+
+    def wrap(network):
+        return models.NeuralLinear(
+            network=network, model=models.PerArm(model=inner, n_arms=K) if per_arm else inner
+        )
+
+    _, (_, last), (x, z, index, reward), network, options = replay_network(options, rng, key, wrap)
+    for t in range(ROUNDS):
+        row, head = (x[t], index[t]) if per_arm else (z[t, index[t]], 0)
+        trained = network.update(t, row, head, reward[t], **buffer_of(options))
+    copies = [reference.NormalInverseGamma(6, 0.4, 3.0, 2.0) for _ in range(K if per_arm else 1)]
+    rows = network.rows if trained else None
+    if rows is None:  # rounds after the last training count at the present features
+        every = options["train_every"]
+        stop = ROUNDS - ROUNDS % every
+        order = [t for t in range(stop)][-options["capacity"] :] + list(range(stop, ROUNDS))
+        rows = [(x[t], index[t], reward[t]) if per_arm else (z[t, index[t]], 0, reward[t]) for t in order]
+    for row, head, y in rows:
+        copies[head].update(network.layers_up_to_the_last(row)[-1], y)
+    inner_state = last.inner
+    np.testing.assert_allclose(np.ravel(inner_state.shape), [copy.a for copy in copies], rtol=1e-12)
+    np.testing.assert_allclose(np.ravel(inner_state.scale.total), [copy.b for copy in copies], rtol=1e-8)
+
+
+def test_a_model_without_a_closed_form_learns_from_stored_rounds_one_by_one(rng, key):
+    """An intercept has no `fit`: the same posterior as ridge regression on (1, z), after every training."""
+    assert not hasattr(models.Intercept(model=models.Linear(dim=7)), "fit")
+
+    def wrap(network):
+        return models.NeuralLinear(network=network, model=models.Intercept(model=models.Linear(dim=7, ridge=0.5)))
+
+    said, _, (_, z, index, reward), network, options = replay_network(
+        NETWORKS["features of arms"], rng, key, wrap
+    )
+    theirs = reference.Ridge(7, 0.5, 1.0)
+    for t in range(ROUNDS):
+        seen = [np.append(1.0, network.layers_up_to_the_last(row)[-1]) for row in z[t]]
+        np.testing.assert_allclose(said["predict"][t], theirs.predict(np.array(seen)), rtol=1e-8, atol=1e-8)
+        if network.update(t, z[t, index[t]], 0, reward[t], **buffer_of(options)):
+            theirs = reference.Ridge(7, 0.5, 1.0)
+            for kept, _, y in network.rows:
+                theirs.update(np.append(1.0, network.layers_up_to_the_last(kept)[-1]), y)
+        else:
+            theirs.update(seen[index[t]], reward[t])
+
+
 @pytest.mark.slow
 def test_members_of_an_ensemble_are_ridge_regressions_on_perturbed_rewards(rng, key):
     """From the coins, perturbations and priors that the ensemble draws: each member by one solve."""
