@@ -69,6 +69,7 @@ PARTS: dict[str, Any] = {
     "drift/random_walk": "jaxbandits.environments.operators.drifting:RandomWalk",
     "drift/given": "jaxbandits.environments.operators.drifting:Given",
     "data/log": "jaxbandits.environments.data.logged_replay:Events",
+    "data/mushroom_table": "jaxbandits.environments.data.mushroom_bandit:MushroomTable",
     "data/reward_table": "jaxbandits.environments.data.table_bandit:RewardTable",
     "data/trace": "jaxbandits.environments.data.recorded_trace:Trace",
     "data/observed": "jaxbandits.environments.coco.matrix_completion:Observed",

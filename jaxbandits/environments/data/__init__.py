@@ -6,6 +6,7 @@ from jaxbandits.base import lazy
 
 if TYPE_CHECKING:
     from jaxbandits.environments.data.logged_replay import LoggedReplay as LoggedReplay
+    from jaxbandits.environments.data.mushroom_bandit import MushroomBandit as MushroomBandit
     from jaxbandits.environments.data.recorded_trace import RecordedTrace as RecordedTrace
     from jaxbandits.environments.data.table_bandit import TableBandit as TableBandit
 

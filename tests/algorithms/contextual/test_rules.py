@@ -259,6 +259,17 @@ FITTING = {
     "random features": (
         models.RandomFeatures(model=models.Linear(dim=16), input_dim=3), rules.GPUCB(), NonlinearArms(dim=3)
     ),
+    "langevin": (
+        models.LangevinNetwork(input_dim=2, n_arms=5, hidden=(4,), capacity=60, train_every=5, feel_good=0.1),
+        rules.Thompson(), Wheel(),
+    ),
+    "subspace": (
+        models.SubspaceNetwork(input_dim=2, n_arms=5, hidden=(4,), subspace_dim=6), rules.Thompson(), Wheel()
+    ),
+    "neural gradient": (
+        models.NeuralGradient(input_dim=2, n_arms=5, n_hidden=4, capacity=60, n_steps=2, train_every=5),
+        rules.UCB(), Wheel(),
+    ),
     "logistic": (models.LogisticRegression(dim=2), rules.UCB(), HeavyTailed(dim=2, n_arms=6)),
     "FALCON": (models.DoublingEpochs(model=models.Ridge(n_arms=5, dim=2)), rules.FALCON(), Wheel()),
 }  # fmt: skip

