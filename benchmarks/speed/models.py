@@ -57,6 +57,10 @@ def rows() -> dict[str, Row]:
     posterior = models.PerArm(model=models.NormalInverseGamma(dim=50), n_arms=5)
     trained = models.Network(input_dim=10, n_arms=5, hidden=(50,), capacity=1000, train_every=50, n_steps=10, batch=32)
     neural_linear = models.NeuralLinear(network=trained, model=posterior)
+    heads = {"input_dim": 10, "n_arms": 5, "capacity": 1000}
+    langevin = models.LangevinNetwork(**heads, hidden=(20,), train_every=10, n_steps=10)
+    gradient = models.NeuralGradient(**heads, n_hidden=20, train_every=50, n_steps=10)
+    subspace = models.SubspaceNetwork(input_dim=10, n_arms=5, hidden=(20,), subspace_dim=30)
     return {
         "OFUL d=10 K=20": Row(lambda: on_fixed_arms(OFUL(dim=10)), 2000),
         "Linear, IGP-UCB": Row(
@@ -73,6 +77,11 @@ def rows() -> dict[str, Row]:
         "network 5-16-10": Row(lambda: on_contexts(Bandit(model=network, rule=rules.EpsGreedy())), 2000),
         "neural-linear H=50": Row(
             lambda: on_contexts(Bandit(model=neural_linear, rule=rules.Thompson()), dim=10, n_arms=5), 250
+        ),
+        "LMC-TS H=20": Row(lambda: on_contexts(Bandit(model=langevin, rule=rules.Thompson()), dim=10, n_arms=5), 100),
+        "NeuralUCB m=20": Row(lambda: on_contexts(Bandit(model=gradient, rule=rules.UCB()), dim=10, n_arms=5), 100),
+        "subspace Thompson s=30": Row(
+            lambda: on_contexts(Bandit(model=subspace, rule=rules.Thompson()), dim=10, n_arms=5), 100
         ),
         "V-IDS K=10 G=128": Row(lambda: on_coins(armed.VIDS(n_arms=10)), 250),
         "IDS K=10 G=128": Row(lambda: on_coins(armed.IDS(n_arms=10)), 250),
@@ -96,13 +105,31 @@ def rounds_per_second(row: Row) -> float:
     return TRIALS / seconds_a_round(run, row.rounds, 4 * row.rounds)
 
 
+def bytes_of_state(row: Row) -> int:
+    """Return the bytes of the learner's state in one trial."""
+    import jax
+
+    from jaxbandits.engine.width import bytes_of
+
+    learner, environment = row.make()
+
+    def init(key: jax.Array) -> Any:
+        state = learner.init(key)
+        if not hasattr(learner, "init_from_obs"):
+            return state
+        env_state = environment.init(key)
+        return learner.init_from_obs(state, environment.observe(key, jax.numpy.int32(0), env_state))
+
+    return bytes_of(jax.eval_shape(init, jax.random.key(0)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="rows whose names contain this")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     speed: dict[str, float] = {}
-    print("| pair | million rounds per CPU second | ratio |\n|---|---|---|")
+    print("| pair | million rounds per CPU second | KB of state per trial | ratio |\n|---|---|---|---|")
     for name, row in rows().items():
         if arguments.only in name:
             speed[name] = rounds_per_second(row)
@@ -111,7 +138,8 @@ def main() -> None:
                 if row.compared_with in speed
                 else ""
             )
-            print(f"| {name} | {speed[name] / 1e6:.3g} | {ratio} |", flush=True)
+            state = bytes_of_state(row) / 1e3
+            print(f"| {name} | {speed[name] / 1e6:.3g} | {state:.3g} | {ratio} |", flush=True)
 
 
 if __name__ == "__main__":

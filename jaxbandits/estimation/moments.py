@@ -31,7 +31,7 @@ class Moments(NamedTuple):
     count: jax.Array  # [K]  number of rows
 
 
-class Grouped(NamedTuple):
+class RowBlocks(NamedTuple):
     """Rows in the order of their groups, with the trial axis first."""
 
     inputs: jax.Array  # [W, n, m]
@@ -94,7 +94,7 @@ def _moments(features: Any, n_groups: int) -> Callable[..., Moments]:
     @trials_last
     def sums(parameters: PyTree, inputs: jax.Array, group: jax.Array, reward: jax.Array, count: jax.Array) -> Moments:
         trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:])
-        rows = _grouped(parameters, inputs, group, reward, count, n_groups)
+        rows = _arrange(parameters, inputs, group, reward, count, n_groups)
 
         def step(i: jax.Array, total: jax.Array) -> jax.Array:
             x, reward, weight, group = _blocks(rows, i)
@@ -127,11 +127,9 @@ def _residuals(features: Any) -> Callable[..., jax.Array]:
         count: jax.Array,
         coefficients: jax.Array,
     ) -> jax.Array:
-        trials = jnp.broadcast_shapes(
-            inputs.shape[2:], group.shape[1:], reward.shape[1:], coefficients.shape[2:]
-        )
+        trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:], coefficients.shape[2:])
         dim, n_groups = coefficients.shape[:2]
-        rows = _grouped(parameters, inputs, group, reward, count, n_groups)
+        rows = _arrange(parameters, inputs, group, reward, count, n_groups)
         weights = jnp.broadcast_to(coefficients, (dim, n_groups, *trials)).reshape(dim, n_groups, -1)
         weights = jnp.transpose(weights, (2, 0, 1))  # [W, d, K]
 
@@ -148,7 +146,7 @@ def _residuals(features: Any) -> Callable[..., jax.Array]:
     return squares
 
 
-def _blocks(rows: Grouped, i: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+def _blocks(rows: RowBlocks, i: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Return the inputs, rewards and weights `[W, n, ...]` of a step, and the groups `[W, _BLOCKS]` of its blocks."""
     size = _BLOCKS * _BLOCK
     x, reward, weight = (
@@ -157,9 +155,9 @@ def _blocks(rows: Grouped, i: jax.Array) -> tuple[jax.Array, jax.Array, jax.Arra
     return x, reward, weight, lax.dynamic_slice_in_dim(rows.group, i * _BLOCKS, _BLOCKS, 1)
 
 
-def _grouped(
+def _arrange(
     parameters: PyTree, inputs: jax.Array, group: jax.Array, reward: jax.Array, count: jax.Array, n_groups: int
-) -> Grouped:
+) -> RowBlocks:
     """Copy rows into the blocks of their groups; trial axes are last in the arguments."""
     trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:])
     n_axes = len(trials)
@@ -175,7 +173,7 @@ def _grouped(
     gathered = vmap_last(lambda rows, source: rows[jnp.maximum(source - 1, 0)])(rows, source)  # [slots, m + 1, W]
     gathered = jnp.moveaxis(gathered, -1, 0)
     blocks = count // _BLOCK + n_groups  # as in `_place`: at least the sum of ceil(rows of a group / _BLOCK)
-    return Grouped(
+    return RowBlocks(
         inputs=gathered[..., :-1],
         reward=gathered[..., -1],
         weight=(source.T > 0).astype(rows.dtype),

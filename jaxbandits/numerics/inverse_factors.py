@@ -81,8 +81,8 @@ def init(dim: int, ridge: ArrayLike) -> InverseFactors:
 def from_matrix(matrix: Symmetric) -> InverseFactors:
     """Return the inverse of a positive definite V `[d, d]`; O(d^3).
 
-    In $V = L E L'$, L is the transpose of U^{-1}. V itself is rounded: a width is right to the rounding of V relative to
-    its smallest eigenvalue, whereas `add` keeps all digits.
+    In $V = L E L'$, L is the transpose of U^{-1}. V itself is rounded: a width is right to the rounding of V
+    relative to its smallest eigenvalue, whereas `add` keeps all digits.
     """
     dim = matrix.shape[0]
     root, inverse_root = linalg.cholesky_and_inverse(matrix)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.base.pytree import pytree
+from jaxbandits.contextual import Bandit, LinearContexts, models, rules
 from jaxbandits.dro import SMD, Online, SyntheticGroups
 from jaxbandits.engine import loop
 from jaxbandits.engine import program as program_lib
@@ -271,6 +272,17 @@ def test_what_passes_in_a_round_counts_beside_the_states():
     states, rows = bytes_of((trial.carry.env_state, trial.carry.alg_state)), bytes_of(trial.interaction)
     assert rows > 20 * 50 * jnp.result_type(float).itemsize  # the gradients, not the rows behind them
     assert bytes_of_round(trial) == 2 * states + rows < 2 * (states + 1.2 * 20 * 50 * 8)
+
+
+def test_a_learner_may_ask_for_trials_side_by_side():
+    """A buffer of 10,000 rows would let a neural-linear trial run alone; a given width is kept."""
+    network = models.Network(input_dim=2, n_arms=3, hidden=(4,), capacity=10_000, batch=8)
+    env = LinearContexts(dim=2, n_arms=3)
+    cpu = jax.devices("cpu")[0]
+    for model, width in ((models.NeuralLinear(network=network, model=models.Ridge(n_arms=3, dim=4)), 16), (network, 1)):
+        learner = Bandit(model=model, rule=rules.Greedy())
+        assert make_jobs([learner], env, 9, 1, 1, make_options(), cpu)[0].whole.width == width
+        assert make_jobs([learner], env, 9, 1, 1, make_options(width=32), cpu)[0].whole.width == 32
 
 
 def test_a_large_trial_runs_alone_by_default():

@@ -152,9 +152,7 @@ class NeuralUCB:
         return self.forward(x)[1]
 
     def width(self, x):
-        return self.R * np.sqrt(
-            sum((g**2 / z).sum() for g, z in zip(self.gradient(x), self.Z, strict=True)) / self.m
-        )
+        return self.R * np.sqrt(sum((g**2 / z).sum() for g, z in zip(self.gradient(x), self.Z, strict=True)) / self.m)
 
     def update(self, t, x, y, capacity, every, n_steps, eta, restarts):
         self.Z = [z + g**2 / self.m for z, g in zip(self.Z, self.gradient(x), strict=True)]

