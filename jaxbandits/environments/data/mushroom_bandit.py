@@ -15,12 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.base import ranges
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree, shared, static, validate
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.environments.data import rows
 from jaxbandits.environments.data.rows import Place
+from jaxbandits.environments.datasets.labelled import check_examples
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, ContextObs, Reward
 
@@ -70,7 +70,7 @@ class MushroomBandit:
 
     @classmethod
     def from_table(
-        cls, features: object, labels: object, poisonous: object = "p", **settings: FieldValue
+        cls, features: object, labels: object, poisonous: str | int = "p", **settings: FieldValue
     ) -> "MushroomBandit":
         """Build the bandit from features `[n, p]` and labels `[n]`.
 
@@ -83,13 +83,12 @@ class MushroomBandit:
         Raises:
           InputError: if shapes do not match, an entry is not a finite number, or no row has the label `poisonous`.
         """
-        features, labels = ranges.floats("features", features, "(n, p)"), np.asarray(labels)
-        if labels.shape != (len(features),):
-            raise InputError(f"labels must have shape ({len(features)},), as features have rows, got {labels.shape}")
-        is_poisonous = labels == poisonous
-        if not np.any(is_poisonous):
-            raise InputError(f"no label is {poisonous!r}; labels are {sorted(set(labels.tolist()))[:5]}")
-        if np.all(is_poisonous):
+        features, numbered = check_examples(features, labels)
+        names = list(numbered.names)
+        if not isinstance(poisonous, (str, int)) or str(poisonous) not in names:
+            raise InputError(f"poisonous must be a label, {format_value(names)[:60]}; got {format_value(poisonous)}")
+        is_poisonous = numbered.numbers == names.index(str(poisonous))
+        if len(names) == 1:
             warnings.warn("MushroomBandit: all mushrooms are poisonous", stacklevel=2)
         made = cls(table=MushroomTable(features, is_poisonous), **settings)
         validate(made)
