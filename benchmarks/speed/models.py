@@ -57,9 +57,8 @@ def rows() -> dict[str, Row]:
     posterior = models.PerArm(model=models.NormalInverseGamma(dim=50), n_arms=5)
     trained = models.Network(input_dim=10, n_arms=5, hidden=(50,), capacity=1000, train_every=50, n_steps=10, batch=32)
     neural_linear = models.NeuralLinear(network=trained, model=posterior)
-    heads = {"input_dim": 10, "n_arms": 5, "capacity": 1000}
-    langevin = models.LangevinNetwork(**heads, hidden=(20,), train_every=10, n_steps=10)
-    gradient = models.NeuralGradient(**heads, n_hidden=20, train_every=50, n_steps=10)
+    langevin = models.LangevinNetwork(input_dim=10, n_arms=5, capacity=1000, hidden=(20,), train_every=10)
+    gradient = models.NeuralGradient(input_dim=10, n_arms=5, capacity=1000, train_every=50)
     subspace = models.SubspaceNetwork(input_dim=10, n_arms=5, hidden=(20,), subspace_dim=30)
     return {
         "OFUL d=10 K=20": Row(lambda: on_fixed_arms(OFUL(dim=10)), 2000),

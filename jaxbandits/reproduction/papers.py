@@ -357,6 +357,30 @@ _CLASSICS = Paper(
             "We use Algorithm 1; the field `authors_code` selects the recursion of the code.",
             _reproduce("classics/russac-fig1"),
         ),
+        Erratum(
+            "Zhou et al. and Zhang et al., authors' code, learner_diag.py",
+            "sigma = sqrt(sum lambda nu g^2 / U); weight decay to 0; U is updated when an arm is chosen",
+            "In the papers nu multiplies the root: nu = 1e-5 of the README is a multiplier of 3e-3, 316 times larger. "
+            "Weights decay to their first values, from which a function that is 0 everywhere starts.",
+            "The papers' form, in `NeuralGradient`.",
+            _tests("authors_code_of_neural_ts"),
+        ),
+        Erratum(
+            "Gutin & Farias, authors' code FastGittins, policy.hpp, ThompsonPolicy",
+            "if (totalsampled[a] == totalrewards[a]) return a",
+            "An arm that never failed is played at once. With one success of one play against 95 of 100, Thompson "
+            "sampling plays it with probability 0.11.",
+            "Thompson sampling.",
+            _tests("authors_code_of_fast_gittins"),
+        ),
+        Erratum(
+            "ctx-bandits-mcmc-showdown, src/game.py, task wheel",
+            "The reward depends on the arm alone, and the best mean is that of the last arm",
+            "Always playing the last arm has regret 0 there. On the wheel with delta = 0.5 it has 124 % of the regret of "
+            "uniform play.",
+            "The wheel of Riquelme et al.; results on that task are not compared.",
+            _tests("code_of_mcmc_bandits"),
+        ),
     ),
 )
 

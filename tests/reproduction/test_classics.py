@@ -34,7 +34,7 @@ def test_the_figures_there_are():
                      "tsallis-fig3",
                      "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins", "russo-table1", "riquelme-wheel",
                      "srinivas-fig5", "cascade-table1", "besson-tables", "duels", "teams-k9",
-                     "selfish-fails", "disjoint-paths")
+                     "selfish-fails", "disjoint-paths", "neural-h1-h3")
     ] == NAMES  # fmt: skip
     assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
     assert EXPERIMENTS["classics/etc-fig6-1"].seeds == 100_000
