@@ -376,8 +376,8 @@ _CLASSICS = Paper(
         Erratum(
             "ctx-bandits-mcmc-showdown, src/game.py, task wheel",
             "The reward depends on the arm alone, and the best mean is that of the last arm",
-            "Always playing the last arm has regret 0 there. On the wheel with delta = 0.5 it has 124 % of the regret of "
-            "uniform play.",
+            "Always playing the last arm has regret 0 there. On the wheel with delta = 0.5 it has 124 % of the regret "
+            "of uniform play.",
             "The wheel of Riquelme et al.; results on that task are not compared.",
             _tests("code_of_mcmc_bandits"),
         ),
