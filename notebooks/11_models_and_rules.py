@@ -161,10 +161,37 @@ on_paths = compare(
 print(on_paths.table("regret"))
 
 # %% [markdown]
+# ## Networks
+#
+# Here the mean reward is $x'A'Ax$ (Zhou, Li & Gu, ICML 2020), which no linear model represents. `NeuralGradient` with
+# the rule `UCB` is NeuralUCB: its widths come from the gradient of the network. `LangevinNetwork` is a draw of the
+# weights itself, so that `Thompson` plays greedily on it. `SubspaceNetwork` filters the weights in a few random
+# directions, in one pass over the data.
+
+# %%
+from jaxbandits.contextual import NonlinearArms
+
+rounds = 60 if FAST else 500
+adam = models.Optimizer(make=optax.adam, hyperparameters={"learning_rate": 0.01})
+trained = {"input_dim": 5, "capacity": rounds, "train_every": 20, "n_steps": 20}
+networks = {
+    "linear UCB": Bandit(model=models.Linear(dim=5), rule=rules.UCB()),
+    "NeuralUCB": Bandit(
+        model=models.NeuralGradient(**trained, ridge=0.001, restarts=False, optimizer=adam), rule=rules.UCB(beta=0.1)
+    ),
+    "LMC-TS": Bandit(
+        model=models.LangevinNetwork(**trained, learning_rate=0.02, weight_decay=0.1), rule=rules.Thompson()
+    ),
+    "subspace": Bandit(model=models.SubspaceNetwork(input_dim=5, hidden=(20,), subspace_dim=40), rule=rules.Thompson()),
+}
+on_forms = compare(networks, NonlinearArms(shape="form", dim=5), horizon=rounds, seeds=SEEDS // 4)
+print(on_forms.table("regret"))
+
+# %% [markdown]
 # ## Where to go from here
 #
 # * `docs/models.md` lists all models and rules with their costs and guarantees, and shows how to write your own model
 # in 30 lines.
-# * `jaxbandits reproduce classics/riquelme-wheel` and `classics/srinivas-fig5` run similar comparisons and test the
-# claims of the papers;
+# * `jaxbandits reproduce classics/riquelme-wheel`, `classics/srinivas-fig5` and `classics/neural-h1-h3` run similar
+# comparisons and test the claims of the papers;
 #   `classics/russo-table1` compares V-IDS with eight policies for Bernoulli rewards.
