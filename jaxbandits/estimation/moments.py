@@ -129,18 +129,23 @@ def _residuals(features: Any) -> Callable[..., jax.Array]:
     ) -> jax.Array:
         trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:], coefficients.shape[2:])
         dim, n_groups = coefficients.shape[:2]
-        rows = _arrange(parameters, inputs, group, reward, count, n_groups)
-        weights = jnp.broadcast_to(coefficients, (dim, n_groups, *trials)).reshape(dim, n_groups, -1)
-        weights = jnp.transpose(weights, (2, 0, 1))  # [W, d, K]
+        first = functools.partial(_trials_first, trials=trials)
+        x, own, y, w = first(inputs), first(group), first(reward), jax.tree.map(first, parameters)
+        weights = first(jnp.broadcast_to(coefficients, (dim, n_groups, *trials)))  # [W, d, K]
+        count = jnp.reshape(count, ())
+        size = min(_BLOCKS * _BLOCK, x.shape[1])
 
         def step(i: jax.Array, total: jax.Array) -> jax.Array:
-            x, reward, weight, group = _blocks(rows, i)
-            means = jnp.matmul(jax.vmap(features)(rows.parameters, x), weights, precision=lax.Precision.HIGHEST)
-            is_group = (jnp.repeat(group, _BLOCK, axis=1)[..., None] == jnp.arange(n_groups)) & (weight[..., None] > 0)
-            error = jnp.where(is_group, reward[..., None] - means, 0.0)  # [W, n, K]
-            return total + jnp.sum(error * error, axis=1)
+            start = jnp.minimum(i * size, x.shape[1] - size)  # the last step may start earlier
+            rows = start + jnp.arange(size)
+            valid = (rows >= i * size) & (rows < count)
+            z = jax.vmap(features)(w, lax.dynamic_slice_in_dim(x, start, size, 1))
+            means = jnp.matmul(z, weights, precision=lax.Precision.HIGHEST)  # [W, n, K]
+            is_own = lax.dynamic_slice_in_dim(own, start, size, 1)[..., None] == jnp.arange(n_groups)
+            error = lax.dynamic_slice_in_dim(y, start, size, 1)[..., None] - means
+            return total + jnp.sum(jnp.where(is_own & valid[:, None], error * error, 0.0), axis=1)
 
-        total = lax.fori_loop(0, rows.steps, step, jnp.zeros((len(rows.inputs), n_groups), rows.reward.dtype))
+        total = lax.fori_loop(0, (count + size - 1) // size, step, jnp.zeros((len(x), n_groups), y.dtype))
         return total.T.reshape(n_groups, *trials)
 
     return squares
@@ -160,12 +165,7 @@ def _arrange(
 ) -> RowBlocks:
     """Copy rows into the blocks of their groups; trial axes are last in the arguments."""
     trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:])
-    n_axes = len(trials)
-
-    def flat(leaf: jax.Array) -> jax.Array:
-        own = leaf.shape[: leaf.ndim - n_axes]
-        return jnp.broadcast_to(leaf, (*own, *trials)).reshape(*own, -1)
-
+    flat = functools.partial(_flatten_trials, trials=trials)
     rows = jnp.concatenate([flat(inputs), flat(reward)[:, None]], axis=1)  # [n, m + 1, W]
     count = jnp.reshape(count, ())
     place = functools.partial(_place, n_groups=n_groups)
@@ -180,8 +180,19 @@ def _arrange(
         group=block_group.T,
         steps=(blocks + _BLOCKS - 1) // _BLOCKS,
         count=counts.T,
-        parameters=jax.tree.map(lambda leaf: jnp.moveaxis(flat(leaf), -1, 0), parameters),
+        parameters=jax.tree.map(functools.partial(_trials_first, trials=trials), parameters),
     )
+
+
+def _flatten_trials(leaf: jax.Array, trials: tuple[int, ...]) -> jax.Array:
+    """Broadcast the trailing axes to those of the trials, and merge them."""
+    own = leaf.shape[: leaf.ndim - len(trials)]
+    return jnp.broadcast_to(leaf, (*own, *trials)).reshape(*own, -1)
+
+
+def _trials_first(leaf: jax.Array, trials: tuple[int, ...]) -> jax.Array:
+    """Return `[W, ...]` of an array with the axes of the trials last."""
+    return jnp.moveaxis(_flatten_trials(leaf, trials), -1, 0)
 
 
 def _place(group: jax.Array, count: jax.Array, n_groups: int) -> tuple[jax.Array, jax.Array, jax.Array]:
