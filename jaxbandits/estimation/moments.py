@@ -96,21 +96,20 @@ def _moments(features: Any, n_groups: int) -> Callable[..., Moments]:
         trials = jnp.broadcast_shapes(inputs.shape[2:], group.shape[1:], reward.shape[1:])
         rows = _arrange(parameters, inputs, group, reward, count, n_groups)
 
-        def step(i: jax.Array, total: jax.Array) -> jax.Array:
+        def step(i: jax.Array, totals: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             x, reward, weight, group = _blocks(rows, i)
-            z = jax.vmap(features)(rows.parameters, x)
-            z = jnp.concatenate([z, reward[..., None]], axis=2) * weight[..., None]
-            z = z.reshape(-1, _BLOCK, z.shape[2])  # [W _BLOCKS, _BLOCK, d + 1]
-            gram = jnp.matmul(jnp.swapaxes(z, 1, 2), z, precision=lax.Precision.HIGHEST)
-            gram = gram.reshape(len(x), _BLOCKS, -1)
+            z = (jax.vmap(features)(rows.parameters, x) * weight[..., None]).reshape(-1, _BLOCK, size)
+            transposed = jnp.swapaxes(z, 1, 2)  # [W _BLOCKS, d, _BLOCK]
+            gram = _matmul(transposed, z).reshape(len(x), _BLOCKS, -1)
+            cross = _matmul(transposed, reward.reshape(-1, _BLOCK, 1)).reshape(len(x), _BLOCKS, -1)
             is_group = (group[:, None] == jnp.arange(n_groups)[:, None]).astype(z.dtype)  # [W, K, _BLOCKS]
-            return total + jnp.matmul(is_group, gram, precision=lax.Precision.HIGHEST)
+            return totals[0] + _matmul(is_group, gram), totals[1] + _matmul(is_group, cross)
 
-        size = jax.eval_shape(jax.vmap(features), rows.parameters, rows.inputs).shape[2] + 1
-        zeros = jnp.zeros((len(rows.inputs), n_groups, size * size), rows.reward.dtype)
-        total = lax.fori_loop(0, rows.steps, step, zeros).reshape(-1, n_groups, size, size)
-        gram, cross = jnp.transpose(total, (2, 3, 1, 0)), jnp.transpose(total[:, :, -1, :-1], (2, 1, 0))
-        found = Moments(gram[:-1, :-1], cross, rows.count.T.astype(total.dtype))
+        size = jax.eval_shape(jax.vmap(features), rows.parameters, rows.inputs).shape[2]
+        zeros = [jnp.zeros((len(rows.inputs), n_groups, n), rows.reward.dtype) for n in (size * size, size)]
+        gram, cross = lax.fori_loop(0, rows.steps, step, tuple(zeros))
+        gram = jnp.transpose(gram.reshape(-1, n_groups, size, size), (2, 3, 1, 0))
+        found = Moments(gram, jnp.transpose(cross, (2, 1, 0)), rows.count.T.astype(gram.dtype))
         return jax.tree.map(lambda leaf: leaf.reshape(*leaf.shape[:-1], *trials), found)
 
     return sums
@@ -140,7 +139,7 @@ def _residuals(features: Any) -> Callable[..., jax.Array]:
             rows = start + jnp.arange(size)
             valid = (rows >= i * size) & (rows < count)
             z = jax.vmap(features)(w, lax.dynamic_slice_in_dim(x, start, size, 1))
-            means = jnp.matmul(z, weights, precision=lax.Precision.HIGHEST)  # [W, n, K]
+            means = _matmul(z, weights)  # [W, n, K]
             is_own = lax.dynamic_slice_in_dim(own, start, size, 1)[..., None] == jnp.arange(n_groups)
             error = lax.dynamic_slice_in_dim(y, start, size, 1)[..., None] - means
             return total + jnp.sum(jnp.where(is_own & valid[:, None], error * error, 0.0), axis=1)
@@ -149,6 +148,10 @@ def _residuals(features: Any) -> Callable[..., jax.Array]:
         return total.T.reshape(n_groups, *trials)
 
     return squares
+
+
+def _matmul(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 
 
 def _blocks(rows: RowBlocks, i: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
