@@ -104,16 +104,14 @@ class NeuralLinear(FeatureModel):
     def update(
         self, key: jax.Array, t: jax.Array, state: NeuralLinearState, obs: Obs, decision: ArmDecision, reward: jax.Array
     ) -> NeuralLinearState:
-        network_key, model_key = jax.random.split(key)
+        network_key, model_key, refit_key = jax.random.split(key, 3)
         network = self.network.update(network_key, t, state.network, obs, decision, reward)
         state = state._replace(network=network)
         row = self.network.row(obs, decision, reward)
-        # The branches return the posterior only: the buffer would be copied in every round.
-        inner = batching.cond(
-            self.network.trains(t),
-            lambda: self._refit(model_key, t, state),
-            lambda: self._learn(model_key, t, state, state.inner, row),
-        )
+        # The posterior learns in rounds of training, too, after which it is replaced: a branch that returns it unchanged
+        # copies nothing. Branches without the buffer do not copy it either.
+        learned = self._learn(model_key, t, state, state.inner, row)
+        inner = batching.cond(self.network.trains(t), lambda: self._refit(refit_key, t, state), lambda: learned)
         return state._replace(inner=inner)
 
     def _learn(self, key: jax.Array, t: jax.Array, state: NeuralLinearState, inner: PyTree, row: PyTree) -> Any:
