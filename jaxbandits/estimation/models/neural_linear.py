@@ -108,7 +108,7 @@ class NeuralLinear(FeatureModel):
         network = self.network.update(network_key, t, state.network, obs, decision, reward)
         state = state._replace(network=network)
         row = self.network.row(obs, decision, reward)
-        # The posterior learns in rounds of training, too, after which it is replaced: a branch that returns it unchanged
+        # The posterior learns in rounds of training, too, where it is replaced: a branch that returns it unchanged
         # copies nothing. Branches without the buffer do not copy it either.
         learned = self._learn(model_key, t, state, state.inner, row)
         inner = batching.cond(self.network.trains(t), lambda: self._refit(refit_key, t, state), lambda: learned)
