@@ -381,6 +381,52 @@ _CLASSICS = Paper(
             "The wheel of Riquelme et al.; results on that task are not compared.",
             _tests("code_of_mcmc_bandits"),
         ),
+        Erratum(
+            "Besson, thesis, captions of Tables 6.2 and 6.3",
+            "20,000 rounds of problem 3, 100,000 rounds of problem 5",
+            "The numbers of rounds are exchanged: in 20,000 rounds of problem 3 no regret exceeds 889, and four of the "
+            "eleven printed numbers are larger.",
+            "100,000 rounds of problem 3 and 20,000 of problem 5, in which KL-UCB, SW-kl-UCB and Thompson sampling "
+            "have the printed regret.",
+            _reproduce("classics/besson-tables"),
+        ),
+        Erratum(
+            "SMPyBandits, authors' code of these tables, class klUCB_forGLR",
+            "c = 3 is the factor of log t",
+            "The text has log t + 3 log log t, where 3 is the factor of the second term. Indices at level 3 log t "
+            "explain the printed regret of both variants of GLR-klUCB; at level log t it is smaller.",
+            "Level log t; 'GLR local as coded' and 'GLR global as coded' have the level of the code.",
+            _reproduce("classics/besson-tables"),
+        ),
+        Erratum(
+            "SMPyBandits, configuration of these tables",
+            "The number of changes is given to CUSUM-UCB, not to M-UCB.",
+            "M-UCB then explores as for a single change, which explains its printed regret.",
+            "M-UCB with the true number of changes; 'M-UCB for one change' has the configuration of the thesis.",
+            _reproduce("classics/besson-tables"),
+        ),
+        Erratum(
+            "SMPyBandits, class DiscountedBayesianIndexPolicy",
+            "Every round discounts the played arm K times, and no other arm.",
+            "A posterior that is not discounted never forgets. This explains the printed regret of discounted Thompson "
+            "sampling.",
+            "All arms are discounted; 'DTS as coded' has the discount of the code.",
+            _reproduce("classics/besson-tables"),
+        ),
+        Erratum(
+            "SMPyBandits, class CentralizedMultiplePlay, Table of Chapter 5",
+            "The rewards of all players advance the clock of one policy.",
+            "Its indices have log(P t) in place of log t for P players, which explains the printed regret.",
+            "log t; the learners 'as coded' have the clock of the code.",
+            _reproduce("classics/teams-k9"),
+        ),
+        Erratum(
+            "Wu & Liu, authors' code MAB.cpp",
+            "A duel of arms i and j costs e_i + e_j.",
+            "Strong regret is (e_i + e_j) / 2 in Komiyama et al., with whose learners the paper compares.",
+            "(e_i + e_j) / 2.",
+            _tests("regret_and_winners"),
+        ),
     ),
 )
 

@@ -93,10 +93,12 @@ def test_every_loop_of_a_round_has_a_known_length(name):
 
 # Steps of loops in a round where loops have a fixed length, almost all of them masked.
 STEPS = {
-    "armed/catoni_ucb": 12, "armed/median_of_means_ucb": 128, "armed/per_item": 17, "armed/thompson_beta": 17,
-    "explore/sequential_halving": 15, "explore/top_two_thompson": 153, "explore/track_and_stop": 36,
+    "armed/catoni_ucb": 12, "armed/discounted_ts": 19, "armed/median_of_means_ucb": 128, "armed/per_item": 17,
+    "armed/sw_kl_ucb": 20, "armed/sw_ucb": 20, "armed/thompson_beta": 19,
+    "explore/sequential_halving": 15, "explore/top_two_thompson": 171, "explore/track_and_stop": 36,
+    "combinatorial/cascade_ts": 20, "combinatorial/cts": 20, "duels/double_ts": 41,
     "linear/hvt_identification": 48, "linear/hvt_mdp": 48, "linear/hvt_ucb": 48, "linear/menu": 5,
-    "linear/phased_elimination": 10, "linear/sw_lin_ucb": 15,
+    "linear/phased_elimination": 10, "linear/sw_lin_ucb": 20,
     "glm/ecolog": 5760, "glm/glb_omd": 48, "glm/glm_ts": 48, "glm/gloc": 48, "glm/oful_mlogb": 48,
     "oco/anytime_ca_oons": 161, "oco/ca_oons": 161, "oco/cla_oons": 96, "oco/msmwc": 65, "oco/msmwc_master": 65,
     "oco/oons": 96, "coco/bfw_tvc": 21, "coco/lbpm": 1000, "coco/loo_bogd": 1000, "coco/lpm": 1000,
