@@ -162,7 +162,7 @@ def _submit(arguments: argparse.Namespace) -> int:
     print(
         f"{count_of(len(jobs), 'job')} for {count_of(len(plan.parts), 'part')}: {', '.join(job.job_id for job in jobs)}"
     )
-    print(f"logs in {out / 'jobs'}; jaxbandits status {out} prints their state")
+    print(f"logs in {out / 'jobs'}; jaxbandits status {out} prints the state of the sweep")
     if not arguments.wait:
         return 0
     for job in jobs:
@@ -213,7 +213,7 @@ def _export(arguments: argparse.Namespace) -> int:
     from jaxbandits.sweeps.load import load_sweep
 
     source = arguments.path
-    named = source if source.name else source.resolve()  # of the directory that one is in
+    named = source if source.name else source.resolve()  # the path "." has no name
     path = arguments.out or named.with_name(named.name.removesuffix(".npz") + ".csv")
     writers = {".csv": "to_csv", ".parquet": "to_parquet", ".nc": "to_netcdf"}
     if path.suffix not in writers:

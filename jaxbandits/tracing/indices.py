@@ -1,4 +1,4 @@
-"""Indices that cannot be negative: remove the steps that would count them from the end.
+"""Remove the wrap-around of negative indices where an index cannot be negative.
 
 In jnp `x[i]` reads entry i + n if i < 0. This takes a comparison, a sum and a select for every index, and a separate
 kernel if several kernels read the result. An index from `argmax` or `argmin` needs none of these steps.

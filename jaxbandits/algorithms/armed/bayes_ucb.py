@@ -47,7 +47,7 @@ class BayesUCB(BetaPosterior):
 
     @classmethod
     def practical(cls, *, n_arms: int, **changes: FieldValue) -> "BayesUCB":
-        """Use c = 0, the value of the paper's experiments: the default."""
+        """Use c = 0, the value of the paper's experiments (the default)."""
         fields: Fields = {"n_arms": n_arms}
         return cls(**fields | changes)
 

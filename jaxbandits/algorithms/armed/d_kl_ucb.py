@@ -1,4 +1,4 @@
-"""D-kl-UCB: discounted KL-UCB for means that change (Garivier & Moulines, ALT 2011, with kl bounds).
+"""D-kl-UCB: discounted KL-UCB for non-stationary rewards (Garivier & Moulines, ALT 2011, with kl bounds).
 
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log n + c log log n},   n = sum_k N_k

@@ -1,4 +1,4 @@
-"""Abstract index policy on discounted rewards, for means that change: weights of rewards decay by gamma per round.
+"""Abstract index policy on discounted rewards, for non-stationary rewards: weights decay by gamma per round.
 
 N_i   = sum_{s < t, i played} gamma^{t-1-s},   S_i = sum_{s < t, i played} gamma^{t-1-s} reward_s
 """

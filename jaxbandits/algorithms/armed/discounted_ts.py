@@ -1,4 +1,4 @@
-"""Discounted Thompson sampling, for means that change (Raj & Kalyani, 2017, Algorithm 1).
+"""Discounted Thompson sampling for non-stationary rewards (Raj & Kalyani, 2017, Algorithm 1).
 
     S_i, F_i   <- gamma S_i, gamma F_i for every arm, then + reward and + 1 - reward for the arm played
     play       argmax_i  theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i)
@@ -37,7 +37,7 @@ class DiscountedTS(BetaPosterior):
     """
 
     source: ClassVar[str] = "Raj & Kalyani, arXiv:1707.09727, 2017, Algorithm 1"
-    discount: ArrayLike = param(0.95, "(0, 1]", "gamma, weight of a reward after one more round")
+    discount: ArrayLike = param(0.95, "(0, 1]", "gamma, factor by which the weight of a reward decays per round")
 
     @classmethod
     def example(cls) -> "DiscountedTS":

@@ -25,7 +25,8 @@ class Exp3(SampledPolicy):
 
     Guarantee:
       Rewards in [0, 1] chosen in advance: expected regret against every fixed arm after n rounds is at most
-      $log K / eta + eta n K / 2$, $3/2 sqrt(n K log K)$ with `theory` (Lattimore & Szepesvari, proof of Theorem 11.2).
+      $log K / eta + eta n K / 2$, which is $3/2 sqrt(n K log K)$ with `theory` (Lattimore & Szepesvari,
+      proof of Theorem 11.2).
 
     Deviations:
       * [ours] Without `learning_rate`, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...

@@ -43,7 +43,7 @@ class KLUCB(IndexPolicy):
 
     @classmethod
     def practical(cls, *, n_arms: int, **changes: FieldValue) -> "KLUCB":
-        """Use c = 0, the value that the authors recommend in practice: the default."""
+        """Use c = 0, the value that the authors recommend in practice (the default)."""
         return cls(**{"n_arms": n_arms} | changes)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""SW-kl-UCB: KL-UCB on a sliding window, for means that change (Garivier & Moulines, ALT 2011, with kl bounds).
+"""SW-kl-UCB: KL-UCB on a sliding window, for non-stationary rewards (Garivier & Moulines, ALT 2011, with kl bounds).
 
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log min(t, tau) + c log log min(t, tau)}

@@ -21,7 +21,7 @@ class ThompsonGaussian(IndexPolicy):
     """Thompson sampling for Gaussian rewards, which also suits rewards in [0, 1].
 
     Guarantee:
-      Independent rewards in [0, 1], $R = 1$: expected regret $O(sqrt(K T log K))$ for $T >= K$ (their Theorem on
+      Independent rewards in [0, 1], $R = 1$: expected regret $O(sqrt(K T log K))$ for $T >= K$ (their theorem for
       Gaussian priors).
 
     Deviations:

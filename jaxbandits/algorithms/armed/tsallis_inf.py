@@ -40,7 +40,7 @@ class TsallisINF(SampledPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TsallisINF":
-        """Use eta_t = 2 / sqrt(t): the default."""
+        """Use eta_t = 2 / sqrt(t) (the default)."""
         return cls(**{"n_arms": n_arms} | changes)
 
     @classmethod

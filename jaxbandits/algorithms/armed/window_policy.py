@@ -1,4 +1,4 @@
-"""Abstract index policy on the rewards of a sliding window, for means that change.
+"""Abstract index policy on the rewards of a sliding window, for non-stationary rewards.
 
 Rewards are never subtracted: digits lost when a huge reward was added would not come back. Rounds are grouped into
 blocks of tau, so that the window is the end of one block and the beginning of the next. Sums over the beginning grow by

@@ -7,9 +7,9 @@
       if ||x - y||^2 <= 3 eps: return x, y
       y <- y - (2 eps / ||x_0 - y_0||^2) (y - x)                         x certifies a hyperplane between y and K
 
-The result has x in K and `||x - y||^2 <= 3 eps`, and y is at most as far from every point of K as $y_0$ is. This
+The result has x in K and `||x - y||^2 <= 3 eps`, and y is no farther from any point of K than $y_0$ is. This
 suffices for the analysis of gradient steps. The two loops are merged into one loop with one call of the oracle per
-pass; under `vmap`, a trial then need not iterate for as long as the longest inner loop of another trial.
+pass, since under `vmap` nested loops would run every trial for as long as the longest inner loop of the batch.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class Iterate(NamedTuple):
 
     x: Point  # [d]  the played point, in K
     y: Point  # [d]  the infeasible point near it
-    calls: jax.Array  # [] int32, linear minimisations at the end of the last round
+    calls: jax.Array  # [] int32, calls of the linear oracle in the last round
     unfinished: jax.Array  # [] bool, True if the cap on calls ended the projection early
     guess: PyTree  # starting point of the linear oracle
 

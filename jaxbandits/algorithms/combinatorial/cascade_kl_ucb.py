@@ -25,8 +25,8 @@ class CascadeKLUCB(CascadePolicy):
 
     Guarantee:
       Independent attractions with probabilities $w_1 >= ... >= w_L$, $D_e = w_m - w_e$: expected regret after n rounds
-      is $O(log(1 / min D) sum_{e > m} D_e log n / kl(w_e, w_m))$ (Theorem 3), within a logarithm of the lower bound
-      (Theorem 4).
+      is $O(log(1 / min D) sum_{e > m} D_e log n / kl(w_e, w_m))$ (Theorem 3), within a logarithmic factor of the
+      lower bound (Theorem 4).
 
     Deviations:
       * [ours] The paper starts from one free observation of every item; here unobserved items are displayed first, in
@@ -42,7 +42,7 @@ class CascadeKLUCB(CascadePolicy):
 
     @classmethod
     def theory(cls, *, n_items: int, list_size: int, **changes: Any) -> "CascadeKLUCB":
-        """Use c = 3, the value of Theorem 3: the default."""
+        """Use c = 3, the value of Theorem 3 (the default)."""
         return cls(**{"n_items": n_items, "list_size": list_size} | changes)
 
     @classmethod

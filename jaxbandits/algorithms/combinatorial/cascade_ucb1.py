@@ -42,7 +42,7 @@ class CascadeUCB1(CascadePolicy):
 
     @classmethod
     def theory(cls, *, n_items: int, list_size: int, **changes: Any) -> "CascadeUCB1":
-        """Use the factor 1.5: the default."""
+        """Use the factor 1.5 (the default)."""
         return cls(**{"n_items": n_items, "list_size": list_size} | changes)
 
     @classmethod

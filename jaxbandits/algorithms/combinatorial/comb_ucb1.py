@@ -42,7 +42,7 @@ class CombUCB1(OraclePolicy):
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, **changes: Any) -> "CombUCB1":
-        """Use the factor 1.5: the default."""
+        """Use the factor 1.5 (the default)."""
         return cls(**{"n_items": n_items, "oracle": oracle} | changes)
 
     @classmethod

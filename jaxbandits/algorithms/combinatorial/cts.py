@@ -42,7 +42,7 @@ class CTS(OraclePolicy):
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, **changes: Any) -> "CTS":
-        """Use uniform priors: the default."""
+        """Use uniform priors (the default)."""
         return cls(**{"n_items": n_items, "oracle": oracle} | changes)
 
     @classmethod

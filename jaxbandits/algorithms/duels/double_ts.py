@@ -46,7 +46,7 @@ class DoubleTS(DuelPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "DoubleTS":
-        """Use alpha = 0.51, as in the paper's experiments: the default."""
+        """Use alpha = 0.51, as in the paper's experiments (the default)."""
         fields: dict[str, Any] = {"n_arms": n_arms, **changes}
         return cls(**fields)
 

@@ -1,11 +1,11 @@
 """RMED1: duels by relative minimum empirical divergence (Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Algorithm 1).
 
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i,   O_l = {j : p_lj <= 1/2}
-    first  next arm l of the list; the arms with I_j - I_{i*} <= log t + f during a pass over one list form the next
+    first  the next arm l of the list; each j with I_j - I_{i*} <= log t + f during this pass joins the next list
     second i* if it is in O_l or O_l is empty, else argmin_j p_lj
 
-after one duel of every pair; $p_ij$ is the fraction of the $N_ij$ duels of i and j that i won, and $f = weight K^1.01$.
-$O(K^2)$ per round.
+The lists start after one duel of every pair. Here $p_ij$ is the fraction of the $N_ij$ duels of i and j that i won, and
+$f = weight K^1.01$. $O(K^2)$ per round.
 """
 
 from typing import Any, ClassVar
@@ -23,8 +23,8 @@ class RMED1(RMEDPolicy):
 
     Guarantee:
       A Condorcet winner: expected regret after T rounds is at most
-      $sum_{i > 1} D_i log T / (2 kl(p_i1, 1/2)) + o(log T)$, which no consistent policy beats if the winner is the best
-      opponent of every arm (Theorem 3).
+      $sum_{i > 1} D_i log T / (2 kl(p_i1, 1/2)) + o(log T)$, and no consistent policy has a smaller factor of
+      log T if the winner is the best opponent of every arm (Theorem 3).
 
     Deviations:
       * [ours] Unavailable arms are skipped. Ties: the first arm wins.
@@ -38,7 +38,7 @@ class RMED1(RMEDPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "RMED1":
-        """Use f(K) = 0.3 K^1.01, as in the paper's experiments: the default."""
+        """Use f(K) = 0.3 K^1.01, as in the paper's experiments (the default)."""
         return cls(**{"n_arms": n_arms} | changes)
 
     @classmethod

@@ -3,8 +3,8 @@
     b(i)   = argmin_{j : p_ij < 1/2} (p_{i* i} + p_{i* j} - 1) / kl(p_ij, 1/2),   from the first duels, or i*
     second i* if it is in O_l and N_{l i*} <= N_{l b(l)} / log log t, else b(l) if it is in O_l, else as RMED1 does
 
-after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L first_duels. $O(K^2)$ per
-round.
+The lists start after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L first_duels.
+$O(K^2)$ per round.
 """
 
 import math
@@ -29,8 +29,8 @@ class RMED2FH(RMEDPolicy):
 
     Guarantee:
       A Condorcet winner: expected regret after T rounds, for `theory` with this T, is at most
-      $sum_{i > 1} min_j (D_i + D_j) log T / (2 kl(p_ij, 1/2)) + o(log T)$, which no consistent policy beats (Theorems
-      1 and 4).
+      $sum_{i > 1} min_j (D_i + D_j) log T / (2 kl(p_ij, 1/2)) + o(log T)$, and no consistent policy has a
+      smaller factor of log T (Theorems 1 and 4).
 
     Deviations:
       * [printed] Sums of gaps count as at least 0.01, and log log t as log(log t + 0.01), as in the authors' code.

@@ -2,9 +2,9 @@
 
     p_ij   fraction of the N_ij duels of i and j that i won
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i
-    first  next arm l of the list; the arms with I_j - I_{i*} <= log t + f during a pass over one list form the next
+    first  the next arm l of the list; each j with I_j - I_{i*} <= log t + f during this pass joins the next list
 
-after several duels of every pair. A final class defines the second arm.
+The lists start after several duels of every pair. A final class defines the second arm.
 """
 
 import abc

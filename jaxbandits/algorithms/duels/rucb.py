@@ -50,7 +50,7 @@ class RUCB(DuelPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "RUCB":
-        """Use alpha = 0.51, just above the smallest value that the theory allows: the default."""
+        """Use alpha = 0.51, just above the smallest value that the theory allows (the default)."""
         return cls(**{"n_arms": n_arms} | changes)
 
     @classmethod

@@ -52,7 +52,7 @@ class KLLUCB(LUCB):
 
     @classmethod
     def practical(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":
-        """Use the exploration rate of experiments: the default."""
+        """Use the exploration rate of experiments (the default)."""
         fields: Fields = {"n_arms": n_arms}
         return cls(**fields | changes)
 

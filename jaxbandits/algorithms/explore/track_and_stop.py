@@ -54,7 +54,7 @@ class TrackAndStop(Identification):
 
     @classmethod
     def practical(cls, *, n_arms: int, **changes: FieldValue) -> "TrackAndStop":
-        """Use the threshold of the paper's experiments: the default."""
+        """Use the threshold of the paper's experiments (the default)."""
         fields: Fields = {"n_arms": n_arms}
         return cls(**fields | changes)
 

@@ -72,14 +72,14 @@ class HeavyOFUL:
     The defaults are the paper's theory (`theory`); its radius is far too large in practice, so figures use `practical`.
 
     Guarantee:
-      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. Theory preset: with high
-      probability regret $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ when $nu_t$ is observed, at a cost of $O(t log T)$ in
-      round t (as quoted by Wang et al. 2025, Table 1), hence $O~(d T^{1/(1+eps)})$ with a bound on $nu_t$
-      (`moment_bound`). The guarantee holds for any sequence of arm sets.
+      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. With the theory
+      preset, the regret is with high probability $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ if $nu_t$ is observed, at a
+      cost of $O(t log T)$ in round t (as quoted by Wang et al. 2025, Table 1). The regret is therefore
+      $O~(d T^{1/(1+eps)})$ with a bound on $nu_t$ (`moment_bound`). The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * [reconstructed] The constants agree with code published for the same learners and setting; L and S are general
-        here, whereas Wang et al. (2025) list c0 and c1 without values.
+      * [reconstructed] The constants agree with code published for the same learners and setting, except that L
+        and S are general here. Wang et al. (2025) list c0 and c1 without values.
       * [ours] The paper leaves the solver of Eq. (6) open. Here a pass replaces every Huber term by the parabola that
         touches it from above at the current point, minimises the sum exactly over the ball, and so never increases the
         objective; the passes end when a step is below rounding, or after `passes` passes.
@@ -89,8 +89,8 @@ class HeavyOFUL:
       * [ours] Ties go to the first arm.
 
     Numerics:
-      Float32 suffices for the estimate, since a pass sums clipped residuals at the current point and never rewards. It
-      is within 1e-4 of float64 over 3000 rounds with rewards of 1e4
+      Float32 suffices for the estimate, since a pass sums clipped residuals at the current point instead of rewards.
+      It is within 1e-4 of float64 over 3000 rounds with rewards of 1e4
       (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 rounds with rewards
       of 1e5 (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards). Widths are within 1e-4 after 10^6
       rounds of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).

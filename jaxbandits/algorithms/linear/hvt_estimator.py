@@ -89,7 +89,9 @@ class HvtConstants(abc.ABC):
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
     ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
     sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/(8T)")
+    delta: ArrayLike | None = param(
+        None, "(0, 1)", "the bound of Lemma 1 fails with probability at most 4 delta; None: 1/(8T)"
+    )
     step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
     beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
     sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")

@@ -10,7 +10,7 @@ $q = ||z||_{V_{t-1}^{-1}}$:
     Theta_{t+1}: every column of Y projected onto {||th|| <= S} in the norm of V_t
 
 Notation: T horizon, nu moment_bound, S norm_bound (of every row of [A B]), L arm_bound (nominal, of $||z||$), lambda
-ridge (default p), alpha step_size; delta is the failure probability of each coordinate. n states, m inputs,
+ridge (default p), alpha step_size; delta is that of Lemma 1 for each coordinate. n states, m inputs,
 $p = n + m$; $O(p^2 + n p)$ per sample plus n projections, $O(p^2 + n p)$ memory (`shared = False`: $O(n p^2)$).
 """
 
@@ -39,8 +39,8 @@ class HvtIdentification(HvtConstants):
 
     Deviations:
       * [ours] The paper only says that its estimator may be used for one-pass identification; this algorithm is ours.
-        On the example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4 costs
-        variance, and heavy disturbances excite the state.
+        On the example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4
+        increases the variance, and heavy disturbances excite the state, which makes the samples more informative.
       * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `norm_bound = inf`).
 
     Numerics:

@@ -1,14 +1,14 @@
-"""Optimistic planning on Hvt-UCB's estimator for linear MDPs (ours, after Wang et al., ICML 2025, Section 6.1).
+"""Optimistic planning with Hvt-UCB's estimator for linear MDPs (ours, after Wang et al., ICML 2025, Section 6.1).
 
 Reward of step h: phi(s, a)'theta*_h + noise, E |noise|^{1+eps} <= $nu^{1+eps}$; phi and the transitions P are known.
 Before episode $k = 1$, 2, ..., with one estimator ($theta_h$, $V_h$) of `hvt_estimator` for each step:
 
     rtil_h(s, a) = phi(s, a)'theta_h + beta_scale beta_{k-1} ||phi(s, a)||_{V_h^{-1}}
-    Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
+    Q_h = rtil_h + P W_{h+1},   W_h = max_a Q_h,   W_{H+1} = 0                          backward induction
     play pi_h = argmax_a Q_h;   update estimator h with (phi(s_h, a_h), reward_h, nu),  h = 1..H
 
 Notation: K horizon, H steps, nu moment_bound; S norm_bound bounds every $||theta*_h||$, L arm_bound every ||phi(s,
-a)||, delta is the failure probability of each step, and the others are as in `hvt_ucb`. An episode costs O(H nS nA
+a)||, delta is that of Lemma 1 for each step, and the others are as in `hvt_ucb`. An episode costs O(H nS nA
 ($d^2$ + nS)) plus H projections; memory is $O(H d^2)$ for every K.
 """
 
@@ -33,8 +33,8 @@ class HvtMDP(HvtConstants):
     Guarantee:
       The paper has no theorem. Its Lemma 1 for each step and a union bound give, in the theory preset, $r_h$ <= rtil_h
       <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs, steps and episodes with probability at least 1 - 4 H
-      delta. Hence $V_1$ is an upper bound of V*_1, and the regret of an episode is at most the sum over its steps of
-      the expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
+      delta. Hence $W_1$ is an upper bound of the optimal value, and the regret of an episode is at most the sum over
+      its steps of the expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
 
     Deviations:
       * [ours] The paper (Section 6.1) only says that Hvt-UCB may extend to linear MDPs. The whole algorithm is ours,

@@ -42,8 +42,8 @@ class OFUL:
     Guarantee:
       If the noise is R-sub-Gaussian given the past and $||theta*|| <= S$, then `||theta_t - theta*||_{V_t} <= radius_t`
       for all t with probability at least 1 - delta (Theorem 2). The regret is then $O~(d sqrt(T))$ for any sequence of
-      arm sets (Theorem 3). For heavy-tailed noise no R exists and there is no guarantee; set R to the scale of the
-      moment.
+      arm sets (Theorem 3). For heavy-tailed noise no R exists and there is no guarantee; R may be set to the
+      moment scale nu of the noise.
 
     Deviations:
       * [ours] The confidence set is the ellipsoid alone, not its intersection with the ball.

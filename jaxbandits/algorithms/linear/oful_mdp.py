@@ -1,10 +1,10 @@
-"""Optimistic planning on ridge regression: linear MDPs with OFUL's confidence sets (ours, the baseline of `hvt_mdp`).
+"""Optimistic planning in linear MDPs with OFUL's confidence sets (ours, the baseline of `hvt_mdp`).
 
-Reward of step h: phi(s, a)'theta*_h + noise; phi and the transitions P are known. With one ridge regression of `oful`
-($theta_h$, $V_h$) for each step, before every episode:
+Reward of step h: phi(s, a)'theta*_h + noise; phi and the transitions P are known. Each step h has its own
+ridge regression of `oful`, with estimate $theta_h$ and Gram matrix $V_h$. Before every episode:
 
     rtil_h(s, a) = phi(s, a)'theta_h + beta_scale radius_h ||phi(s, a)||_{V_h^{-1}}
-    Q_h = rtil_h + P V_{h+1},   V_h = max_a Q_h,   V_{H+1} = 0                          backward induction
+    Q_h = rtil_h + P W_{h+1},   W_h = max_a Q_h,   W_{H+1} = 0                          backward induction
     play pi_h = argmax_a Q_h;   update regression h with (phi(s_h, a_h), reward_h),  h = 1..H
 
 Notation: H steps; R noise_scale, lambda ridge, S norm_bound as in `oful`. An episode costs O(H nS nA ($d^2$ + nS)).
@@ -33,8 +33,8 @@ class OFULMDP:
     Guarantee:
       If the noise is R-sub-Gaussian and $||theta*_h|| <= S$, OFUL's Theorem 2 and a union bound give $r_h$ <= rtil_h <=
       $r_h + 2$ radius_h $||phi||_{V_h^{-1}}$ for all pairs, steps and episodes with probability at least 1 - H delta
-      (with `beta_scale = 1`). For heavy-tailed noise no R exists and there is no guarantee; set R to the scale of the
-      moment.
+      (with `beta_scale = 1`). For heavy-tailed noise no R exists and there is no guarantee; R may be set to the
+      moment scale nu of the noise.
 
     Deviations:
       * [ours] This is the counterpart of `HvtMDP` with the estimator of `OFUL`, known transitions and unclipped values.

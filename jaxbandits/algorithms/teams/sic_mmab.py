@@ -95,7 +95,7 @@ class SICMMAB:
 
     @classmethod
     def theory(cls, *, n_arms: int, n_players: int, horizon: ArrayLike, **changes: Any) -> "SICMMAB":
-        """Use the constants of Theorem 1: the default."""
+        """Use the constants of Theorem 1 (the default)."""
         return cls(**{"n_arms": n_arms, "n_players": n_players, "horizon": horizon} | changes)
 
     @classmethod

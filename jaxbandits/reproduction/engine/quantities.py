@@ -304,7 +304,7 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
         )
         for a in labels
     )
-    return Quantity(tuple(each), template="{of} in a share of trials {region}", kind="share")
+    return Quantity(tuple(each), template="share of trials with {of} is {region}", kind="share")
 
 
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
@@ -317,7 +317,7 @@ def wins(first: str, *others: str, of: str = "regret") -> Quantity:
         )
         for _, b in _different((first,), others)
     )
-    return Quantity(tuple(each), template="{of} in a share of trials {region}", kind="wins")
+    return Quantity(tuple(each), template="share of trials in which {of} is {region}", kind="wins")
 
 
 def growth(*labels: str, of: str = "regret") -> Quantity:

@@ -1,4 +1,4 @@
-"""Certificates inside the runs: Lemma 4, inequality (7), duality gaps, the accuracy of the oracle, Theorems 1 and 2."""
+"""Checks during the runs: Lemma 4, inequality (7), duality gaps, the accuracy of the oracle, Theorems 1 and 2."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -101,7 +101,8 @@ _CLAIMS = (
     *theorems("lemma-4", share(*_OFW, of="lemma_4") > _ALWAYS, **_EVERYWHERE,
               says="F(x_t) - min F is at most 2 D^2 sigma_{s,t} in every round", place="Lemma 4"),
     *theorems("inequality-7", share(*_FREE, of="inequality_7", at_most=1e-10) > _ALWAYS, **_EVERYWHERE,
-              says="the surrogates' regret covers gamma beta regret + Phi(beta Q) at every record point", place="(7)"),
+              says="gamma beta regret + Phi(beta Q) is at most the regret on the surrogates at every record point",
+              place="(7)"),
     *observations("gap-certifies", share(*_FREE, of="gap_excess", at_most=1e-10) > _ALWAYS, **_EVERYWHERE,
                   says="the Frank-Wolfe gap bounds F(x_t) - min F in every round (relative 1e-10)", place="convexity"),
     *theorems("plays-in-k", share(*_INSIDE, of="norm", at_most=1.0 + 1e-12) > _ALWAYS, **_EVERYWHERE,
@@ -152,13 +153,13 @@ CERTIFICATES = STUDY.experiment(
     claims=_CLAIMS,
     notes=(
         "Losses are quadratic, with one linear constraint that varies (environment coco/quadratic_constraints). The "
-        "best "
-        "feasible point is known exactly.",
+        "best feasible point is known exactly.",
         "The bound of Lemma 4 is 2 D^2 times sigma_{s,t} = 2 / sqrt(t - s + 1), unclipped. 'balanced' has ten times "
         "the lemma's eta; 'as printed' has steps above 1 and G~_1 = 1. There is no corresponding lemma for SCOFW-TVC, "
         "for which the metric is 0.",
-        "Inequality (7) is checked with the linearised surrogates (which uses convexity) against a feasible point.",
-        "With an inexact oracle the gap is no certificate: oracle_shortfall is the relative distance of <c, v> from "
+        "Inequality (7) is checked against a feasible point with the linearised surrogates; by convexity, their regret "
+        "is at least that of the surrogates.",
+        "With an inexact oracle the gap is not a certificate. oracle_shortfall is the relative distance of <c, v> from "
         "the minimum.",
     ),
     figures=(Curves(not_drawn=("SCOFW-TVC",), limit=1.0),),

@@ -1,4 +1,4 @@
-"""Setting of the numerical study of the SEA model: its source, presets, learners on the ball, share of the bound.
+"""Common setting of the experiments on the SEA model: sources, presets, learners, and regret relative to its bound.
 
 Wang, Barik, Zhao & Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model" (NeurIPS 2025).
 The paper has no experiments: instances, sizes and thresholds are ours, chosen to test its theorems.
@@ -43,14 +43,14 @@ RADIUS_FOR_D = Interpretation(
     {key: {"diameter": 1.0} for key in ("OONS", "OONS, practical")},
 )
 VALUES = Interpretation(
-    "(5) fails for losses that are not linear; it can be repaired by played gradients (the default) or by the values "
-    "f(x) - f(0), as here",
+    "(5) fails for losses that are not linear; two remedies are the gradients at the played points (the "
+    "default) and the values f(x) - f(0), used here",
     {"CA-OONS": {"meta_loss": "value"}},
 )
 
 
 def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
-    """Make OONS and the other learners that need D and G, for the unit ball of R^d and this G."""
+    """Make OONS and other learners for the unit ball of R^d; those that need G use `lipschitz`."""
     common: Fields = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": oco.OONS.theory(**common),
@@ -64,12 +64,13 @@ def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
 def panels_beside_bounds(
     environments: Mapping[str, tuple[str, Any]], horizon: int, moving: Collection[str]
 ) -> dict[str, Panel]:
-    """Make panels with the bound of Theorem 3.2, with which figures compare regret.
+    """Make panels with D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})), the main term of the bound of Theorem 3.2.
 
     Args:
       environments: mapping from a name to a title and an environment.
       horizon: rounds of a trial.
-      moving: names of panels that figures of bounds omit, since their regret against a fixed point is negative.
+      moving: names of panels that are omitted from plots of regret against the bound, since the regret against a
+        fixed point is negative.
     """
     panels = {}
     for name, (title, environment) in environments.items():
@@ -91,12 +92,12 @@ _MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the constants of the pap
 
 
 def linear_losses() -> Panel:
-    """Make the problem for the study of the constants of OONS: linear losses on the unit ball, in [-1, 1]."""
+    """Make the problem on which the constants of OONS are tuned: linear losses in [-1, 1] on the unit ball."""
     return Panel("i.i.d. linear losses, m = 0.1, s = 0.9", oco.LinearLosses(dim=2, mean=0.1, noise_scale=0.9))
 
 
 def smooth_losses() -> Panel:
-    """Make the problem for learners on R^d, whose best point has norm 4."""
+    """Make the problem on which learners on R^d are tuned: pseudo-Huber losses whose best point has norm 4."""
     return Panel("pseudo-Huber losses, ||u|| = 4", oco.PseudoHuberLosses(dim=2, center=4.0, noise_scale=0.2))
 
 
