@@ -13,8 +13,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # these compile a dozen programs, or one for each operator and kind of data, which have tests of their own
 SLOW = re.compile(r"check_algorithm\((?!.*quick=True)|operators\.|TableBandit|RecordedTrace")
-# Packages of the extras `bridges`, `cluster` and `track`: a block that imports one is skipped where it is missing.
-_PACKAGES = "bayesianbandits|coba|contextualbandits|gymnasium|mabwiser|mlflow|optuna|river|torch|wandb"
+# Packages of the extras `bridges`, `cluster` and `track`, and flax: where one is missing, its blocks are skipped.
+_PACKAGES = "bayesianbandits|coba|contextualbandits|flax|gymnasium|mabwiser|mlflow|optuna|river|torch|wandb"
 OPTIONAL = re.compile(rf"^(?:import|from) ({_PACKAGES})\b", re.MULTILINE)
 FILE = re.compile(r"# (\w+\.(?:py|toml))\n")  # how a block begins that the reader saves under that name
 

@@ -58,6 +58,7 @@ NEEDED = {  # arguments of the parts that have no default for everything
     "sequence/corrupted": {"count": 2, "horizon": 100},
     "sequence/drift": {"horizon": 100},
     "sequence/piecewise": vars(sequences.Piecewise.equal_segments(np.eye(2), 10)),
+    "data/mushroom_table": {"seen": np.eye(3), "poisonous": np.array([True, False, True])},
     **{name: vars(model) for name, model in MODELS.items()},
 }
 

@@ -9,13 +9,13 @@ The batches start at places that spread evenly over the buffer and are the same 
 row. A step costs about 6 P operations per row for P weights.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from jaxbandits.base.errors import InputError
+from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import history
@@ -37,17 +37,36 @@ class Row(NamedTuple):
     reward: jax.Array  # []
 
 
+@runtime_checkable
+class Architecture(Protocol):
+    """Network of another library, such as flax or equinox; a class decorated with `pytree`."""
+
+    def init(self, key: jax.Array, n_in: int, n_out: int) -> PyTree:
+        """Return the weights, any pytree of floating-point arrays.
+
+        Args:
+          key: one key.
+          n_in: number of inputs.
+          n_out: number of outputs.
+        """
+        ...
+
+    def apply(self, weights: PyTree, x: jax.Array) -> jax.Array:
+        """Return the outputs `[..., n_out]` of inputs `[..., n_in]`."""
+        ...
+
+
 class NetworkState(NamedTuple):
     """Weights, the state of the optimizer, and the buffer."""
 
-    layers: Any  # list of mlp.Layer
+    layers: Any  # list of mlp.Layer, or the weights of an `Architecture`
     optimizer: Any
     buffer: Any  # Row with a leading axis [capacity]; None: one pass
 
 
 @pytree
 class Network:
-    """Multilayer perceptron trained by any optax transformation.
+    """Multilayer perceptron, or a network of another library, trained by any optax transformation.
 
     Deviations:
       * [ours] Mini-batches are consecutive rounds. In a full buffer the oldest round is overwritten.
@@ -57,6 +76,7 @@ class Network:
     n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
     hidden: Any = static((50,), doc="sizes of the hidden layers")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
+    architecture: Any = param(None, doc="`Architecture` that replaces hidden and activation; None: a perceptron")
     optimizer: Any = param(factory=Optimizer, doc="how gradients become steps (jaxbandits.contextual.models)")
     weight_decay: ArrayLike = param(0.0, "[0, inf)", "multiplies ||weights||^2 / 2 in the loss")
     capacity: int | None = static(None, "[1, inf)", "rounds kept in a buffer; None: one pass without one")
@@ -72,6 +92,10 @@ class Network:
     def check(self) -> None:
         """Raise InputError for invalid sizes, an unknown activation, or a batch larger than the capacity."""
         mlp.check("Network", self.hidden, self.activation)
+        if self.architecture is not None and not isinstance(self.architecture, Architecture):
+            raise InputError(
+                f"Network.architecture must have the methods init and apply, got {format_value(self.architecture)}"
+            )
         if not hasattr(self.optimizer, "transformation"):
             raise InputError(f"Network.optimizer must be an Optimizer(...), got {self.optimizer!r}")
         if self.capacity is not None and self.batch > self.capacity:
@@ -93,7 +117,7 @@ class Network:
         return (self.input_dim, *self.hidden, 1 if self.n_arms is None else self.n_arms)
 
     def init(self, key: jax.Array) -> NetworkState:
-        layers = mlp.init(key, self.sizes)
+        layers = self._init_layers(key)
         inner = self.optimizer.transformation().init(layers)
         row = Row(jnp.zeros(self.input_dim), jnp.zeros((), jnp.int32), jnp.zeros(()))
         buffer = None if self.capacity is None else history.empty(self.capacity, row)
@@ -102,7 +126,7 @@ class Network:
         return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), first, after)
 
     def predict(self, state: NetworkState, obs: Obs) -> jax.Array:
-        outputs = mlp.apply(state.layers, self.inputs(obs), self.activation)
+        outputs = self._apply(state.layers, self.inputs(obs))
         return outputs if self.reads_context else outputs[:, 0]
 
     def inputs(self, obs: Obs) -> jax.Array:
@@ -115,7 +139,7 @@ class Network:
 
     def value(self, layers: Any, row: Row) -> jax.Array:
         """Return the prediction `[]` for the arm of a row."""
-        outputs = mlp.apply(layers, row.x, self.activation)
+        outputs = self._apply(layers, row.x)
         return at(outputs, row.index) if self.reads_context else outputs[0]
 
     def update(
@@ -161,7 +185,7 @@ class Network:
 
     def values(self, layers: Any, rows: Row) -> jax.Array:
         """Return the predictions `[n]` for the arms of rows with a leading axis `[n]`."""
-        outputs = mlp.apply(layers, rows.x, self.activation)  # [n, K or 1]
+        outputs = self._apply(layers, rows.x)  # [n, K or 1]
         if not self.reads_context:
             return outputs[:, 0]
         return jnp.sum(jnp.where(jnp.arange(outputs.shape[1]) == rows.index[:, None], outputs, 0.0), axis=1)
@@ -180,3 +204,14 @@ class Network:
         layers = jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), layers, state.layers)
         inner = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), inner, state.optimizer)
         return NetworkState(layers, inner, state.buffer)
+
+    def _init_layers(self, key: jax.Array) -> Any:
+        if self.architecture is not None:
+            return self.architecture.init(key, self.sizes[0], self.sizes[-1])
+        return mlp.init(key, self.sizes)
+
+    def _apply(self, layers: Any, x: jax.Array) -> jax.Array:
+        """Return the outputs `[..., K or 1]` of inputs `[..., d]`."""
+        if self.architecture is not None:
+            return self.architecture.apply(layers, x)
+        return mlp.apply(layers, x, self.activation)

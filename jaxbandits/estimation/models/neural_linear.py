@@ -74,6 +74,8 @@ class NeuralLinear(FeatureModel):
                 f"NeuralLinear.model must have dim={sizes[-1]}, the size of the network's last hidden layer, "
                 f"got {type(self.model).__name__} with dim={getattr(self.model, 'dim', None)}"
             )
+        if getattr(self.network, "architecture", None) is not None:
+            raise InputError("NeuralLinear.network must be a perceptron, whose last hidden layer is known")
         if self.model.reads_context != self.network.reads_context:
             reads = "a context" if self.network.reads_context else "features of arms"
             raise InputError(f"NeuralLinear.model must read {reads}, as the network does")
