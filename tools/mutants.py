@@ -277,6 +277,8 @@ MUTANTS = [
          'mean("UCB") / mean("UCB")'),
         ("a stand-in under the name of a file", "classics/bietti_wins.py", "name if source else f",
          "name if directory else f"),
+        ("a synthetic table under a real name", "classics/models_rules_wins.py", "name if name in found else f",
+         "name if directory else f"),
     ),
     *_of(
         "jaxbandits/theory/", "tests/theory/test_classics.py",

