@@ -114,7 +114,7 @@ MODELS_RULES_WINS = Study(
     from_file=_tables,
     claims=(
         *observations("optimism", mean("ridge UCB", "ridge Thompson") < mean("ridge greedy"), **_ON,
-                      says="with ridge regression, {label} is ahead of greedy play"),
+                      says="{label} is ahead of greedy play with the same model"),
         *observations("uniform-exploration", mean("ridge eps-greedy") < mean("ridge greedy"), **_ON,
                       says="with ridge regression, exploration with probability 0.05 is ahead of no exploration"),
         *observations("inverse-gaps", mean("ridge SquareCB") < mean("ridge eps-greedy"), **_ON,
