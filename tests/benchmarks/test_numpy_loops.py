@@ -177,7 +177,7 @@ def test_policies_that_draw(case, rng):
     _agree(case, numpy_armed.regret(case.algorithm, case.n_arms, ROUNDS, rng, 400))
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize("case", STRUCTURED, ids=lambda case: case.name)
 def test_structured(case, rng):
     """With as many rounds as it takes to detect a change of means."""

@@ -20,19 +20,19 @@ def test_nu_in_the_authors_code_of_neural_ts_is_a_squared_multiplier(rng, key):
     """
     ridge, nu, m = 0.01, 1e-5, 20
     model = models.NeuralGradient(input_dim=3, n_hidden=m, ridge=ridge, noise_scale=np.sqrt(ridge), train_every=1000)
-    state = model.init(key)
+    state, width, update = model.init(key), jax.jit(model.width), jax.jit(model.update)
     first = np.asarray(state.weights.first[0]).T
     theirs = reference.NeuralUCB([first, np.asarray(state.weights.last)], ridge)
     U = ridge * np.ones(sum(w.size for w in theirs.W))
     arms = rng.normal(size=(30, 3))
     for t, x in enumerate(arms):
         obs = ArmObs(jnp.asarray(x[None]))
-        model_width = model.width(state, obs)[0]
+        model_width = width(state, obs)[0]
         g = np.concatenate([part.ravel() for part in theirs.gradient(x)]) / np.sqrt(m)  # of the network without sqrt(m)
         sigma = np.sqrt((ridge * nu * g * g / U).sum())
         assert sigma / (nu * model_width) == pytest.approx(nu**-0.5, rel=1e-9)  # 316.2
         U += g * g
-        state = model.update(key, jnp.int32(t), state, obs, ArmDecision(jnp.int32(0), x), jnp.zeros(()))
+        state = update(key, jnp.int32(t), state, obs, ArmDecision(jnp.int32(0), x), jnp.zeros(()))
 
 
 def test_thompson_sampling_in_the_authors_code_of_fast_gittins_stays_with_an_arm_that_never_failed(key):

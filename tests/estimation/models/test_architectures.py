@@ -34,6 +34,7 @@ def regret(network, environment):
     return simulate(learner, environment, 20, 3, progress=False, seed=4).trials["Bandit"].get("regret")
 
 
+@pytest.mark.quick_cases("context-one pass")
 @pytest.mark.parametrize("buffer", [{}, BUFFER], ids=["one pass", "buffer"])
 @pytest.mark.parametrize("reads", ["context", "features"])
 def test_a_perceptron_from_outside_is_that_from_inside(reads, buffer):

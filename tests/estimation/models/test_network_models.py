@@ -206,6 +206,7 @@ def test_a_feel_good_model_prefers_weights_that_promise_more(key):
             feel_good_bound=10.0, capacity=4, n_steps=20,
         )  # fmt: skip
         state = model.init(key)
-        state = model.update(key, jnp.int32(0), state, obs, ArmDecision(jnp.int32(0), jnp.zeros(2)), jnp.zeros(()))
+        played = ArmDecision(jnp.int32(0), jnp.zeros(2))
+        state = jax.jit(model.update)(key, jnp.int32(0), state, obs, played, jnp.zeros(()))
         found.append(float(jnp.max(model.predict(state, obs))))
     assert found[1] > found[0] + 0.05
