@@ -76,7 +76,6 @@ RIQUELME_WHEEL = Study(
     metric=_SHARE,
     derive=_shares,
     record_points=20,
-    slow={"neural-linear": 32},
     claims=(
         *observations("ahead-of-uniform", mean(*_EXPLORING, of=_SHARE) < 100.0, **_EASY,
                       says="{label} has a smaller regret than uniform play"),
