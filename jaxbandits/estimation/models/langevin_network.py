@@ -24,6 +24,7 @@ from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.estimation import history
 from jaxbandits.estimation.models import mlp
 from jaxbandits.estimation.models.network import Network, Row
+from jaxbandits.estimation.models.network_model import PerceptronModel
 from jaxbandits.numerics import rng
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, Obs
@@ -37,7 +38,7 @@ class LangevinNetworkState(NamedTuple):
 
 
 @pytree
-class LangevinNetwork:
+class LangevinNetwork(PerceptronModel):
     """Multilayer perceptron whose weights are a draw by Langevin steps; with `Thompson` or `Greedy` it is LMC-TS.
 
     Guarantee:
@@ -56,10 +57,6 @@ class LangevinNetwork:
       Mathematics of Data Science 4(2), 2022.
     """
 
-    input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
-    n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
-    hidden: Any = static((50,), doc="sizes of the hidden layers; (): a linear model with an intercept")
-    activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
     learning_rate: ArrayLike = param(0.1, "(0, inf)", "eta: eta / (t + 1) multiplies the gradient of the sum")
     temperature: ArrayLike = param(0.01, "[0, inf)", "tau; 0 is gradient descent")
     weight_decay: ArrayLike = param(1.0, "[0, inf)", "lambda")
@@ -69,25 +66,11 @@ class LangevinNetwork:
     train_every: int = static(1, "[1, inf)", "rounds between runs of the chain")
     n_steps: int = static(10, "[1, inf)", "steps of a run of the chain")
 
-    def __post_init__(self) -> None:
-        if isinstance(self.hidden, list):
-            object.__setattr__(self, "hidden", tuple(self.hidden))
-
     def check(self) -> None:
         """Raise InputError for invalid sizes, an unknown activation, or a feel-good term without n_arms."""
-        mlp.check("LangevinNetwork", self.hidden, self.activation)
+        super().check()
         if self.n_arms is None and is_positive(self.feel_good):
             raise InputError("LangevinNetwork.feel_good needs n_arms: the buffer has the features of played arms only")
-
-    @property
-    def reads_context(self) -> bool:
-        """True if it has one output per arm."""
-        return self.n_arms is not None
-
-    @property
-    def dim(self) -> int:
-        """d, dimension of the context or of the arms."""
-        return self.input_dim
 
     @property
     def _network(self) -> Network:
@@ -102,7 +85,7 @@ class LangevinNetwork:
 
     def init(self, key: jax.Array) -> LangevinNetworkState:
         row = Row(jnp.zeros(self.input_dim), jnp.zeros((), jnp.int32), jnp.zeros(()))
-        return LangevinNetworkState(mlp.init(key, self._network.sizes), history.empty(self.capacity, row))
+        return LangevinNetworkState(mlp.init(key, self.sizes), history.empty(self.capacity, row))
 
     def predict(self, state: LangevinNetworkState, obs: Obs) -> jax.Array:
         outputs = mlp.apply(state.layers, self._network.inputs(obs), self.activation)

@@ -20,6 +20,7 @@ from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import history
 from jaxbandits.estimation.models import mlp
+from jaxbandits.estimation.models.network_model import PerceptronModel
 from jaxbandits.estimation.models.protocol import at
 from jaxbandits.estimation.optimizer import Optimizer
 from jaxbandits.numerics import sampling
@@ -65,17 +66,13 @@ class NetworkState(NamedTuple):
 
 
 @pytree
-class Network:
+class Network(PerceptronModel):
     """Multilayer perceptron, or a network of another library, trained by any optax transformation.
 
     Deviations:
       * [ours] Mini-batches are consecutive rounds. In a full buffer the oldest round is overwritten.
     """
 
-    input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
-    n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
-    hidden: Any = static((50,), doc="sizes of the hidden layers")
-    activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
     architecture: Any = param(None, doc="`Architecture` that replaces hidden and activation; None: a perceptron")
     optimizer: Any = param(factory=Optimizer, doc="how gradients become steps (jaxbandits.contextual.models)")
     weight_decay: ArrayLike = param(0.0, "[0, inf)", "multiplies ||weights||^2 / 2 in the loss")
@@ -85,13 +82,9 @@ class Network:
     batch: int = static(32, "[1, inf)", "rows of a step, with a buffer")
     resets_optimizer: bool = static(False, BOOL, "whether every training begins with a fresh state of the optimizer")
 
-    def __post_init__(self) -> None:
-        if isinstance(self.hidden, list):
-            object.__setattr__(self, "hidden", tuple(self.hidden))
-
     def check(self) -> None:
         """Raise InputError for invalid sizes, an unknown activation, or a batch larger than the capacity."""
-        mlp.check("Network", self.hidden, self.activation)
+        super().check()
         if self.architecture is not None and not isinstance(self.architecture, Architecture):
             raise InputError(
                 f"Network.architecture must have the methods init and apply, got {format_value(self.architecture)}"
@@ -100,21 +93,6 @@ class Network:
             raise InputError(f"Network.optimizer must be an Optimizer(...), got {self.optimizer!r}")
         if self.capacity is not None and self.batch > self.capacity:
             raise InputError(f"Network.batch must be at most capacity = {self.capacity}, got {self.batch}")
-
-    @property
-    def reads_context(self) -> bool:
-        """True if it has one output per arm."""
-        return self.n_arms is not None
-
-    @property
-    def dim(self) -> int:
-        """d, dimension of the context or of the arms."""
-        return self.input_dim
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Sizes of all layers."""
-        return (self.input_dim, *self.hidden, 1 if self.n_arms is None else self.n_arms)
 
     def init(self, key: jax.Array) -> NetworkState:
         layers = self._init_layers(key)

@@ -28,6 +28,7 @@ from jaxbandits.base.ranges import BOOL
 from jaxbandits.estimation import history
 from jaxbandits.estimation.models.mlp import ACTIVATIONS
 from jaxbandits.estimation.models.network import Row
+from jaxbandits.estimation.models.network_model import NetworkModel
 from jaxbandits.estimation.optimizer import Optimizer
 from jaxbandits.numerics import rng
 from jaxbandits.tracing import batching
@@ -56,7 +57,7 @@ def _sgd() -> Optimizer:
 
 
 @pytree
-class NeuralGradient:
+class NeuralGradient(NetworkModel):
     """Network with widths from its gradient: NeuralUCB with the rule `UCB`, NeuralTS with `Thompson`.
 
     Guarantee:
@@ -78,8 +79,6 @@ class NeuralGradient:
       Weitong Zhang, Dongruo Zhou, Lihong Li, Quanquan Gu. Neural Thompson Sampling. ICLR 2021, Algorithm 1.
     """
 
-    input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
-    n_arms: int | None = static(None, "[1, inf)", "K, blocks for a context that all arms share; None: features of arms")
     n_hidden: int = static(20, "[2, inf)", "m, even, size of every hidden layer")
     depth: int = static(2, "[2, inf)", "L, layers of weights")
     activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
@@ -99,16 +98,6 @@ class NeuralGradient:
             raise unknown_name("NeuralGradient.activation", self.activation, ACTIVATIONS)
         if not hasattr(self.optimizer, "transformation"):
             raise InputError(f"NeuralGradient.optimizer must be an Optimizer(...), got {self.optimizer!r}")
-
-    @property
-    def reads_context(self) -> bool:
-        """True if it has one block of inputs per arm."""
-        return self.n_arms is not None
-
-    @property
-    def dim(self) -> int:
-        """d, dimension of the context or of the arms."""
-        return self.input_dim
 
     @property
     def _n_blocks(self) -> int:

@@ -10,7 +10,7 @@ buffer. Notation: R noise_scale, sigma_0 prior_scale, s subspace_dim. Cost per r
 with `width`, $O(P s + s^2)$ with `sample`. A is $P s$ numbers of the state.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jax.flatten_util import ravel_pytree
 
 from jaxbandits.base.pytree import ArrayLike, PyTree, param, pytree, static
 from jaxbandits.estimation.models import mlp
+from jaxbandits.estimation.models.network_model import PerceptronModel
 from jaxbandits.estimation.models.protocol import at
 from jaxbandits.numerics import inverse_factors, rng
 from jaxbandits.numerics.inverse_factors import InverseFactors
@@ -35,7 +36,7 @@ class SubspaceNetworkState(NamedTuple):
 
 
 @pytree
-class SubspaceNetwork:
+class SubspaceNetwork(PerceptronModel):
     """Multilayer perceptron with a Gaussian posterior in a random subspace of its weights.
 
     Guarantee:
@@ -52,39 +53,13 @@ class SubspaceNetwork:
       2022, Sections 3.2 and 3.3.
     """
 
-    input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
-    n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
-    hidden: Any = static((50,), doc="sizes of the hidden layers")
-    activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
     subspace_dim: int = static(50, "[1, inf)", "s, dimension of the subspace")
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R, standard deviation of the noise of rewards")
     prior_scale: ArrayLike = param(1.0, "(0, inf)", "sigma_0, standard deviation of z before the first round")
 
-    def __post_init__(self) -> None:
-        if isinstance(self.hidden, list):
-            object.__setattr__(self, "hidden", tuple(self.hidden))
-
-    def check(self) -> None:
-        """Raise InputError for invalid sizes or an unknown activation."""
-        mlp.check("SubspaceNetwork", self.hidden, self.activation)
-
-    @property
-    def reads_context(self) -> bool:
-        """True if it has one output per arm."""
-        return self.n_arms is not None
-
-    @property
-    def dim(self) -> int:
-        """d, dimension of the context or of the arms."""
-        return self.input_dim
-
-    @property
-    def _sizes(self) -> tuple[int, ...]:
-        return (self.input_dim, *self.hidden, 1 if self.n_arms is None else self.n_arms)
-
     def init(self, key: jax.Array) -> SubspaceNetworkState:
         layers_key, basis_key = jax.random.split(key)
-        origin = ravel_pytree(mlp.init(layers_key, self._sizes))[0]
+        origin = ravel_pytree(mlp.init(layers_key, self.sizes))[0]
         basis = rng.normals(basis_key, len(origin), self.subspace_dim)
         basis = basis / jnp.sqrt(jnp.sum(basis * basis, axis=0))
         ratio = self.noise_scale / self.prior_scale
@@ -136,4 +111,4 @@ class SubspaceNetwork:
         return mlp.apply(layers, obs.arms, self.activation)[:, 0]
 
     def _layers(self, state: SubspaceNetworkState, z: Vector) -> PyTree:
-        return mlp.unravel(state.origin + state.basis @ z, self._sizes)
+        return mlp.unravel(state.origin + state.basis @ z, self.sizes)

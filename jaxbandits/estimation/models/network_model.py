@@ -1,0 +1,53 @@
+"""Abstract models of networks: what they read, and the layers of perceptrons."""
+
+import abc
+from typing import Any
+
+import jax
+
+from jaxbandits.base.pytree import pytree, static
+from jaxbandits.estimation.models import mlp
+from jaxbandits.types import State
+
+
+@pytree
+class NetworkModel(abc.ABC):
+    """Abstract model with one output per arm on a context, or one output on the features of an arm."""
+
+    input_dim: int = static(range="[1, inf)", doc="d, dimension of the context or of the arms")
+    n_arms: int | None = static(None, "[1, inf)", "K, heads on a context that all arms share; None: features of arms")
+
+    @abc.abstractmethod
+    def init(self, key: jax.Array) -> State:
+        """Return the first state."""
+
+    @property
+    def reads_context(self) -> bool:
+        """True if it has one output per arm."""
+        return self.n_arms is not None
+
+    @property
+    def dim(self) -> int:
+        """d, dimension of the context or of the arms."""
+        return self.input_dim
+
+
+@pytree
+class PerceptronModel(NetworkModel):
+    """Abstract model whose network is a perceptron."""
+
+    hidden: Any = static((50,), doc="sizes of the hidden layers; (): a linear model with an intercept")
+    activation: str = static("relu", doc='"relu", "leaky_relu" or "tanh"')
+
+    def __post_init__(self) -> None:
+        if isinstance(self.hidden, list):
+            object.__setattr__(self, "hidden", tuple(self.hidden))
+
+    def check(self) -> None:
+        """Raise InputError for invalid sizes or an unknown activation."""
+        mlp.check(type(self).__name__, self.hidden, self.activation)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of all layers."""
+        return (self.input_dim, *self.hidden, 1 if self.n_arms is None else self.n_arms)
