@@ -28,7 +28,6 @@ class LinearState(NamedTuple):
 
     theta: Vector  # [d]
     inverse: InverseFactors  # V^{-1}
-    gamma: CompensatedSum  # []
     theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
     scores: Any = None  # fixed_arms.Scores of arms that never change
 
@@ -50,7 +49,7 @@ class Linear:
         del key  # deterministic
         zero = jnp.zeros(self.dim)
         inverse = inverse_factors.init(self.dim, self.ridge)
-        return LinearState(theta=zero, inverse=inverse, gamma=CompensatedSum.init(jnp.zeros(())), theta_rounding=zero)
+        return LinearState(theta=zero, inverse=inverse, theta_rounding=zero)
 
     def init_from_obs(self, state: LinearState, obs: ArmObs) -> LinearState:
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
@@ -83,7 +82,7 @@ class Linear:
         return jnp.zeros(()) + self.noise_scale
 
     def information(self, state: LinearState) -> jax.Array:
-        return state.gamma.total
+        return 0.5 * jnp.sum(elementary.log(inverse_factors.pivots(state.inverse) / self.ridge))
 
     def draw_prior(self, key: jax.Array, state: LinearState) -> LinearState:
         z = rng.normal_vector(key, self.dim)
@@ -92,8 +91,7 @@ class Linear:
     def fit(self, moments: Moments) -> LinearState:
         inverse = inverse_factors.from_matrix(moments.gram + self.ridge * jnp.eye(self.dim, dtype=moments.gram.dtype))
         theta = inverse_factors.matvec(inverse, moments.cross)
-        log_det = jnp.sum(jnp.log(inverse_factors.pivots(inverse) / self.ridge))
-        return LinearState(theta, inverse, CompensatedSum.init(0.5 * log_det), jnp.zeros_like(theta))
+        return LinearState(theta, inverse, jnp.zeros_like(theta))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LinearState, obs: ArmObs, decision: ArmDecision, reward: jax.Array
@@ -108,7 +106,6 @@ class Linear:
         return LinearState(
             theta=theta,
             inverse=inverse,
-            gamma=state.gamma.add(0.5 * elementary.log1p(image.width_sq)),
             theta_rounding=theta_rounding,
             scores=fixed_arms.follow(t, obs, state.scores, theta, inverse, step),
         )
