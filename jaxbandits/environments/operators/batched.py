@@ -9,16 +9,14 @@ the `t`, the arms and the decision that belong to the feedback, so that learners
 
 from typing import Any, ClassVar
 
-import jax
-
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import param, pytree, static
-from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
-from jaxbandits.types import Batches, Decision, Feedback, Obs, Outcome, State
+from jaxbandits.environments.operators.operator import LateOperator, Operator, example_environment
+from jaxbandits.types import Batches
 
 
 @pytree
-class Batched(Operator):
+class Batched(LateOperator):
     """An environment whose feedback arrives in batches of `rounds` rounds.
 
     The environment inside must have arms and rewards. With `with_delay`, inside or around, a batch arrives D rounds
@@ -49,12 +47,6 @@ class Batched(Operator):
             inside = inside.environment
         if not isinstance(inside, Operator) and isinstance(inside, Batches):
             raise InputError("Batched.environment has batches of its own: batches of batches are not supported")
-
-    def step(
-        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
-    ) -> tuple[State, Feedback, Outcome]:
-        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        return state, require_reward(self, feedback), outcome
 
     @property
     def feedback_batch(self) -> int:

@@ -9,15 +9,12 @@ rounds (P. Joulani, A. Gyorgy, C. Szepesvari, "Online Learning under Delayed Fee
 
 from typing import Any, ClassVar
 
-import jax
-
 from jaxbandits.base.pytree import param, pytree, static
-from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
-from jaxbandits.types import Decision, Feedback, Obs, Outcome, State
+from jaxbandits.environments.operators.operator import LateOperator, example_environment
 
 
 @pytree
-class Delayed(Operator):
+class Delayed(LateOperator):
     """An environment whose feedback is delayed by `rounds` rounds.
 
     The environment inside must have arms and rewards. Learners that need the last reward before the next pull (CRMM,
@@ -32,12 +29,6 @@ class Delayed(Operator):
     @classmethod
     def example(cls) -> "Delayed":
         return cls(environment=example_environment(), rounds=3)
-
-    def step(
-        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
-    ) -> tuple[State, Feedback, Outcome]:
-        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        return state, require_reward(self, feedback), outcome
 
     @property
     def feedback_delay(self) -> int:

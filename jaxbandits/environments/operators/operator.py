@@ -26,6 +26,7 @@ from jaxbandits.types import (
     Feedback,
     InHindsight,
     Obs,
+    Outcome,
     Recommendation,
     State,
 )
@@ -143,6 +144,16 @@ def example_environment() -> Any:
     from jaxbandits.environments.linear.heavy_tailed import HeavyTailed
 
     return HeavyTailed(dim=2, n_arms=5)
+
+
+class LateOperator(Operator):
+    """An operator by which feedback is late, and nothing else changes; the loop over rounds keeps it back."""
+
+    def step(
+        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
+    ) -> tuple[State, Feedback, Outcome]:
+        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
+        return state, require_reward(self, feedback), outcome
 
 
 def require_reward(operator: Operator, feedback: Feedback) -> Any:

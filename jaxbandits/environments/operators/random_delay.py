@@ -18,9 +18,9 @@ import numpy as np
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.pytree import ArrayLike, param, pytree, static
-from jaxbandits.environments.operators.operator import Operator, example_environment, require_reward
+from jaxbandits.environments.operators.operator import LateOperator, example_environment
 from jaxbandits.numerics import rng
-from jaxbandits.types import Batches, Decision, Feedback, Obs, Outcome, State
+from jaxbandits.types import Batches
 
 
 class DelayLaw(Protocol):
@@ -74,7 +74,7 @@ class TableDelay:
 
 
 @pytree
-class RandomDelay(Operator):
+class RandomDelay(LateOperator):
     """An environment whose feedback is late by a random number of rounds, different from round to round.
 
     The environment inside must have arms and rewards, and no batches. Learners that need the last reward before the
@@ -110,12 +110,6 @@ class RandomDelay(Operator):
             raise InputError(
                 f"RandomDelay.law must be a law of delays, such as UniformDelay(), got {format_value(self.law)}"
             )
-
-    def step(
-        self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
-    ) -> tuple[State, Feedback, Outcome]:
-        state, feedback, outcome = self.environment.step(key, t, state, obs, decision)
-        return state, require_reward(self, feedback), outcome
 
     @property
     def delay_bound(self) -> int:
