@@ -4,7 +4,8 @@ An operator uses a separate random stream. Instance and noise are therefore bitw
 runs with and without the operator are paired.
 """
 
-from typing import Any
+import abc
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -146,8 +147,13 @@ def example_environment() -> Any:
     return HeavyTailed(dim=2, n_arms=5)
 
 
-class LateOperator(Operator):
-    """An operator by which feedback is late, and nothing else changes; the loop over rounds keeps it back."""
+class LateOperator(Operator, abc.ABC):
+    """Abstract operator that delays feedback and changes nothing else; the loop over rounds stores late feedback."""
+
+    @classmethod
+    @abc.abstractmethod
+    def example(cls) -> Self:
+        """Return an example."""
 
     def step(
         self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision
