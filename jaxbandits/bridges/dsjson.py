@@ -80,7 +80,7 @@ def _features(log: Log, row: np.ndarray) -> dict[str, Any]:
 def read_dsjson(path: str | os.PathLike[str]) -> Log:
     """Read a log from dsjson, with features that are numbers.
 
-    Where the features of actions say only which one it is (one feature each, of its own, that is 1 in all events), the
+    If the features of an action only identify it (a single feature that no other action has, 1 in all events), the
     context of the log is `[n, p]`, the shared features; else `[n, K, d]`, the shared features and those of the action.
     A feature that an event lacks is 0. Action k of the file is action k - 1 of the log. Events with `_skipLearn` are
     left out.
