@@ -94,7 +94,8 @@ def _clip(x: T, bound: float) -> T:
     """Return the coordinates clipped to [-bound, bound]."""
 
     def clip(a: jax.Array) -> jax.Array:
-        return jnp.clip(a, -bound, bound) if jnp.issubdtype(a.dtype, jnp.inexact) else a
+        # Of `jnp.clip` jax 0.11.2 makes the norm of a constant zero NaN: XLA multiplies the powers of `norm` first.
+        return jnp.minimum(jnp.maximum(a, -bound), bound) if jnp.issubdtype(a.dtype, jnp.inexact) else a
 
     return jax.tree.map(clip, x)
 

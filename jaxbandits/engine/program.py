@@ -570,7 +570,7 @@ def rebuild_instances(
             name="rebuild_instance",
             function=_rebuild_instance,
             static_args=(trace, width),
-            args=jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), args),
+            args=jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), args),
             cpu_options=FAST_COMPILE,
             traces=(trace,),
             width=width,

@@ -7,7 +7,7 @@ trials. The simulation keeps its state in this layout, so the transposes between
 compiled program of a round has none.
 
 `while_loop`, `fori_loop` and `cond` are those of `jax.lax`, with a batching rule that keeps the trial axis of the carry
-last.
+last. For accelerators `while_loop` is that of `tracing.loops`.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from jax.custom_batching import custom_vmap
 
 from jaxbandits.base.errors import InputError
 from jaxbandits.base.pytree import PyTree
-from jaxbandits.tracing import target
+from jaxbandits.tracing import loops, target
 from jaxbandits.tracing.jax_compat import eval_jaxpr, open_jaxpr
 from jaxbandits.tracing.short_axes import Operand
 from jaxbandits.tracing.vmap_last import def_vmap_last, vmap_last
@@ -125,7 +125,7 @@ def while_loop(
 
     @custom_vmap
     def run(cond_consts: PyTree, body_consts: PyTree, init_val: PyTree) -> Any:
-        return lax.while_loop(
+        return loops.while_loop(
             lambda carry: pure_cond(cond_consts, carry), lambda carry: pure_body(body_consts, carry), init_val
         )
 

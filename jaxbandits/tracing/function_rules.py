@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from jaxbandits.base.pytree import PyTree
-from jaxbandits.tracing import small_solves
+from jaxbandits.tracing import loops, small_solves
 from jaxbandits.tracing.barrier import barrier
 from jaxbandits.tracing.equation_rules import batch_shape, bind_function, is_small, merge_batch, split_batch
 from jaxbandits.tracing.jax_compat import Jaxpr, JaxprEqn, open_jaxpr
@@ -117,7 +117,7 @@ def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batch
             for x, y in zip(following, carry, strict=True)
         ]
 
-    last = lax.while_loop(lambda carry: jnp.any(is_active(carry)[0]), body_fun, carry)
+    last = loops.while_loop(lambda carry: jnp.any(is_active(carry)[0]), body_fun, carry)
     return list(zip(last, flags, strict=True))
 
 

@@ -37,3 +37,9 @@ def test_a_ball_contains_its_sphere_and_nothing_beyond(share, dtype):
     assert ball.contains(direction * radius) and ball.contains(direction * radius * dtype(0.5))
     assert not ball.contains(direction * radius * dtype(1.0 + 40.0 * eps))
     assert not ball.contains(direction * radius * dtype(2.0))
+
+
+def test_the_norm_of_a_constant_zero():
+    """XLA evaluates it while it compiles; jax 0.11.2 made it NaN when coordinates were clipped by `jnp.clip`."""
+    assert jax.jit(lambda: points.norm(jnp.zeros(2)))() == 0.0
+    assert jax.jit(lambda x: 1.0 + points.norm(jnp.zeros_like(x)))(jnp.ones(3)) == 1.0

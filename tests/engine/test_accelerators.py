@@ -1,5 +1,6 @@
 """Programs for accelerators, forced on a CPU: loops of known length, rounds in blocks, and the same numbers."""
 
+import functools
 import types
 
 import jax
@@ -18,6 +19,7 @@ from jaxbandits.simulation import simulate
 from jaxbandits.tracing import batching, target
 from jaxbandits.tracing.vmap_last import TracedFunction
 from tests.hlo_loops import kernels, open_loops
+from tests.loop_predicates import predicates_that_are_flags
 from tests.toy_problems import Noisy, Shrink
 
 WIDTH = 32
@@ -89,6 +91,23 @@ def test_every_loop_of_a_round_has_a_known_length(name):
         arguments = jax.eval_shape(lambda: _arguments(*pair))
         jaxpr = jax.make_jaxpr(lambda *a: loop.play_block(_trial(*pair), WIDTH, 64, *a))(*arguments, jnp.int32(0))
     assert "while[" not in str(jaxpr).replace(" ", "")
+
+
+@pytest.mark.quick_cases("armed/thompson_beta", "dro/smd", "glm/glb_omd", "linear/phased_elimination", "oco/oons")
+@pytest.mark.parametrize("name", [*ALGORITHMS])
+def test_every_loop_of_a_graph_computes_its_predicate(name):
+    """Of the programs of one trial and of a batch (`tracing.loops`)."""
+    pair = as_arrays((ALGORITHMS[name].example, ENVIRONMENTS[ALGORITHMS[name].environments[0]].example))
+    with target.trace_for(GRAPH):
+        trial = _trial(*pair)
+        for width in (1, WIDTH):
+
+            def of_batch(x, width=width):
+                return jax.ShapeDtypeStruct(x.shape if width == 1 else (*x.shape, width), x.dtype)
+
+            arguments = *map_traced(of_batch, pair), jax.tree.map(of_batch, trial.carry)
+            play = functools.partial(loop.play_block, trial, width, 4)
+            assert predicates_that_are_flags(jax.make_jaxpr(play)(*arguments, jnp.int32(0))) == 0
 
 
 # Steps of loops in a round where loops have a fixed length, almost all of them masked.

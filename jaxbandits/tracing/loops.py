@@ -1,0 +1,39 @@
+"""`lax.while_loop` with a predicate that a kernel computes, for programs in CUDA graphs.
+
+A loop inside a CUDA graph runs while a flag of its conditional node is set. XLA sets the flag in a kernel behind the
+kernels of the predicate. A predicate that is an entry of the carry has no kernels, and then (jax 0.11.2, H100) nothing
+orders the setting of the flag behind the body: the loop runs too often or not at all, in silence. On an accelerator the
+body therefore also computes whether another step follows, as an int32 in the carry, and the predicate compares it.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxbandits.tracing import target
+from jaxbandits.tracing.jax_compat import open_jaxpr
+
+T = TypeVar("T")
+
+
+def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T:
+    """Run `lax.while_loop`."""
+    if not target.targets_accelerator() or not _reads_flags_only(cond_fun, init_val):
+        return lax.while_loop(cond_fun, body_fun, init_val)
+
+    def step(carry: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
+        following = body_fun(carry[1])
+        return jnp.int32(cond_fun(following)), following
+
+    return lax.while_loop(lambda carry: carry[0] > 0, step, (jnp.int32(cond_fun(init_val)), init_val))[1]
+
+
+def _reads_flags_only(cond_fun: Callable[[T], Any], init_val: T) -> bool:
+    """Return whether a predicate depends on single bools only, so that XLA may find nothing to compute in it."""
+    jaxpr, _ = open_jaxpr(jax.make_jaxpr(cond_fun)(init_val))
+    used = {id(x) for eqn in jaxpr.eqns for x in eqn.invars} | {id(x) for x in jaxpr.outvars}
+    read = [x.aval for x in (*jaxpr.invars, *jaxpr.constvars) if id(x) in used]
+    return all(x.dtype == bool and x.size == 1 for x in read)
