@@ -2,8 +2,9 @@
 
 Of every registered learner on its example, and of the benchmark cases: nodes of a round in a CUDA graph, launches,
 bytes, instructions, registers. `--check` compares with `counts.json` and ends with status 1 where a program needs more
-nodes, asks the host, or computes in float64, or where the test that a user's GPU has to pass lacks a loop or a branch;
-`--write` writes that file. A version of JAX whose counts differ has a file of its own, `counts-VERSION.json`.
+nodes, asks the host, has a loop whose predicate no kernel computes, or computes in float64, or where the test that a
+user's GPU has to pass lacks a loop or a branch; `--write` writes that file. A version of JAX whose counts differ has a
+file of its own, `counts-VERSION.json`.
 
     python -m benchmarks.gpu "oful d=10" hvt_ucb --gpus t4 h100 --widths 1024 262144
 """
@@ -69,6 +70,7 @@ def main() -> int:
                 if arguments.write:
                     known[key] = {
                         "nodes": counts.nodes,
+                        "loops": len(counts.steps),
                         "launches": counts.launches,
                         "kB": counts.kilobytes[1],
                         "instructions": counts.instructions,
@@ -115,6 +117,8 @@ def _findings(key: str, counts: compiling.Counts, known: dict[str, Any] | None, 
         found.append(f"{key}: {counts.host_predicates} loops or branches ask the host")
     if counts.float64 and not float64:
         found.append(f"{key}: {counts.float64} instructions in float64")
+    if counts.uncomputed_predicates:
+        found.append(f"{key}: {counts.uncomputed_predicates} loops do not compute their predicate (tracing.loops)")
     if known and (counts.nodes > known["nodes"] or counts.launches > known["launches"]):
         found.append(
             f"{key}: {counts.nodes} nodes and {counts.launches} launches; "

@@ -41,6 +41,7 @@ class Counts(NamedTuple):
     steps: list[int]  # for each loop inside the round: nodes of one more step
     launches: int  # by the host in a call, whatever its rounds and record points
     host_predicates: int  # loops and branches that ask the host
+    uncomputed_predicates: int  # loops whose predicate no kernel computes
     kilobytes: tuple[float, float]  # moved by a trial: at least, and if each loop inside the round turns once
     needed: float  # kB of a trial: its state read and written, arms and hyperparameters read
     instructions: float  # of PTX, by a trial
@@ -98,6 +99,7 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
         steps=thunks.further_steps(body),
         launches=thunks.launches(tree),
         host_predicates=thunks.host_predicates(tree),
+        uncomputed_predicates=thunks.uncomputed_predicates(tree),
         kilobytes=(
             round(memory.bytes_of_round(hlo, with_loops=False) / width / 1e3, 2),
             round(memory.bytes_of_round(hlo, with_loops=True) / width / 1e3, 2),

@@ -13,10 +13,13 @@ the next step, and what does not fit is named under "left out".
 4. The constants of `benchmarks.gpu.estimate`, fitted, and every measured rate as a multiple of the estimate.
 5. Rounding of float32 against float64. Then profiles of slow programs, and further widths.
 
-`--forced` rehearses on a CPU, with programs as for a GPU.
+`--forced` rehearses on a CPU, with programs as for a GPU. `--every-learner` only compares numbers, of every registered
+learner on its example: single trials in float32 and batches in float64.
 """
 
 import argparse
+import functools
+import itertools
 import os
 import signal
 import tempfile
@@ -39,7 +42,7 @@ COMPARED = (  # one program of each kind
     "glb_omd d=5 K=20 fresh",  # fresh arms
     "hvt_ucb d=2 K=50",  # projection loop
     "glm/ecolog",  # likelihood loop
-    "oons d=2", "ca_oons d=2", "menu d=2 K=50", "smd d=10 m=10", "ofw_tvc d=10", "ucb1 K=10", "thompson_beta K=10",
+    "oons d=2", "ca_oons d=2", "menu d=2 K=50", "ofw_tvc d=10", "ucb1 K=10", "thompson_beta K=10",
     "disjoint_lin_ucb d=5 K=10",
 )  # fmt: skip
 TOO_LONG = {"glm/ecolog"}  # in blocks: a round has 5,760 masked steps
@@ -169,12 +172,30 @@ def compare_numbers(run: Run, programs: Sequence[str]) -> None:
                 section = f"numbers {form} {dtype}"
                 calls.append(lambda s=section, h=half, m=more: run.on_gpu(s, "numbers", h, NUMBERS, **m))
     run.together(*calls)
-    for name in programs:
-        for form in ("graph", "blocks"):
-            for dtype in PRECISIONS:
-                paths = [array_path(run.folder, f"{device}, {dtype}", name) for device in (form, "cpu")]
-                if all(path.exists() for path in paths):
-                    run.record.put("agreement", f"{name}, {form}, {dtype}", compare(*map(np.load, paths), dtype))
+    put_agreement(run, programs, ("graph", "blocks"), PRECISIONS)
+
+
+def compare_learners(run: Run) -> None:
+    """Run trials of every registered learner on its example, alone in float32 and in batches in float64."""
+    run.on_gpu("facts", "device", ["learners"], LOOPS, form="")
+    names = run.record.get("facts").get("learners", [])
+    for dtype, size in (("float32", {"trials": 4, "width": 1}), ("float64", {"trials": 64})):
+        task: dict[str, Any] = {"measure": "numbers", "share": 1.0, "dtype": dtype, "rounds": 120, **size}
+        on_gpu = functools.partial(run.on_gpu, f"numbers graph {dtype}", computed=f"graph, {dtype}", **task)
+        on_cpu = functools.partial(run.on_cpu, f"numbers cpu {dtype}", computed=f"cpu, {dtype}", **task)
+        run.together(
+            lambda measure=on_gpu: run.in_turns(names, lambda part: measure(items=part, silence=150.0)),
+            lambda measure=on_cpu: run.in_turns(names, lambda part: measure(items=part)),
+        )
+    put_agreement(run, names, ("graph",), PRECISIONS)
+
+
+def put_agreement(run: Run, programs: Sequence[str], forms: Sequence[str], precisions: Sequence[str]) -> None:
+    """Put how far the saved arrays of GPU and CPU agree."""
+    for name, form, dtype in itertools.product(programs, forms, precisions):
+        paths = [array_path(run.folder, f"{device}, {dtype}", name) for device in (form, "cpu")]
+        if all(path.exists() for path in paths):
+            run.record.put("agreement", f"{name}, {form}, {dtype}", compare(*map(np.load, paths), dtype))
 
 
 def measure_rates(run: Run, form: str, programs: Sequence[str], widths: Sequence[int], share: float) -> None:
@@ -217,6 +238,9 @@ def main(args: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--programs", nargs="+", default=programs, choices=programs, metavar="NAME", help="some of them"
     )
+    parser.add_argument(
+        "--every-learner", action="store_true", help="compare the numbers of every registered learner, and stop"
+    )
     arguments = parser.parse_args(args)
     if not arguments.minutes >= 1.0:
         parser.error(f"argument --minutes: must be at least 1, got {arguments.minutes:g}")
@@ -232,6 +256,10 @@ def main(args: Sequence[str] | None = None) -> None:
         run = Run(Children(MODULE, record, budget), folder, arguments.forced)
         find_device(run)
         run.attempt("loops", lambda: try_loops(run))
+        if arguments.every_learner:
+            run.attempt("learners", lambda: compare_learners(run))
+            print(measured.measurements(record.found))
+            return
         form, other = ("graph", "blocks") if run.has_graphs else ("blocks", "graph")
         steps: dict[str, Callable[[], None]] = {
             "numbers": lambda: compare_numbers(run, compared),

@@ -47,7 +47,7 @@ def committed() -> dict[str, Any]:
 def costs_of(found: dict[str, Any]) -> Costs:
     """Return the costs that a run fitted; the assumed ones if it fitted none."""
     costs = found.get("fit", {}).get("costs")
-    return Costs(**costs) if costs else ASSUMED
+    return Costs(costs["node"], costs["share"]) if costs else ASSUMED
 
 
 def gpu_of(found: dict[str, Any]) -> str | None:
@@ -69,6 +69,8 @@ def counts_of(found: dict[str, Any]) -> dict[str, Any]:
 def fit_costs(found: dict[str, Any]) -> dict[str, Any]:
     """Return the fitted costs, and by "program, width" the measured rate as a multiple of both estimates.
 
+    The costs are fitted to programs without loops in a round, since data determine how often a loop turns.
+
     Args:
       found: what a run has measured; nothing is fitted to fewer than four rates, or where there are no counts.
     """
@@ -78,10 +80,11 @@ def fit_costs(found: dict[str, Any]) -> dict[str, Any]:
         name, width = item.rsplit(", ", 1)
         if name in counts and rate["is_sound"]:
             rows.append((item, int(width), counts[name], rate))
-    if key is None or len(rows) < 4:
+    fitted = [row for row in rows if not row[2]["loops"]]
+    if key is None or len(fitted) < 4:
         return {}
     gpu = GPUS[key]
-    _, widths, programs, rates = zip(*rows, strict=True)
+    _, widths, programs, rates = zip(*fitted, strict=True)
     costs = fit(gpu, widths, programs, [rate["seconds_per_round"] for rate in rates])
     multiples = {
         item: {
@@ -90,7 +93,7 @@ def fit_costs(found: dict[str, Any]) -> dict[str, Any]:
         }
         for item, width, program, rate in rows
     }
-    return {"costs": costs._asdict(), **multiples}
+    return {"costs": costs._asdict() | {"rates": len(fitted)}, **multiples}
 
 
 def estimates(found: dict[str, Any]) -> str:
@@ -100,8 +103,11 @@ def estimates(found: dict[str, Any]) -> str:
     if costs == ASSUMED:
         text = f"The constants are assumptions: {constants}.\n\n"
     else:
-        n = len(found["fit"]) - 1
-        text = f"The constants, {constants}, were fitted to {n} rates that a {_device(found)['kind']} reached.\n\n"
+        n = found["fit"]["costs"]["rates"]
+        text = (
+            f"The constants, {constants}, were fitted to {n} rates of programs without inner loops on one "
+            f"{_device(found)['kind']}.\n\n"
+        )
     head = ["million rounds per second, estimated"]
     for key in ("h100", "a100", "t4"):
         head += [f"{key.upper()}, W = {width:,}" for width in _WIDTHS]
@@ -119,7 +125,19 @@ def measurements(found: dict[str, Any]) -> str:
     """Return everything that a run measured, beside the estimates; parts that it did not reach are missing."""
     if not _device(found):
         return _UNMEASURED
-    parts = (_facts, _rates, _findings, _compilation, _agreement, _bits, _chains, _rounding, _errors, _left_out)
+    parts = [
+        _facts,
+        _rates,
+        _findings,
+        _compilation,
+        _agreement,
+        _learners,
+        _bits,
+        _chains,
+        _rounding,
+        _errors,
+        _left_out,
+    ]
     return "\n".join(text for part in parts if (text := part(found)))
 
 
@@ -209,26 +227,29 @@ def _compilation(found: dict[str, Any]) -> str:
 
 
 def _agreement(found: dict[str, Any]) -> str:
-    rows = []
-    for item, x in found.get("agreement", {}).items():
-        round_ = "" if x["median round"] is None else f"{x['median round']:.0f}"
-        largest = "" if x["largest difference"] is None else f"{x['largest difference']:.1e}"
-        z = "" if x["z"] is None else f"{x['z']:+.1f}"
-        rows.append([*item.rsplit(", ", 2), f"{100 * x['share that parts']:.1f} %", round_, z, largest])
-    if not rows:
+    by_program = {name: x for name, x in _agreements(found).items() if "/" not in name}
+    if not by_program:
         return ""
+    rows = []
+    for name, by_precision in by_program.items():
+        cells = [name]
+        for precision in ("float32", "float64"):
+            forms = by_precision.get(precision, [])
+            largest = [x["largest difference"] for x in forms if x["largest difference"] is not None]
+            parts = [x["share that parts"] for x in forms]
+            cells.append(f"{max(largest):.1e}" if largest else "")
+            cells.append(f"{100 * max(parts):.1f} %" if parts else "")
+        rows.append(cells)
     head = [
         "program",
-        "form",
-        "precision",
+        "float32: largest difference",
         "trials that part",
-        "median round",
-        "z of their difference",
-        "others differ by",
+        "float64: largest difference",
+        "trials that part",
     ]
     text = (
-        "The same trials on the CPU of that machine. In trials that part, rounding decided between two plays; of the "
-        "others the table has the largest relative difference of final metrics:\n\n"
+        "The same trials on the CPU of that machine, in both forms. In trials that part, rounding decided between two "
+        "plays; of the others the table has the largest relative difference of final metrics:\n\n"
     )
     failed = [
         f"{item} ({section.removeprefix('numbers ')}: {x['failed']})"
@@ -238,6 +259,34 @@ def _agreement(found: dict[str, Any]) -> str:
         if x["failed"]
     ]
     return text + _table(head, rows) + f"\nTrials that failed: {_names(failed)}.\n"
+
+
+def _agreements(found: dict[str, Any]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return comparisons with the CPU by program and precision."""
+    by_program: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for item, x in found.get("agreement", {}).items():
+        name, _, precision = item.rsplit(", ", 2)
+        by_program.setdefault(name, {}).setdefault(precision, []).append(x)
+    return by_program
+
+
+def _learners(found: dict[str, Any]) -> str:
+    """Return in one paragraph how far learners agree on their examples (`first_run --every-learner`)."""
+    learners = {name: x for name, x in _agreements(found).items() if "/" in name}
+    if not learners:
+        return ""
+
+    def largest(precision: str) -> float:
+        compared = [x for forms in learners.values() for x in forms.get(precision, [])]
+        return max((x["largest difference"] or 0.0 for x in compared), default=0.0)
+
+    apart = {name: max(x["share that parts"] for xs in forms.values() for x in xs) for name, forms in learners.items()}
+    named = [f"{name} ({100 * share:.0f} %)" for name, share in apart.items() if share > 0.0]
+    return (
+        f"{len(learners)} registered learners on their examples, single trials in float32 and batches in float64, "
+        f"agree with the CPU to {largest('float32'):.0e} and {largest('float64'):.0e}. Trials part, since rounding "
+        f"decided between two plays, with {_names(named)}.\n"
+    )
 
 
 def _bits(found: dict[str, Any]) -> str:

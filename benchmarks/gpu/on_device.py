@@ -25,6 +25,7 @@ from benchmarks.gpu import rate
 from benchmarks.gpu.agreement import array_path
 from benchmarks.gpu.programs import CHAINS, LOOP_OPTIONS, builders
 from jaxbandits import simulate
+from jaxbandits.algorithms import ALGORITHMS
 from jaxbandits.base.version import __version__
 from jaxbandits.engine import checkpoint, driver, width
 from jaxbandits.programs import gpu_graphs
@@ -41,13 +42,15 @@ class Settings(NamedTuple):
     seconds: float = 0.15  # of a measurement
     trials: int = 256
     rounds: int = 300
-    width: int = 8192  # of a profile
+    width: int = 8192  # of a profile, or of the batches of `play_trials` on a GPU
     computed: str = ""  # form and precision of the arrays that `play_trials` saves
 
 
 def describe_device(item: str, settings: Settings) -> Any:
-    """Describe versions and the device, or measure its memory, or run the test that a user's first run makes."""
+    """Describe versions and the device, list learners, measure memory, or run the test of a user's first run."""
     device = jax.devices()[0]
+    if item == "learners":
+        return [*ALGORITHMS]
     if item == "first simulate":
         begin = time.perf_counter()
         passes = gpu_graphs.runs_loops_in_graphs(device)
@@ -117,12 +120,12 @@ def time_chain(item: str, settings: Settings) -> Any:
 def play_trials(item: str, settings: Settings) -> Any:
     """Run trials of a program and save the metric `[trials, rounds]`, for a comparison with another device."""
     trials, rounds = settings.trials, settings.rounds
-    batch = None if settings.platform == "cpu" else trials
+    batch = None if settings.platform == "cpu" else min(settings.width, trials)
     result = simulate(*builders()[item](), rounds, trials, record_points=rounds, width=batch, progress=False)
     (trial,) = (result[label] for label in result)
     metric = trial.metric()
     np.save(array_path(settings.folder, settings.computed, item), np.asarray(trial.get(metric))[0])
-    failed = int(np.sum(trial.failed(metric)))
+    failed = int(np.sum(trial.failures()))
     return {"metric": metric, "failed": failed, "compile_s": trial.timing["compile_s"]}
 
 
@@ -202,7 +205,8 @@ def measure_precision(item: str, settings: Settings) -> Any:
 
 
 def profile(item: str, settings: Settings) -> Any:
-    """Return the ten kernels that take longest; XLA runs no graphs while it is profiled, so gaps say nothing."""
+    """Return the ten kernels that take longest, of a program without graphs, whose kernels a profile does not show."""
+    gpu_graphs.OPTIONS = {"xla_gpu_enable_command_buffer": ""}
     run: dict[str, Any] = {"record_points": 1, "width": settings.width, "progress": False}
     simulate(*builders()[item](), 200, settings.width, **run)
     directory = tempfile.mkdtemp(dir=settings.folder)

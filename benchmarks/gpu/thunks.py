@@ -37,7 +37,7 @@ def parse(text: str) -> list[Thunk]:
         indent = len(line) - len(line.lstrip())
         match = _NODE.match(line)
         if match is None:
-            label = line.strip().rstrip(":")
+            label = line.strip().removeprefix("No thunks.").strip().rstrip(":")  # of an empty part, and the next one
             while label != "condition" and open_thunks[-1][0] >= indent:  # "condition" stands at the margin
                 open_thunks.pop()
             open_thunks[-1][2][0] = label
@@ -102,6 +102,11 @@ def host_predicates(thunks: Iterable[Thunk]) -> int:
             count += thunk.kind in ("kWhile", "kConditional")
             count += sum(host_predicates(part) for part in thunk.parts.values())
     return count
+
+
+def uncomputed_predicates(thunks: Iterable[Thunk]) -> int:
+    """Count loops whose predicate no operation computes."""
+    return sum(is_loop(thunk) and not thunk.parts.get("condition") for thunk in walk(thunks))
 
 
 def launches(thunks: Iterable[Thunk]) -> int:

@@ -33,7 +33,7 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.files import write_atomically
 from jaxbandits.base.private_files import read_private
 from jaxbandits.programs.compilation_cache import cache_directory
-from jaxbandits.tracing import target
+from jaxbandits.tracing import loops, target
 from jaxbandits.tracing.target import Target
 
 OPTIONS = {
@@ -110,9 +110,10 @@ def _run_test(device_id: int) -> bool:
 def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
     """Halve numbers until they are below 1 and double them, in each round; every third round also adds 1.
 
-    This is the program of the test, with loops of unknown length in a loop of unknown length, and a branch. The
-    barriers keep the branch a conditional node of the graph; for a cheaper branch XLA would compute both sides and
-    select.
+    Before a round doubles the numbers it adds 1/8 to all if the first exceeds 0.6. This is the program of the test.
+    It has loops of unknown length in a loop of unknown length, one of which depends on a bool alone (`tracing.loops`),
+    and a branch. The barriers keep the branch a conditional node of the graph; for a cheaper branch XLA would compute
+    both sides and select.
 
     Args:
       rounds: `[]` number of rounds.
@@ -127,6 +128,8 @@ def sum_of_steps(rounds: jax.Array, x: jax.Array) -> jax.Array:
 
     def play_round(t: jax.Array, x: jax.Array) -> jax.Array:
         x = lax.while_loop(lambda x: jnp.any(x >= 1.0), lambda x: jnp.where(x >= 1.0, 0.5 * x, x), x)
+        is_due = x[0] > 0.6
+        _, x = loops.while_loop(lambda carry: carry[0], lambda carry: (jnp.bool(False), carry[1] + 0.125), (is_due, x))
         return lax.cond(t % 3 == 2, double_and_add, double, x)
 
     return lax.fori_loop(0, rounds, play_round, x)
@@ -142,7 +145,7 @@ def main(device: object, options: dict[str, Any]) -> bool:
         for t in range(rounds):
             while (expected >= 1.0).any():
                 expected = np.where(expected >= 1.0, np.float32(0.5) * expected, expected)
-            expected = 2 * expected + (t % 3 == 2)
+            expected = 2 * (expected + 0.125 * (expected[0] > 0.6)) + (t % 3 == 2)
         results = np.asarray(program(jax.device_put(np.int32(rounds), device), arguments[1]))
         if not np.allclose(results, expected, rtol=1e-6):
             return False

@@ -223,7 +223,11 @@ def made_up():
             "ogd d=10, 1": {"rounds_per_second": 4.2e7, "is_sound": True},
             "ogd d=10, 16": {"rounds_per_second": 1e13, "is_sound": True},
         },
-        "agreement": {"ucb1 K=10, graph, float32": compare(np.ones((4, 3)), np.ones((4, 3)), "float32")},
+        "agreement": {
+            "ucb1 K=10, graph, float32": compare(np.ones((4, 3)), np.ones((4, 3)), "float32"),
+            "armed/moss, graph, float64": compare(np.ones((4, 3)), np.ones((4, 3)), "float64"),
+            "armed/ucb_v, graph, float32": compare(1.0 + np.eye(4), 1.0 + np.eye(4)[[0, 1, 2, 2]], "float32"),
+        },
         "bits": {"same seeds twice": {"equal": True}, "killed": "as wanted", "resumed": {"equal": False}},
         "chains": {"4 kernels": {"us a round": 6.0, "us a call": 20.0}},
         "rounding": {"operations": {"x / y": 1.9}, "unit ball: OONS": [3.5e-7, 4.5e-7]},
@@ -241,7 +245,7 @@ def test_a_file_of_a_run_is_rendered_beside_the_estimates():
     estimated = re.search(r"<!-- estimated -->\n(.*)<!-- /estimated -->", page, re.DOTALL)
     text = re.search(r"<!-- measured -->\n(.*)<!-- /measured -->", page, re.DOTALL)
     assert estimated and text
-    assert "were fitted to 11 rates that a NVIDIA H200 reached" in estimated[1]
+    assert "were fitted to 6 rates of programs without inner loops on one NVIDIA H200" in estimated[1]
     row = next(line for line in text[1].splitlines() if line.startswith("| ogd d=10"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     for width, (estimate, rate_) in ((8192, cells[1:3]), (262_144, cells[3:5])):
@@ -259,6 +263,9 @@ def test_a_file_of_a_run_is_rendered_beside_the_estimates():
         "Slower than one CPU core at every width: none.",
         "Slower than 16 CPU cores at every width: ogd d=10.",
         "(measured / estimated): oons d=2, 8192 (",
+        "| ucb1 K=10 | 0.0e+00 | 0.0 % |  |  |",
+        "2 registered learners on their examples",
+        "with armed/ucb_v (25 %).",
         "Same seeds twice: equal bits; resumed: other bits.",
         "x / y 1.90",
         "| unit ball: OONS | 1.5e-07 | 3.5e-07 | 2.2e-07 | 4.5e-07 |",

@@ -75,6 +75,15 @@ def test_a_sequence_is_read_with_what_is_inside_loops_and_branches():
     assert outside.parts["body"][0].kind == "kCublasLtMatmul"
 
 
+def test_a_loop_whose_predicate_no_kernel_computes():
+    """XLA prints the empty predicate and the label of the body on one line."""
+    before, _, after = SEQUENCE.partition("        003: ")
+    without = thunks.parse(f"{before}        No thunks.      {after.partition('      ')[2].lstrip()}")
+    assert "body" in without[0].parts["nodes"][1].parts
+    assert thunks.uncomputed_predicates(thunks.parse(SEQUENCE)) == 0
+    assert thunks.uncomputed_predicates(without) == 1
+
+
 def test_nodes_are_those_of_loops_that_turn_once_and_of_the_longest_branch():
     graph, outside = thunks.parse(SEQUENCE)
     body = 1 + (1 + 2) + 1  # a kernel; a branch with its two nodes; a copy
