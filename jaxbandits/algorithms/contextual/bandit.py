@@ -100,8 +100,11 @@ class Bandit:
         return self.model.init(key)
 
     def init_from_obs(self, state: State, obs: Obs) -> State:
-        """Call the model's `init_from_obs` with the arms of round 0, if it has this method."""
-        return self.model.init_from_obs(state, obs) if hasattr(self.model, "init_from_obs") else state
+        """Call the model's `init_from_obs` with the arms of round 0, if it has this method and the rule gains by it."""
+        is_for_widths = getattr(self.model, "init_from_obs_is_for_widths", False)
+        if not hasattr(self.model, "init_from_obs") or (is_for_widths and "width" not in self.rule.needs):
+            return state
+        return self.model.init_from_obs(state, obs)
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> ArmDecision:
         n_arms = getattr(self.model, "n_arms", None)

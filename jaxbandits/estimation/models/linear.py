@@ -41,6 +41,7 @@ class Linear:
     """
 
     reads_context: ClassVar[bool] = False
+    init_from_obs_is_for_widths: ClassVar[bool] = True  # without widths, scores are faster computed than followed
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, standard deviation of the noise: multiplies widths and draws")

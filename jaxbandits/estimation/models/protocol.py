@@ -27,6 +27,9 @@ model lacks it.
 `fit` takes `estimation.moments.Moments` of all rounds, with an axis `[..., K]` if the model reads a context. A model
 whose noise variance is estimated gets `squares`, the sum of squared residuals at `coefficients(state)`, in `fit_noise`.
 
+A model whose `init_from_obs` only makes `predict` and `width` of fixed arms faster sets `init_from_obs_is_for_widths`;
+`Bandit` then calls the method only for rules that need widths.
+
 `reads_context` (True: `obs` is a `ContextObs`; False: an `ArmObs` with features `[K, d]`) states which observation a
 model reads.
 """

@@ -21,7 +21,7 @@ from jaxbandits.contextual import (
     rules,
 )
 from jaxbandits.linear import OFUL, HeavyTailed
-from jaxbandits.types import ContextObs
+from jaxbandits.types import ArmObs, ContextObs, FixedArmObs
 from tests.reference import exploration_rules as reference
 from tests.reward_models import MODELS
 
@@ -231,6 +231,17 @@ def test_a_pair_is_the_algorithm_that_it_is_named_after(key):
     known = DisjointLinUCB(n_arms=K, dim=3, ridge=0.5, alpha=0.7)
     regret = [simulate(a, env, 300, 8, progress=False).final("regret") for a in (pair, known)]
     np.testing.assert_allclose(*regret, rtol=1e-6)
+
+
+def test_scores_of_fixed_arms_are_followed_for_rules_that_read_widths(key):
+    """A process needs its arms in any case."""
+    arms = FixedArmObs(jnp.eye(2))
+    for rule, is_followed in ((rules.UCB(), True), (rules.IGPUCB(), True), (rules.Thompson(), False)):
+        learner = Bandit(model=models.Linear(dim=2), rule=rule)
+        assert (learner.init_from_obs(learner.init(key), arms).scores is not None) == is_followed
+    process = Bandit(model=models.GaussianProcess(n_arms=2), rule=rules.Thompson())
+    with pytest.raises(InputError, match="needs arms that never change"):
+        process.init_from_obs(process.init(key), ArmObs(jnp.eye(2)))
 
 
 def test_specifications_of_pairs_come_back():
