@@ -235,9 +235,9 @@ def test_a_pair_is_the_algorithm_that_it_is_named_after(key):
 
 def test_scores_of_fixed_arms_are_followed_for_rules_that_read_widths(key):
     """A process needs its arms in any case."""
-    arms = FixedArmObs(jnp.eye(2))
+    arms = FixedArmObs(jnp.eye(10))
     for rule, is_followed in ((rules.UCB(), True), (rules.IGPUCB(), True), (rules.Thompson(), False)):
-        learner = Bandit(model=models.Linear(dim=2), rule=rule)
+        learner = Bandit(model=models.Linear(dim=10), rule=rule)
         assert (learner.init_from_obs(learner.init(key), arms).scores is not None) == is_followed
     process = Bandit(model=models.GaussianProcess(n_arms=2), rule=rules.Thompson())
     with pytest.raises(InputError, match="needs arms that never change"):
