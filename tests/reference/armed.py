@@ -216,6 +216,22 @@ class DKLUCB(Learner):
         return np.array([kl_upper(s / n, level / n) if n > 0 else np.inf for s, n in zip(S, N, strict=True)])
 
 
+class DKLUCBOfThesis(Learner):
+    """Reference of D-kl-UCB in the code behind Tables 6.2 and 6.3 of Besson (2019): counts in an array of integers."""
+
+    def index(self, t):
+        counts, sums, delays = np.zeros(self.K, dtype=int), np.zeros(self.K), np.zeros(self.K, dtype=int)
+        for i, r in zip(self.arms, self.rewards, strict=True):
+            decay = self.discount ** (1 + delays[i])
+            counts[i] = decay * counts[i] + 1
+            sums[i] = decay * sums[i] + r
+            delays += 1
+            delays[i] = 0
+        level = np.log(counts.sum()) if counts.any() else 0.0
+        means = [s / n if n else np.nan for s, n in zip(sums, counts, strict=True)]
+        return np.array([np.inf if np.isnan(x) else kl_upper(x, level) if x < 1 else (x + 1) / 2 for x in means])
+
+
 class SWKLUCB(Learner):
     """Reference of sw_kl_ucb."""
 

@@ -253,15 +253,16 @@ def test_regret_where_means_change_beside_the_tables():
     story = {
         panel: {label: float(row[panel][0]) for label, row in printed.items()}
         | {"DTS as coded": printed["DTS"][panel][0], "M-UCB for one change": printed["M-UCB"][panel][0]}
-        | {f"{row} as coded": printed[row][panel][0] for row in ("GLR local", "GLR global")}
+        | {f"{row} as coded": printed[row][panel][0] for row in ("GLR local", "GLR global", "D-kl-UCB")}
         for panel in panels
     }
     found = verdicts("classics/besson-tables", observe(story))
-    assert set(found.values()) == {"holds"} and len(found) == 66 + 20 + 4 + 6 + 12 + 6
+    assert set(found.values()) == {"holds"} and len(found) == 66 + 20 + 4 + 6 + 6 + 12 + 6
     for factor in (0.8, 1.25):
         other = {panel: {label: factor * regret for label, regret in of.items()} for panel, of in story.items()}
         for sentence, rows in (
-            ("glr-local-regret", 6), ("dts-as-coded", 6), ("glr-global-as-coded", 6), ("m-ucb-for-one-change", 6),
+            ("glr-local-regret", 6), ("dts-as-coded", 6), ("d-kl-ucb-as-coded", 6), ("glr-global-as-coded", 6),
+            ("m-ucb-for-one-change", 6),
         ):  # fmt: skip
             found = verdicts("classics/besson-tables", observe(other), sentence)
             assert set(found.values()) == {"does not hold"} and len(found) == rows

@@ -79,6 +79,9 @@ INDEX_POLICIES = {
     ),
     "d_kl_ucb": (DKLUCB(n_arms=ARMS, discount=0.95), reference.DKLUCB(ARMS, discount=0.95, c=0.0)),
     "d_kl_ucb with c": (DKLUCB(n_arms=ARMS, discount=0.9, c=3.0), reference.DKLUCB(ARMS, discount=0.9, c=3.0)),
+    "d_kl_ucb of the thesis": (
+        besson_tables.DKLUCBOfThesis(n_arms=ARMS, discount=0.95), reference.DKLUCBOfThesis(ARMS, discount=0.95)
+    ),
     "sw_kl_ucb": (SWKLUCB(n_arms=ARMS, window=23), reference.SWKLUCB(ARMS, window=23, c=0.0)),
     "sw_kl_ucb with c": (SWKLUCB(n_arms=ARMS, window=40, c=3.0), reference.SWKLUCB(ARMS, window=40, c=3.0)),
 }  # fmt: skip
