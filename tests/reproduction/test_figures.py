@@ -14,7 +14,7 @@ from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.experiments.classics.setting import WinsAndLosses
 from jaxbandits.reproduction.figures import panels as panels_lib
 from jaxbandits.reproduction.figures import render
-from jaxbandits.reproduction.figures.style import mathtext
+from jaxbandits.reproduction.figures.style import mathtext, set_logarithmic
 from jaxbandits.reproduction.ledger import files
 from jaxbandits.results.result import Result
 from jaxbandits.simulation import RoundTimes
@@ -368,3 +368,19 @@ def test_wins_less_losses_count_significant_differences():
     assert right.get_title() == "wins less losses over 3 data sets"
     assert [tick.get_text() for tick in right.get_xticklabels()] == ["a", "b", "c", "in all"]
     assert len(left.containers) == 3 and left.get_ylabel() == "share of mistakes"
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [((300.0, 900.0), {"300", "500", "700"}), ((250.0, 9e3), {"500", "2,000", "5,000"}), ((3.0, 9e4), None)],
+)
+def test_a_logarithmic_axis_of_few_decades_has_several_labels_per_decade(values, labels):
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    ax.plot(values)
+    set_logarithmic(ax)
+    figure.canvas.draw()
+    shown = {tick.get_text() for tick in ax.get_yticklabels()}
+    assert labels <= shown if labels else any("10^" in text for text in shown)
+    plt.close(figure)

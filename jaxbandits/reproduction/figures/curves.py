@@ -13,6 +13,7 @@ from jaxbandits.plots.curves import BANDS
 from jaxbandits.reproduction.engine.figures import Curves
 from jaxbandits.reproduction.engine.run import Report
 from jaxbandits.reproduction.figures import cost
+from jaxbandits.reproduction.figures.style import set_logarithmic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +92,7 @@ def _panel(drawing: Curves, report: Report, name: str, band: str, ax: "Axes") ->
     if (legend := ax.get_legend()) is not None:  # all panels share one legend
         legend.remove()
     if drawing.logarithmic:
-        ax.set_yscale("symlog", linthresh=1.0)
+        set_logarithmic(ax)
     if drawing.limit is not None:
         ax.axhline(
             drawing.limit, color="#000000", linestyle="--", linewidth=0.8, label=f"claimed: below {drawing.limit:g}"

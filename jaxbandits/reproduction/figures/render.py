@@ -24,7 +24,7 @@ from jaxbandits.reproduction.figures import (
     panel_curves,
     shares,
 )
-from jaxbandits.reproduction.figures.style import PAPER, SETTINGS, mathtext
+from jaxbandits.reproduction.figures.style import PAPER, SETTINGS, mathtext, set_logarithmic
 from jaxbandits.results.result import Result
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def single(
         figure, ax = plt.subplots(figsize=_COLUMN if paper else (5.4, 3.9), layout="constrained")
         curves_lib.draw(result, metric, ax=ax, order=order, **settings)
         if logarithmic:
-            ax.set_yscale("symlog", linthresh=1.0)
+            set_logarithmic(ax)
         if paper:
             ax.legend(fontsize="small", frameon=False, handlelength=2.4, labelspacing=0.3)
         _formulas(figure, plt)

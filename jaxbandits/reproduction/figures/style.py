@@ -35,6 +35,18 @@ def of_label(i: int) -> Fields:
     return curves.look(i)
 
 
+def set_logarithmic(ax: "Axes") -> None:
+    """Make the y-axis logarithmic above 1, with several labels per decade where it covers less than two decades."""
+    from matplotlib import ticker
+
+    ax.set_yscale("symlog", linthresh=1.0)
+    low, high = ax.get_ylim()
+    if 1.0 < low < high < 100.0 * low:
+        digits = [1.0, 2.0, 5.0] if high > 10.0 * low else [1.0, 2.0, 3.0, 5.0, 7.0]
+        ax.yaxis.set_major_locator(ticker.SymmetricalLogLocator(base=10.0, linthresh=1.0, subs=digits))
+        ax.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+
+
 _GREEK = "alpha|beta|gamma|delta|eta|kappa|lambda|mu|nu|sigma|tau|theta|Sigma|Theta"
 _ROOT = re.compile(r"\bsqrt\(([^()]*)\)")
 _POWER = r"\^(?:\{[^}]*\}|\d+(?:\.\d+)?|[A-Za-z]\w*)|\*"
