@@ -27,8 +27,8 @@ class Options:
       meters: list of additional `Meter`s.
       seed: base seed, 0 to 2^32 - 1, from which all random numbers of the run follow.
       first_seed: index of the first seed, to extend or shard a run.
-      width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default follows from the
-        bytes of a round of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and is 1 for code that prints
+      width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default on CPUs follows from
+        the bytes of the arrays of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and is 1 for code that prints
         (`jax.debug.print`). On CPUs all widths except 1 give the same bits.
       compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. The
         rounds run at 1/8 to 1/48 of the speed, which suits fewer than about a million rounds. The last bits of results

@@ -42,8 +42,8 @@ Device: TypeAlias = Any  # a jax.Device, which type checkers treat as a variable
 MAX_COMPILED = 256  # compiled functions in the cache; three per program (five on accelerators), a few megabytes each
 FAST_COMPILE = {"xla_backend_optimization_level": 0}
 NO_UNROLLING = "no_unrolling"  # an option of this package, for `jax_compat.without_unrolling`
-# Measured speed-ups of these options: 1.1 to 1.25 with AVX-512 and no loss without; 1.2 to 2, with 2/3 of the
-# compilation.
+# Measured speed-ups: 512-bit vectors 1.1 to 1.25 with AVX-512, and no loss without it; no unrolling 1.2 to 2, with two
+# thirds of the compilation time.
 FAST_CODE = {"xla_cpu_prefer_vector_width": 512, NO_UNROLLING: True}
 # Error for code whose trace differs each time.
 FROZEN = (
@@ -109,7 +109,11 @@ class RateEstimator:
         return rounds if previous is None else min(rounds, previous * _LARGEST_STEP)
 
     def update(self, seconds: float, rounds: int, target_seconds: float) -> None:
-        """Update the estimate with a call; a slower call counts only if it took too long to be mostly overhead."""
+        """Update the estimate with a call.
+
+        A call that took longer per round counts only if it took more than a tenth of `target_seconds`, since a shorter
+        call is mostly overhead.
+        """
         new, old = seconds / rounds, self._seconds_per_round
         if old is None or new < old or seconds > 0.1 * target_seconds:
             self._seconds_per_round = new
@@ -131,7 +135,7 @@ class CompileUnit(NamedTuple):
 
 
 class LoadedExecutable:
-    """A compiled function from disk. If its first call misses a function, it is compiled and called again."""
+    """Compiled function from disk. If its first call needs a function that this process lacks, it is compiled again."""
 
     def __init__(self, executable: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
         self._executable, self._compile_again = executable, compile_again
