@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxbandits.analysis.summary import Row
 from jaxbandits.base.text import WIDTH
 
-_NARROWEST = 12  # characters of a column of text that is broken over several lines
+_NARROWEST = 12  # smallest width, in characters, of a column of text that is broken over several lines
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:

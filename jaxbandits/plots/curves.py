@@ -114,7 +114,7 @@ def is_logarithmic(record_points: np.ndarray) -> bool:
     return bool(
         len(gaps) > 2
         and record_points[-1] > 10 * record_points[0]
-        and (np.diff(gaps) >= -1).all()  # rounded to whole rounds
+        and (np.diff(gaps) >= -1).all()  # -1, since record points are whole numbers of rounds
         and gaps[-1] >= 4 * gaps[len(gaps) // 2] > 0
     )
 
@@ -345,7 +345,7 @@ def spoken(metric: str, unit: str) -> str:
 
 
 def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
-    present = [column[~np.isnan(column)] for column in values.T]  # a trial has no value before a round has counted
+    present = [column[~np.isnan(column)] for column in values.T]  # a trial has no value before its first counted round
     if band == "mean":
         ends = [intervals.metric_interval(column)[:3] for column in present] if np.isnan(values).any() else None
         centre, low, high = intervals.metric_interval(values)[:3] if ends is None else np.array(ends).T

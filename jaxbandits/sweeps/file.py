@@ -39,7 +39,7 @@ from jaxbandits.sweeps.fields import SweptField
 from jaxbandits.sweeps.sweep import PRECISIONS, Sweep
 
 _TABLES = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}
-_SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: all tables
+_SHORT = {"alg": "algorithms", "env": "environments"}  # prefixes in overrides that mean all tables of a kind
 _KEYS: dict[str, tuple[type, ...]] = {
     "algorithms": (dict,),
     "environments": (dict,),
@@ -90,7 +90,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     """
     path = files.path_of(path, "a sweep file is named by text or a path")
     content, source = _load(path), str(path)
-    for key in content.keys() & _TABLES.keys():  # overrides reach into them
+    for key in content.keys() & _TABLES.keys():  # checked before overrides change entries in these tables
         if not isinstance(content[key], dict):
             raise InputError(f"{source}: {key} must be a table, got {format_value(content[key])}")
     for override in overrides:
