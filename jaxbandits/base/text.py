@@ -5,11 +5,11 @@ import textwrap
 
 _GAP = re.compile(r" {2,}")
 
-WIDTH = 100  # columns of a terminal that every table fits, unless its numbers alone are wider
+WIDTH = 100  # columns of a terminal; every table fits, unless its numbers alone are wider
 
 
 def fold(text: str, width: int = WIDTH) -> str:
-    """Break lines of text that are longer than `width` at spaces, and indent what follows by four more columns."""
+    """Break lines of text that are longer than `width` at spaces; indent continuation lines by four more columns."""
     found: list[str] = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]

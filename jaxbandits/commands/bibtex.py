@@ -95,11 +95,11 @@ def _reference(match: re.Match[str], rest: str) -> Reference:
     rest = _ARXIV.sub("", rest)
     year = _YEAR.search(rest)
     if year and _PLACE.search(rest[: year.start()]):
-        year = None  # of something else
+        year = None  # the year belongs to something else
     number = arxiv[1] if arxiv else ""
     if year:
         venue, place = rest[: year.start()], rest[year.end() :]
-    elif arxiv:  # a preprint: its number begins with the year and the month
+    elif arxiv:  # the number of a preprint begins with its year and month
         venue, place = before, after
     else:
         venue, place = rest, ""
