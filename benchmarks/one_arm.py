@@ -1,10 +1,10 @@
-"""Float32 against float64 for learners that carry V^{-1}, in a run of one arm oblique to the axes.
+"""Compare float32 with float64 for learners that carry V^{-1}, in a run of one arm that is oblique to the axes.
 
     python -m benchmarks.one_arm
 
-This is the hardest case for a V^{-1}: the width of the arm after t rounds is 1/t of the largest entry, and rounding
-alone moves theta across the arm. The program prints a Markdown table of the largest relative deviations from float64
-of the width, the estimate theta and x'theta, over 100 record points on the same rewards.
+This is the hardest case for V^{-1}: after t rounds the width of the arm is 1/t of the largest entry, and only rounding
+errors move theta orthogonally to the arm. The program prints a Markdown table of the largest relative deviations from
+float64 of the width, the estimate theta and x'theta, over 100 record points on the same rewards.
 """
 
 from collections.abc import Callable
@@ -89,7 +89,7 @@ def round_inputs(algorithm: Any, moment: jax.Array, reward: jax.Array) -> tuple[
 
 @jax.jit
 def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ...]:
-    """Return the least variance, and estimate and widths at R record points, for rewards `[R, T / R]`."""
+    """Return the least variance, and the estimates and widths at R record points, for rewards `[R, T / R]`."""
 
     def one_round(carry, row):
         (state, least), (t, reward) = carry, row

@@ -1,7 +1,7 @@
-"""Compilation of a program for a GPU that is not there, and what can be counted in it.
+"""Compile a program for a GPU on a machine without this GPU, and count its operations.
 
-XLA's plug-in compiles for a described device without a driver. What it compiled is read from its dump: the sequence of
-operations after the conversion to CUDA graphs, and PTX, which ptxas (if there is one) turns into registers and spills.
+XLA's plug-in compiles for a described device without a driver. The counts are read from XLA's dump: the sequence of
+operations after the conversion to CUDA graphs, and PTX, for which ptxas (if installed) gives registers and spills.
 """
 
 import os
@@ -23,7 +23,7 @@ _DUMP = Path(tempfile.mkdtemp(prefix="jaxbandits-gpu-"))
 
 
 def prepare() -> None:
-    """Set what must be set before JAX is imported."""
+    """Set the environment variables that JAX and XLA read when they are imported."""
     if "jax" in sys.modules:
         raise RuntimeError("benchmarks.gpu must be imported before jax")
     os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"  # that check needs a driver

@@ -82,7 +82,7 @@ def describe_device(item: str, settings: Settings) -> Any:
 
 
 def run_loop_test(item: str, settings: Settings) -> Any:
-    """Run the program by which the package tests whether loops run inside graphs."""
+    """Run the program with which the package tests whether loops run inside CUDA graphs."""
     begin = time.perf_counter()
     passes = gpu_graphs.main(jax.devices()[0], {} if settings.forced else gpu_graphs.OPTIONS | LOOP_OPTIONS[item])
     return {"passes": passes, "seconds": time.perf_counter() - begin}
@@ -130,7 +130,7 @@ def play_trials(item: str, settings: Settings) -> Any:
 
 
 def compare_bits(item: str, settings: Settings) -> Any:
-    """Run the same seeds twice; kill a run after its third checkpoint; resume it."""
+    """Run the same seeds twice, or kill a run after its third checkpoint, or resume the killed run."""
     pair = builders()["hvt_ucb d=2 K=50"]()
     batches: dict[str, Any] = {"record_points": 5, "width": 64, "progress": False, "workers": 1}
     whole = Path(settings.folder) / "whole.npy"
@@ -155,7 +155,7 @@ def compare_bits(item: str, settings: Settings) -> Any:
 
 
 def measure_rate(item: str, settings: Settings) -> Any:
-    """Measure "program, width" on the device."""
+    """Measure the item "program, width" on the device."""
     name, trials = item.rsplit(", ", 1)
     program, found = _measure(name, int(trials), settings, 1)
     peak = (program.device.memory_stats() or {}).get("peak_bytes_in_use", 0) / 1e6  # of all programs of this process
@@ -163,7 +163,7 @@ def measure_rate(item: str, settings: Settings) -> Any:
 
 
 def measure_cpu(item: str, settings: Settings) -> Any:
-    """Measure "program, cores" on this machine's CPU: one batch of the default width for each core."""
+    """Measure the item "program, cores" on the CPU of this machine, with one batch of the default width per core."""
     name, cores = item.rsplit(", ", 1)
     _, found = _measure(name, 64, settings, int(cores))
     return found
@@ -205,7 +205,7 @@ def measure_precision(item: str, settings: Settings) -> Any:
 
 
 def profile(item: str, settings: Settings) -> Any:
-    """Return the ten kernels that take longest, of a program without graphs, whose kernels a profile does not show."""
+    """Return the ten longest kernels of a program without CUDA graphs, since profiles do not show kernels in graphs."""
     gpu_graphs.OPTIONS = {"xla_gpu_enable_command_buffer": ""}
     run: dict[str, Any] = {"record_points": 1, "width": settings.width, "progress": False}
     simulate(*builders()[item](), 200, settings.width, **run)
@@ -224,7 +224,7 @@ def profile(item: str, settings: Settings) -> Any:
 
 @contextlib.contextmanager
 def turn(settings: Settings) -> Iterator[None]:
-    """Wait for the lock under which one child at a time measures, while the others compile."""
+    """Hold the lock that lets one child at a time measure, while the others compile."""
     with open(Path(settings.folder) / "lock", "w") as file:
         while True:
             with contextlib.suppress(BlockingIOError):

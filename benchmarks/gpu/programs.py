@@ -1,4 +1,4 @@
-"""Programs that are counted and measured for GPUs: the cases of the speed table, and every algorithm on its example."""
+"""Programs that are counted and measured for GPUs: cases of the speed table, and all algorithms on their examples."""
 
 from collections.abc import Callable
 from typing import Any

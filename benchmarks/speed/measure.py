@@ -12,12 +12,12 @@ from benchmarks.speed.cases import CASES, TRIALS, build, numpy_regret
 
 
 def seconds_a_round(run: Callable[[int], float], short: int, long: int) -> float:
-    """Return the seconds of a further round: those between runs of two lengths, the best of three each.
+    """Return the seconds per additional round, from runs of two lengths, the best of three runs each.
 
-    What a call costs whatever its length, some 0.1 s of looking for changed code, drops out.
+    The fixed cost of a call, about 0.1 s for the check of changed code, cancels.
 
     Args:
-      run: from a number of rounds to the seconds that they take.
+      run: function from a number of rounds to the seconds that they take.
       short: number of rounds.
       long: larger number of rounds.
     """

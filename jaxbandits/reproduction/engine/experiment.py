@@ -22,9 +22,9 @@ class Panel(NamedTuple):
 
     title: str
     environment: Problem
-    x: float = math.nan  # position on such an x-axis; of panels with equal x the largest mean is drawn
-    bound: float = math.nan  # value or bound from the theory, drawn at x
-    rounds: int | None = None  # number of rounds of this panel; None: that of the run
+    x: float = math.nan  # position on that x-axis; if several panels have one position, the largest mean is drawn
+    bound: float = math.nan  # value or bound from the theory, drawn at `x`
+    rounds: int | None = None  # number of rounds of this panel; None: the number of rounds of the run
 
     def horizon(self, horizon: int) -> int:
         """Return the rounds of a trial in a run of `horizon` rounds."""
@@ -37,7 +37,7 @@ class TimePerRound:
 
     Attributes:
       panels: names of the panels.
-      at: number of trials per batch; None: as in the run.
+      at: number of trials per batch; None: the number of the run.
       unit: label whose time is the unit of the relative times in the table; "" for the fastest label.
     """
 

@@ -280,12 +280,12 @@ class Time:
 
 
 def mean(*labels: str, of: str = "") -> Average:
-    """Return the mean over trials of the final value of a metric; "" is regret, or the metric of the other mean."""
+    """Return the mean over trials of the final value of the metric `of`; "" for regret or the other mean's metric."""
     return Average(labels, of)
 
 
 def median(*labels: str, of: str = "") -> Average:
-    """Return the median over trials of the final value of a metric; "" is regret, or the metric of the other median."""
+    """Return the median over trials of the final value of the metric `of`; "" for regret or the other's metric."""
     return Average(labels, of, average="median")
 
 

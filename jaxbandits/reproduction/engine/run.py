@@ -31,12 +31,14 @@ class Report:
     experiment: Experiment
     preset: str
     horizon: int
-    results: dict[str, Result]  # by panel
-    times: dict[tuple[str, int], RoundTimes]  # by panel and number of trials per batch
+    results: dict[str, Result]  # results by panel
+    times: dict[tuple[str, int], RoundTimes]  # timings by panel and number of trials per batch
     judged: tuple[Verdict, ...]
-    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # by panel; all labels
-    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # by panel, label
-    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # by panel, labels at an edge
+    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # all labels, by panel
+    # Multipliers that tuning has chosen, by panel and label.
+    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)
+    # Labels whose multipliers lie at an edge of the grid, by panel.
+    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def panels(self) -> Mapping[str, Panel]:

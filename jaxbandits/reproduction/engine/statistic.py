@@ -358,7 +358,7 @@ def _geometric_mean(logs: np.ndarray) -> Estimate:
 
 
 def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate a share of trials, with exact intervals (`results.pairs.share`) at every level.
+    """Estimate a share of trials, with exact intervals (`analysis.pairs.share`) at every level.
 
     The p-value of a claim about the share, the smallest alpha whose interval decides, is twice the smaller of the two
     binomial tails at the end of the claim. Verdict and p-value therefore agree. If all n trials succeed, the share is

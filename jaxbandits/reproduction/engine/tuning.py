@@ -362,7 +362,8 @@ class MultiplierTable:
       learners: learners by name.
       from_file: function from a data file of the user to the learners that are tuned on it; None: no such learners.
       options: options of `jaxbandits.compare` for all races, such as `meters`.
-      preset: preset that reads the table. float64: True to tune in double precision, False in single precision.
+      preset: preset that reads the table.
+      float64: True to tune in double precision, False to tune in single precision.
     """
 
     module: ModuleType

@@ -19,8 +19,9 @@ from jaxbandits.reproduction.sentences import mean, observations
 
 _DIGITS, _DIGITS_ROWS = "digits", 1797
 _TABLES = (*SETS, _DIGITS)
-_LINEAR = ("letter", "optdigits", _DIGITS)  # whose stand-ins have one cluster per class
-_HIDDEN, _EVERY, _STEPS, _BATCH, _RATE = 50, 20, 20, 32, 0.01  # of networks
+_LINEAR = ("letter", "optdigits", _DIGITS)  # tables whose stand-ins have one cluster per class
+# Settings of networks: hidden units, rounds between trainings, steps of a training, rows of a batch, and rate.
+_HIDDEN, _EVERY, _STEPS, _BATCH, _RATE = 50, 20, 20, 32, 0.01
 _ON: Fields = {"on": _TABLES, "place": "models and rules"}
 
 

@@ -140,7 +140,7 @@ _CASES = {
 }
 
 
-_SCALE = 100.0  # of the losses in one of the two panels
+_SCALE = 100.0  # factor of the losses in one of the two panels
 
 
 def _in_units(scale: float) -> LinearConstraints:

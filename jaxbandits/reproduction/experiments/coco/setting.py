@@ -100,7 +100,7 @@ def full_information(
 
 
 def full_information_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
-    """Make the same learners with the constants of their theory."""
+    """Make the learners of Figure 1 with the constants of their theory."""
     common, scale, _ = _common_constants(environment, horizon, start)
     share = environment.batch / len(environment.observed)
     return {
@@ -147,7 +147,7 @@ def bandit(
 
 
 def bandit_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
-    """Make the same learners with the constants of their theory."""
+    """Make the learners of Figure 2 with the constants of their theory."""
     common, scale, _ = _common_constants(environment, horizon, start)
     common |= {"delta": DELTA * float(common["domain"].inner_radius(environment.dim))}
     values, share = float(environment.value_bound), environment.batch / len(environment.observed)

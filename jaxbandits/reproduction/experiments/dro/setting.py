@@ -228,7 +228,7 @@ def _tuning_metric(learner: Learner, panel: Panel) -> str:
 
 
 def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
-    """Return a learner of the table, which receives those of the constants below that its class has."""
+    """Return a learner of the table; it receives the constants below that are fields of its class."""
 
     def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
         n_1 = (
