@@ -40,11 +40,11 @@ MILLION, RECORDS = 10**6, 100
 
 
 class Case(NamedTuple):
-    make: Callable[[int], Any]  # of the number of rounds
-    rounds: int  # of the slow test
+    make: Callable[[int], Any]  # function from the number of rounds to a learner
+    rounds: int  # number of rounds in the slow test
     moment: float = 1.0  # nu, known to the learner; ignored if rewards are 0 or 1
     binary: bool = False
-    estimate: bool = True  # whether it is compared
+    estimate: bool = True  # True if the estimate is compared
 
 
 CASES = {
@@ -117,9 +117,9 @@ def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ..
 class Deviations(NamedTuple):
     """Largest relative deviations of float32 from float64 over the record points."""
 
-    width: float  # of ||x||_{V^{-1}}
-    estimate: float  # of theta
-    along: float  # of x'theta, all that the rewards show
+    width: float  # deviation of ||x||_{V^{-1}}
+    estimate: float  # deviation of theta
+    along: float  # deviation of x'theta, on which alone the rewards depend
     least: float  # variance of x in float32, in any round
 
 

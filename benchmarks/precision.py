@@ -102,7 +102,7 @@ CONSTRAINED: Mapping[str, Any] = {
 }
 
 
-LEARNERS = {  # by domain
+LEARNERS = {  # learners by domain
     "unit ball": ON_THE_BALL,
     f"R^{DIM}": UNBOUNDED,
     f"{EXPERTS} experts": OVER_EXPERTS,

@@ -44,7 +44,7 @@ def cholesky_step(x, data):
 
 
 def network_step(x, weights):
-    """Apply a network with 8 inputs, 16 hidden units and an output that is fed back; each problem has own weights."""
+    """Apply a network with 8 inputs, 16 hidden units and an output that is fed back; each problem has other weights."""
     w1, b1, w2, b2 = weights
     hidden = jnp.tanh(w1 @ x + b1)
     return jnp.tanh(x + w2 @ hidden + b2)

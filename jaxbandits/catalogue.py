@@ -201,7 +201,7 @@ def discover(registry: MutableMapping[str, Entry], group: str) -> None:
     for point in metadata.entry_points(group=group):
         try:
             _register(registry, point.name.replace(".", "/", 1), point.load())
-        except Exception as error:  # whatever another package's import raises
+        except Exception as error:  # the import of another package may raise anything
             owner = "" if point.dist is None else f" of {point.dist.name}"
             reason = " ".join(str(error).split())[:200]
             warnings.warn(

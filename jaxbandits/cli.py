@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             plugins.load(plugin)
         code = arguments.run(arguments)
-        if sys.stdout is not None:  # it is None where the standard output was closed before the start
+        if sys.stdout is not None:  # None if the standard output was closed before the start
             sys.stdout.flush()  # here, so that a closed pipe is handled below
         return code
     except InputError as error:

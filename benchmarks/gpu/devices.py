@@ -9,7 +9,7 @@ from typing import NamedTuple
 class Gpu(NamedTuple):
     """A kind of GPU."""
 
-    name: str  # of the device
+    name: str  # name of the device
     capability: str  # compute capability
     cores: int  # streaming multiprocessors
     lanes: int  # float32 units of a core
@@ -19,7 +19,7 @@ class Gpu(NamedTuple):
     cache: int  # bytes of L2
     shared: int  # bytes of shared memory of a core
     shared_by_block: int  # bytes of it that a block may ask for
-    threads: int  # of a core
+    threads: int  # largest number of threads per core
     features: str = "NONE"
 
     @property

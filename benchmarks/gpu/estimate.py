@@ -43,7 +43,7 @@ def rounds_per_second(gpu: Gpu, width: int, counts: Mapping[str, Any], costs: Co
 def fit(gpu: Gpu, widths: Sequence[int], counts: Sequence[Mapping[str, Any]], seconds: Sequence[float]) -> Costs:
     """Fit the costs to measured seconds of a round, by least squares of relative errors.
 
-    Small widths determine the cost of a node, large ones the share of the peak.
+    Measurements at small widths determine the cost of a node, and measurements at large widths the share of the peak.
 
     Args:
       gpu: the device.

@@ -45,7 +45,7 @@ COMPARED = (  # one program of each kind
     "oons d=2", "ca_oons d=2", "menu d=2 K=50", "ofw_tvc d=10", "ucb1 K=10", "thompson_beta K=10",
     "disjoint_lin_ucb d=5 K=10",
 )  # fmt: skip
-TOO_LONG = {"glm/ecolog"}  # in blocks: a round has 5,760 masked steps
+TOO_LONG = {"glm/ecolog"}  # too slow in the form `blocks`, since a round has 5,760 masked steps
 WIDTHS = (8192, 262_144, 65_536, 1024)  # the first two are measured first
 PRECISIONS = ("float32", "float64")
 ROUNDING = ("operations", "unit ball: OONS", "R^2: CA-OONS", "R^2: parameter-free MD")
@@ -100,7 +100,7 @@ class Run:
             **changes,
         }
         if not environment["XLA_FLAGS"]:
-            del environment["XLA_FLAGS"]  # of blanks alone XLA ends
+            del environment["XLA_FLAGS"]  # XLA fails if the variable is blank
         return environment
 
     def attempt(self, name: str, step: Callable[[], None]) -> None:
@@ -251,7 +251,7 @@ def main(args: Sequence[str] | None = None) -> None:
     budget = Budget(60 * arguments.minutes)
     record = Record(arguments.out / "first_run.json")
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: budget.stop())  # what has been measured is summarised
+        signal.signal(number, lambda *_: budget.stop())  # the measurements up to then are summarised
     with tempfile.TemporaryDirectory(prefix="first-run-") as folder:
         run = Run(Children(MODULE, record, budget), folder, arguments.forced)
         find_device(run)

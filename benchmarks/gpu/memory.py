@@ -73,7 +73,7 @@ class _Instruction(NamedTuple):
     size: int  # bytes
     operation: str
     operands: list[str]
-    rest: str  # of the line
+    rest: str  # rest of the line
 
 
 def _instructions(lines: list[str]) -> list[_Instruction]:

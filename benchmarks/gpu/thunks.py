@@ -25,7 +25,7 @@ class Thunk(NamedTuple):
 
     kind: str
     kernel: str  # name, "" for other operations
-    threads: int  # of the kernel, in all blocks
+    threads: int  # number of threads of the kernel, in all blocks
     parts: dict[str, list["Thunk"]]
 
 

@@ -24,9 +24,9 @@ class Driver(NamedTuple):
 
     case: str
     package: str  # name of the distribution
-    module: str  # what it is imported as
+    module: str  # name under which the package is imported
     run: Callable[[int, int, int], np.ndarray]
-    differs: str  # in what its algorithm or instance differs; "": the same algorithm on the same instance
+    differs: str  # difference of its algorithm or instance from ours; "" if both are the same
 
     @property
     def installed(self) -> bool:

@@ -92,7 +92,7 @@ def play_team(players: Any, rounds: int, rng: np.random.Generator) -> float:
 
 
 def play_contexts(policy: Any, rounds: int, rng: np.random.Generator) -> float:
-    """Play contexts by `policy.choose(context) -> arm`, `policy.learn(context, arm, reward)`; return the pseudo-regret."""
+    """Play with `policy.choose(context) -> arm` and `policy.learn(context, arm, reward)`; return the pseudo-regret."""
     theta = unit_ball((N_ARMS, DIM), rng, sphere=True)
     contexts = unit_ball((rounds, DIM), rng, sphere=True)
     means, noise = contexts @ theta.T, NOISE * rng.standard_normal(rounds)

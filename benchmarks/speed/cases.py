@@ -29,7 +29,7 @@ class Case(NamedTuple):
     numpy_trial_rounds: int = 200_000  # rounds of NumPy over seeds, all seeds together
     fresh_arms: bool = False  # new arms each round
     groups: int = 0  # 0: no group DRO
-    size: str = ""  # of a structured problem, for the name; its numbers are in `numpy_structured`
+    size: str = ""  # size of a structured problem in the name of the case; `numpy_structured` has the numbers
 
     @property
     def name(self) -> str:

@@ -46,7 +46,7 @@ def _simulator(case, trials: int) -> dict[str, float]:
 
 
 def _numpy(case, seeds: int) -> dict[str, float]:
-    """Return rounds per CPU second of the NumPy loop (seeds = 1) or the NumPy version over seeds."""
+    """Return rounds per CPU second of the NumPy loop (seeds = 1), or of the NumPy version over several seeds."""
     rng = np.random.default_rng(0)
     rounds = case.numpy_rounds if seeds == 1 else max(20, case.numpy_trial_rounds // seeds)
     best, regret = 0.0, 0.0

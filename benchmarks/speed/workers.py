@@ -39,7 +39,7 @@ def _cost(case: Case, rounds: int, workers: int) -> _Cost:
 
 def _play(index: int, seconds: float, repeat: int, workers: tuple[int, ...], together: Barrier, found: Queue) -> None:
     """Compile in a separate process, wait for the other processes, and report the least cost for each worker count."""
-    warnings.simplefilter("ignore")  # so many seeds on two cores are the point here
+    warnings.simplefilter("ignore")  # the warning is about many seeds on two cores, which are intended here
     case = CASES[index]
     _cost(case, case.horizon, 2)
     rounds = case.horizon

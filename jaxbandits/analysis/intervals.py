@@ -59,7 +59,7 @@ def infinite_estimate(n: int, mean: ArrayLike = np.nan) -> Estimate:
 
 
 def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate a mean with the two-sided Student interval over `axis`; infinite width for fewer than two values.
+    """Estimate a mean with the two-sided Student interval over `axis`; its width is infinite for fewer than two values.
 
     Its coverage is `level` for normal values. Skewed values need larger samples: for 50 lognormal values (sigma 1) an
     interval of level 0.95 covers 0.90. Equal values are marked as `deterministic`: their interval has length zero, and

@@ -64,7 +64,7 @@ class LabelledTrials:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of all metrics that some label measured: `regret` first where there is one."""
+        """Names of all metrics that at least one label measured, `regret` first."""
         return in_order(name for trials in self.trials.values() for name in trials.metrics)
 
     def one(self, label: str | None) -> Trials:

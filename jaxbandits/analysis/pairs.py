@@ -88,11 +88,11 @@ def pairs(
     """Compare every pair of contestants, in the order of their names.
 
     Args:
-      who: contestants; each two must have seeds in common.
-      metric: a scalar metric that all of them measured.
-      level: coverage of all intervals together, in (0, 1).
-      looks: number of interim analyses, the last one included.
-      group: seeds that are added from look to look; None: one look at what there is.
+      who: contestants; every pair must have seeds in common.
+      metric: scalar metric that all contestants measured.
+      level: probability that all intervals hold simultaneously, in (0, 1).
+      looks: number of interim analyses, including the last.
+      group: number of seeds that are added between looks; None: a single look at all seeds.
       margin: largest irrelevant difference, in units of the metric; 0: every difference matters.
 
     Raises:

@@ -98,7 +98,7 @@ def check_criterion(by: object, minimise: object) -> None:
     """Check a criterion.
 
     Raises:
-      InputError: for another criterion than those of `Result.best`, or if `minimise` is not a boolean.
+      InputError: for a criterion that `Result.best` does not allow, or if `minimise` is not a boolean.
     """
     names = (*_BY, ENVIRONMENT)
     if not callable(by) and not (isinstance(by, str) and by in names):

@@ -10,7 +10,7 @@ _NARROWEST = 12  # smallest width, in characters, of a column of text that is br
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
-    """Align columns, the first `left` ones to the left, others to the right; control characters become escapes.
+    """Align the first `left` columns to the left, and others to the right; control characters become escapes.
 
     A table that is wider than `width` has its header broken at spaces, then its widest columns of text.
     """

@@ -218,10 +218,10 @@ class NpzFile:
         return _read_array(self._archive.read(member), self._checksums[name])
 
     def read_increasing(self, name: str) -> np.ndarray:
-        """Read increasing whole numbers, which cannot be compressed as far as numbers in general.
+        """Read increasing whole numbers, after a check that their compression ratio is possible for such numbers.
 
         Raises:
-          ValueError: if the compression ratio is too large for such numbers.
+          ValueError: if the compression ratio is too large for increasing numbers.
         """
         if self._is_dense(name + ".npy"):
             raise ValueError(f"{name} must increase")

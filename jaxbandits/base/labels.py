@@ -182,7 +182,7 @@ def _digits_of(name: str, entry: float, row: int) -> str:
 
 
 def _in_order(texts: Iterable[str], is_text: bool) -> list[str]:
-    """Sort numbers by value, also those written as text, and other text alphabetically."""
+    """Sort numbers, including numbers that are written as text, by value, and other text alphabetically."""
     if not is_text:
         return sorted(texts, key=lambda text: (text == "True") if text in ("True", "False") else _value(text))
     return sorted(texts, key=lambda text: (int(text), text)) if all(map(_is_digits, texts)) else sorted(texts)

@@ -1,4 +1,4 @@
-"""Checks that arrays fit into memory, before the operating system ends the process."""
+"""Check that arrays fit into memory, before the operating system ends the process."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ def require(n_bytes: int, what: str, remedy: str, available: int | None = None) 
 
     Args:
       n_bytes: lower bound of the memory, in bytes.
-      what: what takes the memory: the subject of the error message.
-      remedy: what to do: an imperative clause.
+      what: the object that takes the memory, as the subject of the error message.
+      remedy: advice, as an imperative clause.
       available: available bytes; None: the bytes that this process can allocate on this machine.
 
     Raises:

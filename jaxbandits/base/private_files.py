@@ -49,7 +49,7 @@ def read_private(directory: Path, name: str) -> bytes | None:
       name: name of a file in it.
 
     Raises:
-      OSError: if there is no such file, or it cannot be read.
+      OSError: if the file does not exist or cannot be read.
     """
     if not HAS_OWNERS:
         return (directory / name).read_bytes()

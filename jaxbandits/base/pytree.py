@@ -322,7 +322,7 @@ def field_kind(obj: object, path: str) -> Kind:
     """Return the kind of a field, along a dotted path.
 
     Raises:
-      InputError: if a field does not exist; the message names the existing ones.
+      InputError: if a field does not exist; the message names the fields that exist.
     """
     head, _, rest = path.partition(".")
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}

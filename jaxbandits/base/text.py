@@ -32,7 +32,7 @@ def count_of(n: int, noun: str) -> str:
 
 
 def refill(text: str, width: int = WIDTH) -> str:
-    """Fill paragraphs of a docstring anew where a line is longer than `width`; formulas keep their lines.
+    """Wrap the paragraphs of a docstring that have lines longer than `width`; formulas keep their lines.
 
     A paragraph is a run of lines with one indent, or a bullet with the lines below it; a line with a gap of several
     spaces in it is a formula or a row of a table.

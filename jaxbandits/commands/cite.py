@@ -51,7 +51,7 @@ _SOFTWARE = """@software{{jaxbandits,
 
 
 def _comment(text: str) -> str:
-    """Return text as a comment of BibTeX, where "@" would start an entry."""
+    """Return text as a comment of BibTeX, without "@", which would start an entry."""
     from jaxbandits.base.text import WIDTH, fold
 
     return "\n".join(f"% {line}" for line in fold(text.replace("@", "at"), WIDTH - 2).splitlines())

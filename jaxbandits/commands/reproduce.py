@@ -351,7 +351,8 @@ def _begin(files: Sequence[str]) -> None:
         plugins.load(file)
 
 
-_BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": None, "seed": 0}  # with their defaults
+# Arguments that a budget sets, with their defaults.
+_BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": None, "seed": 0}
 
 
 def _discard(panels: Sequence[Path], parent: Path) -> None:
@@ -359,5 +360,5 @@ def _discard(panels: Sequence[Path], parent: Path) -> None:
 
     for panel in panels:
         checkpoint_lib.discard(panel)
-    with contextlib.suppress(OSError):  # not empty: files of other origin are kept
+    with contextlib.suppress(OSError):  # the directory is not empty if it contains other files, which are kept
         parent.rmdir()

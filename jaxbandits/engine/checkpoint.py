@@ -42,7 +42,7 @@ class BatchCheckpoint(NamedTuple):
 
 
 def discard(directory: Path) -> None:
-    """Remove the files of a checkpoint, and its directory if nothing else is in it."""
+    """Remove the files of a checkpoint, and its directory if it contains no other files."""
     for pattern in ("spec.json", "batch-*.npz", ".lock", "*.tmp"):
         for path in directory.glob(pattern):
             path.unlink(missing_ok=True)

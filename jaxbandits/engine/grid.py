@@ -33,7 +33,7 @@ Points: TypeAlias = (  # fields whose product is taken, or a list of points
     Mapping[str, Sequence[Any] | Mapping[Any, Any]] | Sequence[Mapping[str, Any]]
 )
 Name: TypeAlias = str | int | float  # name of an array
-Arrays: TypeAlias = dict[str, dict[Name, np.ndarray]]  # by field and name
+Arrays: TypeAlias = dict[str, dict[Name, np.ndarray]]  # arrays by field and name
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

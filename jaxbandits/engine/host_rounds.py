@@ -353,7 +353,7 @@ class HostRounds:
         self.compile_s = time.perf_counter() - begin
 
     def start(self, first_seed: int | None = None) -> View:
-        """Draw the instances, and return what the learner receives before its first decision.
+        """Draw the instances, and return the observation of round 0.
 
         Args:
           first_seed: global index of the first trial; None: that of the job.
@@ -379,7 +379,7 @@ class HostRounds:
           probability: `[W]` probabilities of the drawn arms, in every round or in none; None: the learner returns none.
 
         Returns:
-          What the learner receives after its decision, and the observation of round t + 1.
+          The feedback for the learner, and the observation of round t + 1.
 
         Raises:
           InputError: in the first round, if the environment has no rewards or metrics have wrong names or values; in

@@ -84,7 +84,7 @@ def result_host_code(job: Job) -> list[str]:
 
 
 def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
-    """Return the entry of a specification for host code: `identity` if given; nothing without host code."""
+    """Return the entry of a specification for host code: `identity` if given; no entry without host code."""
     if identity is not None:
         return {"identity": identity}
     return {"host code": sorted(set(host_code))} if host_code else {}

@@ -21,7 +21,7 @@ WIDTH_UNIT = 16
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of a run. The first five determine its numbers, and the others only the computation.
+    """Settings of a run. The first five settings determine its numbers, the others only how they are computed.
 
     Attributes:
       meters: list of additional `Meter`s.
@@ -113,7 +113,7 @@ def make_options(**settings: Unpack[Settings]) -> Options:
     """Return checked options.
 
     Raises:
-      InputError: for an unknown name (the message lists the closest ones), or for an invalid value.
+      InputError: for an unknown name (the message lists the closest names), or for an invalid value.
     """
     names = [field.name for field in dataclasses.fields(Options)]
     for name in settings:

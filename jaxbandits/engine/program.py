@@ -287,7 +287,7 @@ def trace_anew(
             only, has_drawn = _trace_and_watch(trace)
         if not has_drawn and agreed == _Agreement(digests(only), holds_foreign_code(only)):
             return only, True
-    if not is_foreign:  # nothing of this package draws from a global generator
+    if not is_foreign:  # since no code of this package draws from a global generator
         first = trace()
         if not holds_foreign_code(first):
             return first, False

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency, followed by further colours of Tol.
-SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # of one axes
+SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # for single axes
 COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -120,7 +120,7 @@ def is_logarithmic(record_points: np.ndarray) -> bool:
 
 
 def legend(ax: "Axes", title: str, outside: bool = False) -> None:
-    """Add a legend where it covers the fewest points of curves, or next to the axes.
+    """Add a legend, either at the place where it covers the fewest points of curves, or next to the axes.
 
     Args:
       ax: axes to draw on.
@@ -254,7 +254,7 @@ def heatmap(
 
 
 def _print_numbers(ax: "Axes", means: np.ndarray, image: "AxesImage") -> None:
-    """Print every value in its cell, dark on light colours and light on dark ones."""
+    """Print every value in its cell, dark on light colours and light on dark colours."""
     for (i, j), value in np.ndenumerate(means):
         if np.isfinite(value):
             shade = "black" if np.asarray(image.norm(value)) > 0.6 else "white"
@@ -328,7 +328,7 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def axes(ax: "Axes | None") -> "Axes":
-    """Return the axes to draw on; new ones for None."""
+    """Return the axes to draw on; new axes for None."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 

@@ -126,7 +126,7 @@ class CompileUnit(NamedTuple):
     function: Callable[..., Any]
     static_args: tuple[Any, ...]  # first arguments of the function
     args: tuple[PyTree, ...]  # shapes of the other arguments
-    cpu_options: Mapping[str, Any]  # options of XLA on a CPU; on accelerators those of `gpu_graphs` are used
+    cpu_options: Mapping[str, Any]  # options of XLA on a CPU; accelerators use the options of `gpu_graphs`
     traces: tuple[TracedFunction, ...]  # traces from which the function is made
     width: int  # trials of a batch
     is_foreign: bool  # True if the traces contain foreign code, which JAX must trace anew each time
@@ -272,7 +272,7 @@ def _options(unit: CompileUnit, device_target: target.Target) -> Mapping[str, An
 
 
 def _compile(lowered: Any, options: Mapping[str, Any]) -> Any:
-    """Compile a lowered function with those options that this jaxlib knows."""
+    """Compile a lowered function with all options that this jaxlib supports."""
     options = {name: value for name, value in options.items() if name not in _unknown_options}
     unrolling = contextlib.nullcontext if not options.pop(NO_UNROLLING, False) else without_unrolling
     while True:

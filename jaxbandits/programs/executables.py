@@ -8,7 +8,7 @@ that nobody else can have written are read (`base.private_files`), and only unde
 each file begins with a checksum of key and content. A program that cannot be saved or read is compiled.
 
 Machine code may call functions of its process by name (custom calls). JAX looks up the addresses of LAPACK's routines
-when it lowers a program that needs them. A process that only reads such a program looks the addresses up first, since a
+when it lowers a program that needs them. A process that only reads such a program looks up the addresses first, since a
 call to a missing address ends the process. Programs with any other custom call (host callbacks, FFI targets of a user)
 are not saved, since a later process may not have registered them.
 """

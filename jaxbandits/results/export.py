@@ -195,7 +195,7 @@ def optional(package: str) -> ModuleType:
 
 
 def _fields(trials: Trials) -> dict[str, str]:
-    """Return swept fields with the names of their columns, which differ from those of metrics and axes."""
+    """Map swept fields to the names of their columns, which differ from the names of metrics and axes."""
     taken = {
         *RESERVED,
         *_BESIDE,

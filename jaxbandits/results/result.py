@@ -238,7 +238,7 @@ class Result(LabelledTrials):
           metric: name of the metric; None: the first.
           threshold: the value.
           above: True to find values at or above the threshold instead.
-          level: coverage of each interval: of the share of trials that reach the threshold (exact), and of the median
+          level: coverage of the intervals for the share of trials that reach the threshold (exact), and for the median
             round (order statistics; infinite if fewer than half of the trials reach it).
 
         Raises:
@@ -413,7 +413,7 @@ class Result(LabelledTrials):
     def to_xarray(self) -> "dict[str, Dataset]":
         """Return an `xarray.Dataset` for each label, as these may differ in points and seeds. Needs the extra `xarray`.
 
-        Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
+        Dimensions are the swept fields if the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
         the fields as coordinates; then `seed`, `round`, and the named axes of a metric.
         """
         return {label: export.dataset(trials, self.info) for label, trials in self.trials.items()}

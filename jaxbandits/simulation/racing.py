@@ -100,7 +100,7 @@ class Race:
       index: position of the winner in the grid.
       candidates: `[K]` every point of the grid with its mean, its seeds and the reason for dropping it; prints as a
         table.
-      values: `[K, S]` the metric by point and seed, NaN where a point had dropped out.
+      values: `[K, S]` the metric by point and seed; NaN on seeds that a point did not play.
       metric: name of the metric; small values are good.
       error: bound on the probability that the best point drops out (see `race`).
       tolerance: relative difference up to which means are equivalent.
@@ -156,7 +156,7 @@ def race(
 
     Points that a paired sequential test rejects drop out (see the documentation of the module
     `jaxbandits.simulation.racing`). The best point drops out with probability at most `error`, if values are at most as
-    skewed as lognormal ones of sigma 1.5 and learners that fail sometimes do so on at least three seeds of ten. Among
+    skewed as lognormal values of sigma 1.5 and learners that fail sometimes do so on at least three seeds of ten. Among
     survivors whose means are within `tolerance` of the smallest one, the winner is the point whose values are nearest
     to 1, the neutral value of a multiplier.
 
@@ -248,15 +248,15 @@ def race_values(
 
     Args:
       play: function from positions `[k]` of points, the first seed (counted from 0) and the number of seeds n to values
-        `[k, n]`, not finite where a trial failed.
+        `[k, n]`, not finite for failed trials.
       n_points: K.
       seeds: S, number of seeds of a point that does not drop out.
       error: bound on the probability that the best point drops out.
       tolerance: relative difference up to which points are equivalent.
 
     Returns:
-      `[K, S]` values, infinite where a trial failed and NaN where nothing was played; and for each point that dropped
-      out the position of the leader that it was worse than, None if it failed.
+      `[K, S]` values, infinite for failed trials and NaN for trials that were not played; and for each point that
+      dropped out the position of the leader that it was worse than, None if it failed.
     """
     values = np.full((n_points, seeds), np.nan)
     active, rivals, end = np.arange(n_points), {}, 0
@@ -298,7 +298,7 @@ def log_wealth(difference: np.ndarray, loss: float) -> np.ndarray:
 
     Args:
       difference: `[K, n]` at least `-loss`.
-      loss: largest possible loss on a seed; if it is 0, nothing is bet.
+      loss: largest possible loss on a seed; if it is 0, no bet is placed.
     """
     if loss <= 0.0:
         return np.zeros(len(difference))
@@ -328,7 +328,7 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
 
 
 def at_edge(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> bool:
-    """Return True if a field with several values has its smallest or largest one at the point."""
+    """Return True if a field with several values has its smallest or largest value at the point."""
     for field, value in point.items():
         values = {other[field] for other in points}
         if len(values) > 1 and _is_number(value) and value in (min(values), max(values)):

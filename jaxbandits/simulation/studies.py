@@ -64,9 +64,9 @@ def play_study(
     Args:
       study: tuner with the methods `ask` and `tell`.
       suggest: function from a trial of the study to a point.
-      play: function from points to the values `[n, S]` at their seeds, not finite where a trial failed.
+      play: function from points to the values `[n, S]` at their seeds, not finite for failed trials.
       n_points: number of points in a batch.
-      n_batches: number of batches; each learns from the ones before it.
+      n_batches: number of batches; the tuner learns from each before it proposes the next.
 
     Returns:
       All points in the order in which they were asked for.

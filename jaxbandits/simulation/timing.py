@@ -87,7 +87,7 @@ def time_rounds(  # noqa: PLR0913
         for job in jobs:
             bar.describe(f"compiling {job.label}")
             programs.append(compile_job(job, device))
-            # A program's first calls are slower than all later ones.
+            # The first calls of a program are slower than all later calls.
             _time_calls(job, programs[-1], np.arange(1, min(3, horizon) + 1), 0)
         bar.begin_stage(f"timing {width} trial{'s side by side' * (width > 1)} of {', '.join(ns)}")
         for repeat in range(repeats):

@@ -126,7 +126,7 @@ class Directory:
             raise InputError(f"{self.path} can be neither resumed nor shared between processes nor merged: {why}")
 
     def _check_not_foreign(self) -> None:
-        """Raise an error if the directory holds another kind of manifest, such as that of a reproduction."""
+        """Raise an error if the directory holds the manifest of something else, such as a reproduction."""
         if self.manifest.exists():
             try:
                 self.read_manifest()

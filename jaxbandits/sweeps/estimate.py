@@ -48,7 +48,7 @@ def estimate_cost(plan: SweepPlan, workers: int | None = None) -> SweepCost:
 
     Args:
       plan: the sweep.
-      workers: threads; one per core or device by default.
+      workers: number of threads; by default one per core or device.
 
     Raises:
       InputError: if an algorithm does not run on its environment.

@@ -59,7 +59,7 @@ def check_executor(executor: object) -> None:
         raise InputError(
             f"executor needs a method submit(function, *args), as of concurrent.futures; got {format_value(executor)}"
         )
-    context = getattr(executor, "_mp_context", None)  # of a ProcessPoolExecutor
+    context = getattr(executor, "_mp_context", None)  # a ProcessPoolExecutor has this attribute
     if context is not None and context.get_start_method() == "fork":
         raise InputError(
             "executor starts its processes by fork, which deadlocks once JAX has threads: "

@@ -72,7 +72,7 @@ def groups(swept: list[SweptField]) -> list[list[SweptField]]:
 
 
 def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[Point]:
-    """Return every combination of the swept fields of an algorithm and an environment; zipped ones vary together.
+    """Return every combination of the swept fields of an algorithm and an environment; zipped fields vary together.
 
     Raises:
       InputError: if zipped fields have different numbers of values, values repeat, or there are too many points.

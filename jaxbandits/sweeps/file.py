@@ -16,7 +16,8 @@
     noise = { type = "noise/student_t", df = { values = [2.1, 3.0] } }
 
 Every algorithm runs on every environment; labels are `oful`, or `oful@student` if there are several environments.
-Types and fields are those of specifications (`jaxbandits.to_spec`); swept fields are described in `sweeps/fields.py`.
+Types and fields are named as in specifications (`jaxbandits.to_spec`); swept fields are described in
+`sweeps/fields.py`.
 """
 
 import copy
@@ -107,7 +108,7 @@ def _load(path: Path) -> JsonObject:
     """Parse a TOML file.
 
     Raises:
-      InputError: where it cannot be read or parsed.
+      InputError: if the file cannot be read or parsed.
     """
     try:
         with path.open("rb") as file:

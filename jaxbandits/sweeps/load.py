@@ -25,7 +25,7 @@ class Mean(NamedTuple):
     """Means over the seeds of every point, without failed trials."""
 
     mean: np.ndarray  # [H, M, ...]
-    error: np.ndarray  # [H, M, ...] standard error of the mean; NaN where fewer than two trials count
+    error: np.ndarray  # [H, M, ...] standard error of the mean; NaN for fewer than two trials
     trials: np.ndarray  # [H] number of trials in the mean
     failed: np.ndarray  # [H] number of failed trials
 
@@ -132,7 +132,8 @@ class SweepResult:
         if label is None and len(self.labels) > 1:
             raise InputError(f"name one of the labels: {', '.join(self.labels)}")
         label = next(iter(self.labels)) if label is None else checked_name("label", label, self.labels)
-        moments: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}  # by position of the point, as in `_pool`
+        # Number of trials, failures, mean and squared deviations by position of the point, as in `_pool`.
+        moments: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
         for part in self._complete(label):
             trials = self._read(part)
             values, usable = trials.get(metric), trials.usable(metric)

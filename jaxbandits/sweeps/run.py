@@ -266,7 +266,7 @@ class _PartRunner:
             return directory.read_state(name)
         try:
             with directory.lock(name) as working:
-                state = directory.verify_state(name)  # anew: another process may have computed it in the meantime
+                state = directory.verify_state(name)  # read again, since another process may have computed the part
                 if state is PartState.DAMAGED:
                     print(
                         f"jaxbandits: {directory.result_path(name)} is damaged; it is computed again", file=sys.stderr

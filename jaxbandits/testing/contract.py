@@ -1,7 +1,7 @@
 """Contract of algorithms and environments, as checks on any pair of instances.
 
 `check_algorithm(algorithm, environment)` runs all checks. Each is a function whose name states what it asserts, and
-raises `AssertionError` with one line that says what is wrong; `check_algorithm` lists the lines of all.
+raises `AssertionError` with one line that describes the problem; `check_algorithm` lists all these lines.
 """
 
 import dataclasses
@@ -90,7 +90,7 @@ def check_environment(environment: Environment) -> None:
     """Check the names and ranges of an environment; `check_algorithm` checks it together with a learner.
 
     Raises:
-      AssertionError: lines that say what is wrong.
+      AssertionError: with a line for every problem.
     """
     _has_names_and_ranges(environment)
     missing = list(_fields_without_meaning(environment))
@@ -254,7 +254,7 @@ def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment
 
 
 def _first_nan(algorithm: Algorithm, environment: Environment, seed: int, rounds: int) -> tuple[str, int]:
-    """Return the path of the leaf of the state that is NaN first in a trial, and the round after which it is."""
+    """Return the path of the leaf of the state in which the first NaN of a trial appears, and the round of that NaN."""
 
     def is_nan(state: State) -> Any:
         numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.inexact)]

@@ -49,7 +49,7 @@ class Call(NamedTuple):
 
 
 def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
-    """Trace the calls of a first round, and check that each method returns what the next one takes.
+    """Trace the calls of a first round, and check that each method returns the arguments that the next method takes.
 
     Returns:
       Mapping from names such as `algorithm.select` to calls.
@@ -70,7 +70,7 @@ def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
         args = (arrays[id(obj)], *args)
         try:
             program, shapes = jax.make_jaxpr(lambda *args: function(*args), return_shape=True)(*args)
-        except Exception as error:  # whatever the user's code raises
+        except Exception as error:  # the code of the user may raise anything
             raise AssertionError(_explain(obj, method, error) + _dims(algorithm, environment, calls)) from error
         avals: list[Any] = program.out_avals
         leaves = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in avals]
@@ -127,7 +127,8 @@ def _check_arm_decision(algorithm: Any, decision: Decision, obs: Obs) -> None:
     """Assert that a decision has the fields, shapes and types that arms require; its type may be the user's own."""
     name = f"{type(algorithm).__name__}.select"
     mend = "return ArmDecision(index, obs.arms[index])"
-    fields: tuple[str, ...] | None = getattr(decision, "_fields", None)  # of a NamedTuple, whose `index` is a method
+    # Fields of a NamedTuple, since its attribute `index` may be the method of tuples.
+    fields: tuple[str, ...] | None = getattr(decision, "_fields", None)
     is_plain = issubclass(type(decision), (jax.ShapeDtypeStruct, tuple, list, dict, type(None)))
     assert fields is not None or not is_plain, f"{name} returned {_kind(decision)}, not a decision: {mend}"
     for field in ("index", "x"):

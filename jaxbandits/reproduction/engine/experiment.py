@@ -93,8 +93,8 @@ class Experiment:
         file.
       stand_ins: mapping from a panel to the data set that synthetic data replace if the user gives no file.
       real_data: names of the data sets that the user's file holds.
-      interpretations: other readings of the paper, by name; the ledger shows their verdicts next to those of the usual
-        reading.
+      interpretations: other readings of the paper, by name; the ledger shows their verdicts next to the verdicts of the
+        usual reading.
       interpretation: name of the interpretation in use; None: the usual reading.
       headline: preset that the paper's sentences are about, whose verdicts the ledger shows first; "" for the default
         preset.

@@ -41,7 +41,7 @@ class Test(NamedTuple):
     """A comparison whose panel is not chosen yet."""
 
     words: str
-    statistic: Callable[[str], Statistic]  # of the panel
+    statistic: Callable[[str], Statistic]  # function from a panel to the statistic
     low: float
     high: float
     labels: tuple[str, ...]

@@ -47,7 +47,7 @@ class Report:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of all panels: those of the first panel, then labels that only later panels have."""
+        """Labels of all panels: the labels of the first panel, then labels that only later panels have."""
         return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
 
     def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -
 def left_out(
     experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
-    """Return the labels to leave out so that only those run that are in `only` (empty: all) and not in `without`.
+    """Return the labels to leave out so that only labels in `only` (empty: all labels) and not in `without` run.
 
     Raises:
       InputError: for a label that no panel has.
@@ -157,7 +157,7 @@ def _of(name: str, i: int, n: int) -> str:
 
 
 def _keep(algorithms: Mapping[str, Learners], without: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the algorithms of each panel, without those that are left out."""
+    """Return the algorithms of each panel, without the labels in `without`."""
     labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
     for label in without:
         if label not in labels:

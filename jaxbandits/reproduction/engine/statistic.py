@@ -352,7 +352,7 @@ def total_time_ratio(measured: Measurements, slow: tuple[str, str], fast: tuple[
 
 
 def _geometric_mean(logs: np.ndarray) -> Estimate:
-    """Estimate a geometric mean from logarithms, without those that are not finite."""
+    """Estimate a geometric mean from the logarithms that are finite."""
     estimate = t_interval(logs[np.isfinite(logs)])
     return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_map(np.exp, estimate.interval_at))
 

@@ -25,7 +25,7 @@ METHOD = (
 )
 ALPHA = 0.05  # level of a single claim, and family-wise level of all sentences of a paper
 TAIL = 6  # degrees of freedom for p-values beyond the 95 % interval; means of 64 lognormal values have similar tails
-WORDS: Mapping[Kind, Mapping[str, str]] = {  # by kind and decision
+WORDS: Mapping[Kind, Mapping[str, str]] = {  # wording by kind and decision
     "statement": {"holds": "holds", "does not hold": "does not hold"},
     "time": {"holds": "holds here", "does not hold": "not so here"},
     "theorem": {"holds": "satisfied", "does not hold": "violated"},

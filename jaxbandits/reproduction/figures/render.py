@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class DrawsItself(Drawing, Protocol):
-    """Figure of one experiment; an optional `needs` names the metrics that it draws besides the experiment's."""
+    """Figure of one experiment; an optional `needs` names further metrics that it draws."""
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title.

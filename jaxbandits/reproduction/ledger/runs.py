@@ -79,7 +79,7 @@ class Run(NamedTuple):
         return f"{self.first_seed:,} to {last:,}" + (f" of base seed {self.seed}" if self.seed else "")
 
     def difference_from(self, other: "Run") -> str:
-        """Describe how the settings differ from those of another run of the same experiment; "" if they are equal."""
+        """Describe the differences from the settings of another run of the same experiment; "" if they are equal."""
         found = [f"preset {self.preset}"] if self.preset != other.preset else []
         found += [f"reading {self.reading or 'as usual'}"] if self.reading != other.reading else []
         found += [self.precision] if self.precision != other.precision else []
@@ -184,7 +184,7 @@ def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
       runs: runs, as returned by `read`.
       adjusted: mapping from a sentence (its id with the experiment) to its adjusted standing, for rows of headline
         runs.
-      path: of the file.
+      path: path of the file.
 
     Raises:
       InputError: if the path cannot be written.
@@ -263,7 +263,7 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
 
 
 def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
-    """Map the id of each claim to its run and verdict: those of the first run, and verdicts that only other runs have.
+    """Map the id of each claim to a run and its verdict: from the first run, or else from other runs that judged it.
 
     Other runs supply times, which a run may leave out, and claims about other presets than that of the first run. Only
     runs with all rounds and on the same data are used.

@@ -54,7 +54,7 @@ class _Case(NamedTuple):
 
     title: str
     environment: Problem
-    learners: Callable[[int, Problem], Learners]  # from horizon and environment
+    learners: Callable[[int, Problem], Learners]  # function from horizon and environment to the learners
     metric: str  # metric that shows the flaw
     share: float = 1.0  # share of the rounds
 

@@ -40,7 +40,7 @@ from jaxbandits.theory import coco as theory
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
 EPS = 0.018  # accuracy of LPM's projections, over R^2 T^(-1/2); with 60, the theory's value, LPM does not move
 MOST_CALLS = 100  # largest number of oracle calls at the end of a block
-RECONSTRUCTED = {  # by label, mark of the claims that name the learner
+RECONSTRUCTED = {  # mark of the claims that name a learner, by label
     "LPM": "LPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
     "LBPM": "LBPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
     "OPDP": "OPDP reconstructed",
@@ -230,7 +230,7 @@ def problem(figure: str, panel: str, on_data: bool) -> str:
     return figure + ("-data" if on_data else "") + ("" if panel == "figure" else f"-{panel}")
 
 
-CONSTRAINTS = {"figure": "figure", "vertex": "figure", "budget": "budget"}  # of the panels
+CONSTRAINTS = {"figure": "figure", "vertex": "figure", "budget": "budget"}  # constraint of each panel
 TITLES = {
     "figure": "P_t uniform on [-1, 1], as in the figure; from 0",
     "vertex": "the same from a random vertex",
@@ -386,7 +386,7 @@ def shares_of_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mappin
 
 # Tuning --------------------------------------------------------------------------------------------------------------
 
-SCALED = {  # by class, constants that have multipliers in `full_information` and `bandit`
+SCALED = {  # constants that have multipliers in `full_information` and `bandit`, by class
     OFWTVC: ("eta", "gamma"),
     SCOFWTVC: ("curvature", "gamma"),
     LPM: ("eta", "dual"),
@@ -397,7 +397,7 @@ SCALED = {  # by class, constants that have multipliers in `full_information` an
 }
 DECADES = tuple(10.0**k for k in range(-5, 6))  # the paper's range
 _ONES = dict.fromkeys(itertools.chain(*SCALED.values()), 1.0)
-_ROUNDS = {"fig1": 1500, "fig2": 4096}  # of the small problems
+_ROUNDS = {"fig1": 1500, "fig2": 4096}  # rounds of the small problems
 
 
 def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:

@@ -18,7 +18,7 @@ from jaxbandits.simulation import Grid, Trials
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # of the weight of the constraint
+MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # multipliers of the weight of the constraint
 _PANEL = "half-space"
 
 

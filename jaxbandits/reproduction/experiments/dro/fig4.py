@@ -84,7 +84,7 @@ def figures(panel: str, groups: tuple[int, ...]) -> tuple[GroupCurves, ...]:
     return tuple(GroupCurves(groups, panel, x=x, logarithmic=True, name=name) for name, x in axes.items())
 
 
-FIELDS: Fields = {  # of Figures 4 and 5
+FIELDS: Fields = {  # fields that Figures 4 and 5 share
     "horizons": _rounds,
     "metric": "mean_risk",
     "tabulated": ("first_risk", "last_risk"),

@@ -26,7 +26,7 @@ class _Player(NamedTuple):
     bounds: _Bounds
 
 
-PLAYERS: Mapping[type, tuple[_Player, _Player]] = {  # by learner: theorems on the model and on the weights
+PLAYERS: Mapping[type, tuple[_Player, _Player]] = {  # theorems on the model and on the weights, by learner
     Online: (_Player("Theorem 3", theory.theorem_3), _Player("Theorem 4", theory.theorem_4)),
     AnytimeOnline: (_Player("Theorem 6", theory.theorem_6), _Player("Theorem 7", theory.theorem_7)),
     ATkROk: (_Player("Theorem 3; Section 5.3", theory.theorem_3), _Player("Theorem 14", theory.theorem_14)),

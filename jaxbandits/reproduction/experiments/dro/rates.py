@@ -29,7 +29,7 @@ _MS = (4, 8, 16, 32)
 _FIXED, _ANYTIME = ("SMD(m)", "Online(1)"), ("SMD(m)_a", "Online(1)_a")
 _FIXED_TOP, _ANYTIME_TOP = ("ATkRO(m)", "ATkRO(k)"), ("ATkRO(m)_a", "ATkRO(1)_a")
 
-_ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # by panel, share of the horizon
+_ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # share of the horizon by panel
 _TOP_ROUNDS = {f"top-3-T-over-{part}": 1.0 / part for part in _PARTS}
 _SAMPLES = {f"m-{m}": float(m) for m in _MS}
 

@@ -36,7 +36,7 @@ from jaxbandits.reproduction.engine import (
 from jaxbandits.reproduction.sentences import as_statistic
 
 PAPER = "Zhang, Bai, Zhao, Yang & Zhou, JMLR"
-SEEDS = 32  # the paper does not state its number; fewer seeds decide nothing
+SEEDS = 32  # the paper does not state the number of trials; with fewer seeds claims stay open
 PRESETS = {
     "theory": "the step sizes of the theorems, unchanged",
     "demonstration": "step sizes of the theorems times factors picked by hand for each method",

@@ -54,7 +54,7 @@ def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
 def times_of_a_trial(
     first: str, last: str, others: Sequence[str], kind: str, place: str, stable: str
 ) -> tuple[Claim, ...]:
-    """Compare times of a trial; `others` are neither the fastest nor the slowest, and `stable` is the place about S."""
+    """Compare times of a trial; `others` are neither fastest nor slowest, `stable` is the place of the claim on S."""
     at = {"place": place, "kind": kind}
     return (
         *claims("gloc-fastest", time("GLB-OMD", *others, "OFUGLB") > time("GLOC"), on=first,
