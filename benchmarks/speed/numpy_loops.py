@@ -43,7 +43,7 @@ def optimistic_many(arms, theta, inverse, radius):
 def project(inverse, y, radius):
     """Return the nearest points of the ball in the norms of V, given V^{-1}, for one or many points outside the ball.
 
-    The method is Newton's on the secular equation in the eigenbasis.
+    The method is Newton's iteration on the secular equation in the eigenbasis.
     """
     values, frame = np.linalg.eigh(inverse)
     c, mu = np.matmul(np.swapaxes(frame, -1, -2), y[..., None])[..., 0], 0.0

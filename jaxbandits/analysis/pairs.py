@@ -230,9 +230,8 @@ def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarr
 def share(successes: float, n: int, alpha: float, ties: float = 0.0) -> Estimate:
     """Estimate a share, with the exact interval of Clopper and Pearson, whose coverage is at least `1 - alpha`.
 
-    A tie counts half in the share. For the interval a tie is a trial that a fair coin decides, so the count is
-    binomial. All of these coins are taken to the disadvantage of the interval: ties fail at the lower end and succeed
-    at the upper.
+    A tie counts half in the share. For the interval a tie is a trial that a fair coin decides, so counts are binomial.
+    To be conservative, all ties count as failures for the lower end and as successes for the upper end.
     """
     from scipy import special  # slow to import
 

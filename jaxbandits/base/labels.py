@@ -170,7 +170,7 @@ def _texts_of_objects(name: str, needs: str, entries: list[Any]) -> tuple[list[s
 
 
 def _digits_of(name: str, entry: float, row: int) -> str:
-    """Write a float as a whole number if it is one; ids beyond 2^53 are refused, since they have lost digits."""
+    """Write a float without a fraction as a whole number; ids beyond 2^53 are refused, since they have lost digits."""
     if entry != entry:
         raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is NaN")
     if abs(entry) > _LARGEST_FLOAT:

@@ -171,11 +171,11 @@ def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | 
     if isinstance(environment, DelaysAtRandom) and environment.delay_bound:
         queue = Queue(delay, environment.delay_bound, environment.draw_delay)
     if (delay or batch > 1 or queue) and getattr(algorithm, "needs_immediate_feedback", False):
-        late = f"is {delay} late" if delay else f"arrives in batches of {batch}"
+        late = f"has a delay of {delay}" if delay else f"arrives in batches of {batch}"
         if queue:
-            late = f"is up to {delay + queue.bound} late"
+            late = f"has a delay of up to {delay + queue.bound}"
         raise InputError(
-            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it {late}"
+            f"{type(algorithm).__name__} needs the feedback of a round before the next round, but here it {late}"
         )
     if queue and batch > 1:
         raise InputError(f"{type(environment).__name__} has batches and random delays, which cannot be combined")

@@ -124,8 +124,8 @@ def _observe(algorithm: Algorithm, environment: Environment, key: jax.Array, t: 
         by_number = isinstance(obs, (IndexObs, ItemObs, AdviceObs))
         family = "contextual" if isinstance(obs, ContextObs) else "armed" if by_number else "linear"
         raise InputError(
-            f"{type(algorithm).__name__} looks at {seen}, and {type(environment).__name__} shows none: "
-            f"take a learner of jaxbandits.{family}"
+            f"{type(algorithm).__name__} needs {seen}, which {type(environment).__name__} does not provide: "
+            f"use a learner of jaxbandits.{family}"
         )
     return obs
 

@@ -172,7 +172,6 @@ def race(
       error: largest probability that the best point drops out, in (0, 0.5].
       tolerance: relative tolerance, in [0, 1): points whose means differ by less than this share of the smallest mean
         are equivalent, and a point drops out only if it is worse by more.
-        out only when they are worse by more.
       **settings: see `Options`; with `checkpoint`, each group of seeds has a directory there.
 
     Returns:

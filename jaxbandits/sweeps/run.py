@@ -260,7 +260,7 @@ class _PartRunner:
         self.hindsight: Hindsight = {}
 
     def finish(self, part: Part, number: int) -> PartState:
-        """Compute a part unless it is DONE or FAILED; return its state, RUNNING while another process computes it."""
+        """Compute a part unless it is DONE or FAILED; return its state (RUNNING if another process computes it)."""
         name, directory = part.name, self.directory
         if directory.verify_state(name) not in self.to_compute and not directory.working_path(name).exists():
             return directory.read_state(name)

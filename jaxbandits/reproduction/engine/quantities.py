@@ -280,12 +280,18 @@ class Time:
 
 
 def mean(*labels: str, of: str = "") -> Average:
-    """Return the mean over trials of the final value of the metric `of`; "" for regret or the other mean's metric."""
+    """Return the mean over trials of the final value of a metric.
+
+    If `of` is "", the metric is regret, or the metric on the other side of the comparison.
+    """
     return Average(labels, of)
 
 
 def median(*labels: str, of: str = "") -> Average:
-    """Return the median over trials of the final value of the metric `of`; "" for regret or the other's metric."""
+    """Return the median over trials of the final value of a metric.
+
+    If `of` is "", the metric is regret, or the metric on the other side of the comparison.
+    """
     return Average(labels, of, average="median")
 
 
