@@ -71,7 +71,7 @@ class Budget:
 
 
 class Task(NamedTuple):
-    """Items that one child after another measures."""
+    """Items that child processes measure, one process after the other."""
 
     section: str  # section of the record
     measure: str  # name of the measurement in the module of the children

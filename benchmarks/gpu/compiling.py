@@ -34,7 +34,7 @@ def prepare() -> None:
 
 
 class Counts(NamedTuple):
-    """Counts of a compiled program, for a round in which every loop turns once."""
+    """Counts of a compiled program, for a round in which every loop runs one step."""
 
     nodes: int  # kernels, copies and predicates, with the longest branches
     usual_nodes: int  # the same with the shortest branches, as in most rounds
@@ -59,7 +59,7 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
     Args:
       pair: algorithm and environment.
       gpu: key of `GPUS`.
-      width: trials of a batch.
+      width: number of trials in a batch.
     """
     import jax
     import numpy as np
@@ -165,7 +165,7 @@ def _entries(ptx: list[str]) -> dict[str, str]:
 
 
 def _assemble(ptx: list[str], gpu: Gpu) -> tuple[int, int]:
-    """Return the registers of the largest kernel and the bytes that all spill, by ptxas; zeros if there is none."""
+    """Return the registers of the largest kernel and the bytes that all kernels spill; zeros without ptxas."""
     if shutil.which("ptxas") is None:
         return 0, 0
     registers, spilled = 0, 0

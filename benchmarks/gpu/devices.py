@@ -1,13 +1,14 @@
-"""GPUs that programs are compiled for, as XLA's compiler wants them described.
+"""Descriptions of the GPUs for which programs are compiled, in the form that XLA requires.
 
-Numbers of the CUDA C++ Programming Guide (technical specifications by compute capability) and of NVIDIA's data sheets.
+The numbers are from the CUDA C++ Programming Guide (technical specifications by compute capability) and from NVIDIA's
+data sheets.
 """
 
 from typing import NamedTuple
 
 
 class Gpu(NamedTuple):
-    """A kind of GPU."""
+    """Data of one type of GPU."""
 
     name: str  # name of the device
     capability: str  # compute capability
@@ -24,7 +25,7 @@ class Gpu(NamedTuple):
 
     @property
     def sm(self) -> str:
-        """Architecture as ptxas names it."""
+        """Name of the architecture for ptxas."""
         return "sm_" + self.capability.replace(".", "") + ("a" if self.features == "ACCELERATED_FEATURES" else "")
 
 

@@ -43,7 +43,7 @@ def _digits(rate: float) -> str:
 
 
 def _rows(case: str, measured: dict[int, dict]) -> list[str]:
-    """Return the rows of a case, jaxbandits first, then by speed."""
+    """Return the rows of a case: jaxbandits first, then the other packages by speed."""
     here = [(i, measured[i]) for i in measured if DRIVERS[i].case == case]
     here.sort(key=lambda item: (DRIVERS[item[0]].package != "jaxbandits", -item[1]["rate"]))
     ours = next((run for i, run in here if DRIVERS[i].package == "jaxbandits"), None)

@@ -175,6 +175,6 @@ def _glr(rounds: int, rng: Draws, seeds: int) -> np.ndarray:
 
 
 def _kl(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the divergence of Bernoulli distributions."""
+    """Return the Kullback-Leibler divergence of Bernoulli distributions."""
     p, q = np.clip(p, 1e-12, 1.0 - 1e-12), np.clip(q, 1e-12, 1.0 - 1e-12)
     return p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))

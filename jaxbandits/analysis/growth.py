@@ -78,7 +78,7 @@ def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
 def hitting_times(
     of: Mapping[str, Trials], metric: str, threshold: float, above: bool, level: float
 ) -> ResultTable[HittingTime]:
-    """Find hitting times per label and point."""
+    """Estimate hitting times of a threshold per label and point."""
     ranges.flag("above", above)
     if not _is_number(threshold) or not np.isfinite(threshold):
         raise InputError(f"a threshold is a number, got {format_value(threshold)}")

@@ -61,10 +61,10 @@ class Pair(NamedTuple):
 
 
 def contestants(of: Mapping[str, Trials], points: PointSelection) -> list[Contestant]:
-    """Return every label at every point, or at some points of the labels that sweep.
+    """Return every label at every point, or at some points of swept labels.
 
     Raises:
-      InputError: for more than 20 of them, or unknown points.
+      InputError: for more than 20 contestants, or unknown points.
     """
     found = []
     for label, trials in of.items():

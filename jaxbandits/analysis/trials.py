@@ -110,7 +110,7 @@ class Trials:
         return int(self.record_points[-1])
 
     def metric(self, metric: str | None = None) -> str:
-        """Return the name of a metric, checked; the first by default.
+        """Check the name of a metric and return it; return the first metric by default.
 
         Raises:
           InputError: for an unknown name.

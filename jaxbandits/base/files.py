@@ -46,7 +46,7 @@ def path_of(value: object, what: str = "a file is named by text or a path") -> P
       what: first part of the error message, which says what the value must be.
 
     Raises:
-      InputError: for anything else, and for text that no file system can hold.
+      InputError: for other values, and for text that cannot be a path.
     """
     text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text:
@@ -66,7 +66,7 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
 
     Args:
       directory: its path.
-      patience: seconds to wait for another process to leave.
+      patience: seconds to wait until another process releases the lock.
 
     Raises:
       InputError: when it cannot be written or another process holds it.
@@ -95,7 +95,7 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
 def is_locked(directory: Path) -> bool:
     """Return whether a process holds a directory now.
 
-    Writes nothing if no process ever held it; False if the lock cannot be opened.
+    The function does not write if no process ever locked the directory. It returns False if the lock cannot be opened.
     """
     path = directory / ".lock"
     if not os.path.exists(path):
@@ -137,7 +137,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
     Args:
       path: path of the file.
       data: its content.
-      mode: its permissions, before the umask of the process is applied.
+      mode: permissions of the file, before the umask of the process is applied.
 
     Raises:
       InputError: if the path cannot be written (full disk, read-only directory); the message names it.
@@ -242,7 +242,7 @@ class NpzFile:
         return self._archive.read(member)
 
     def _outline(self, member: str) -> np.ndarray:
-        """Return zeros of the shape and type of an array that take no memory; both must make up the member's size."""
+        """Return zeros without memory, of the shape and type of an array, which must agree with the member's size."""
         with self._archive.open(member) as file:
             version = np.lib.format.read_magic(file)
             read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

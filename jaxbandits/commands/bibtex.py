@@ -2,9 +2,9 @@
 
 A reference is written in one of three forms, and several may follow each other:
 
-    Given Family, Given Family. Title. Venue year, place in it.
-    G. Family, G. Family, "Title", Venue year, place in it.
-    Given Family, Given Family: Title. Venue year. Place in it.
+    Given Family, Given Family. Title. Venue year, place in the paper.
+    G. Family, G. Family, "Title", Venue year, place in the paper.
+    Given Family, Given Family: Title. Venue year. Place in the paper.
 """
 
 import re
@@ -33,7 +33,7 @@ class Reference(NamedTuple):
       venue: conference, journal with volume, or publisher; "" for a preprint.
       year: year of publication, or of the preprint; "" if neither is known.
       arxiv: number of the preprint, or "".
-      place: the part that is used, such as "Algorithm 1, Theorem 1".
+      place: part of the paper that is used, such as "Algorithm 1, Theorem 1".
     """
 
     authors: tuple[str, ...]

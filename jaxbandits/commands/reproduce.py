@@ -120,7 +120,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _with_data(experiment: "Experiment", given: Path | None) -> "tuple[Experiment, Path | None]":
-    """Return an experiment on its published data set and the path of the data; without data, print how to fetch."""
+    """Return an experiment on its published data set and the path of the data; print how to download missing data."""
     if given is not None:  # the experiment already uses these data
         return experiment, given
     path, message = data_lib.data_on_this_machine(experiment)

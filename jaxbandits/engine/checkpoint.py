@@ -57,7 +57,7 @@ class Store:
         """Choose a directory.
 
         Args:
-          directory: its path; it need not exist.
+          directory: path of the directory, which need not exist.
           plan: the plan to run.
           spec: everything that determines the numbers of the plan; a resume needs an equal specification.
         """

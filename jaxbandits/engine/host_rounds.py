@@ -356,7 +356,7 @@ class HostRounds:
         """Draw the instances, and return the observation of round 0.
 
         Args:
-          first_seed: global index of the first trial; None: that of the job.
+          first_seed: global index of the first trial; None: the first seed of the job.
         """
         _, seeds = self._job.slots(0, self._job.n_trials)
         shift = 0 if first_seed is None else first_seed - self._job.first_seed

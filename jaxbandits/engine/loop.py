@@ -350,7 +350,7 @@ def play_rounds(
     end: jax.Array,
     record_points: jax.Array,
 ) -> tuple[Carry, dict[Metric, jax.Array]]:
-    """Play a batch of trials up to round `end`, and report at every record point up to then.
+    """Play a batch of trials up to round `end`, and report their metrics at every record point up to `end`.
 
     The loop over rounds is outside and the batch inside, so that t is one scalar for all trials. A branch on t then
     remains a branch, whereas a branch on a counter in the state would become a select. A call may end at any round:

@@ -74,7 +74,7 @@ class Metric(NamedTuple):
 
     @property
     def initial(self) -> float:
-        """Value for no rounds."""
+        """Value of a block without rounds."""
         return -np.inf if self.reduction == "max" else 0.0
 
     def is_compensated(self, x: Any) -> bool:

@@ -35,8 +35,8 @@ class ProgressBar:
           total: number of units.
           unit: name of the units, in the plural.
           title: beginning of every line.
-          enabled: False: no output at all.
-          scale: write numbers with k and M.
+          enabled: False for no output at all.
+          scale: True to write numbers of the bar with k and M.
           stages: if there is no bar, print a line for every stage; False: print only a line every 30 seconds and a line
             at the end.
         """

@@ -311,7 +311,7 @@ def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:
 
 
 def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.ndarray:
-    """Return the `[S, M]` x-values for the entry of a curve."""
+    """Return the x-values `[S, M]` of a curve; `entry` is its entry of a vector metric."""
     chosen = tuple(entry[name] for name in trials.axis_names(x)) if trials.values[x].ndim > 3 else ()
     return trials.values[x][(h, slice(None), slice(None), *chosen)]
 

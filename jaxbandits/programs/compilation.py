@@ -1,10 +1,10 @@
 """Functions of programs: lower and identify them, and compile them when they are needed.
 
 Within a process a function is found by its computation: its traces, the structure of its arguments, the settings and
-the device. Code that changes between two runs is therefore compiled anew, wherever it is. A function whose traces do
-not show its whole computation (`tracing.traces`) is lowered in every run and found by its text, and one that calls
-Python is compiled in every run. Other processes find programs by their text (`programs.executables`). An LRU cache
-keeps at most `MAX_COMPILED` functions.
+the device. Code that changes between two runs is therefore compiled again, in whichever module it is. A function whose
+traces do not show its whole computation (`tracing.traces`) is lowered in every run and found by its text, and one that
+calls Python is compiled in every run. Other processes find programs by their text (`programs.executables`). An LRU
+cache keeps at most `MAX_COMPILED` functions.
 
 Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs on plain arrays faster.
 """

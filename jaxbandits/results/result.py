@@ -64,7 +64,7 @@ class Result(LabelledTrials):
         Args:
           metric: name of the metric; the first by default.
           level: coverage of the interval of the mean, in (0, 1).
-          **at: entries of a vector metric: axis name to index, such as `group=2`; all entries by default.
+          **at: index on an axis of a vector metric, such as `group=2`; all entries by default.
 
         Raises:
           InputError: for unknown names, an index out of range, or another level.

@@ -40,8 +40,8 @@ fails on a share p of the seeds (tests/engine/test_levels.py):
 
 No test can predict a failure that has not occurred on any seed. Nothing is decided before `FEWEST` seeds, nor before a
 learner that fails on three of ten seeds has failed at least once with probability 1 - error / (K - 1). A point does not
-drop out if one more seed, on which the leader loses by the largest difference so far, would make them equal. A learner
-that fails on one seed of ten may still win, as it may in a grid with few seeds.
+drop out if one more seed, on which the leader loses by the largest difference so far, would make both means equal. A
+learner that fails on one seed of ten may still win, as it may in a grid with few seeds.
 """
 
 import dataclasses

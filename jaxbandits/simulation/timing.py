@@ -1,4 +1,4 @@
-"""Time per round, from the first round to the last, of programs that are called directly."""
+"""Measure the time per round, from the first round to the last, by direct calls of compiled programs."""
 
 import dataclasses
 import time
@@ -62,7 +62,7 @@ def time_rounds(  # noqa: PLR0913
       horizon: rounds per trial.
       width: trials in a batch, 1 for a single trial.
       repeats: number of independent batches.
-      patience: seconds after which a learner has no further repeats, once it has three.
+      patience: seconds after which a learner is not repeated again, if it has at least three repeats.
       stretches: number of equal parts of the horizon, which are timed separately.
       progress: show a progress bar on standard error.
       title: text of the bar before the current label.

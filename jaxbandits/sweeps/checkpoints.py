@@ -23,7 +23,7 @@ class PartStore(Store):
         """Choose a directory.
 
         Args:
-          directory: its path; it need not exist.
+          directory: path of the directory, which need not exist.
           plan: plan of the part.
           spec: everything that determines the numbers of the part.
           save_every: seconds between writes of finished batches.

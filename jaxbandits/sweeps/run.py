@@ -70,7 +70,7 @@ def run_sweep(  # noqa: PLR0913
 
     Args:
       sweep: a `Sweep`, or the path of a sweep file.
-      out: the directory; by default that of the file.
+      out: directory of the sweep; by default the directory that the sweep file names.
       shard: `(i, n)`: compute every n-th part, from the i-th on; 1 <= i <= n.
       fail_fast: return after the first part that fails.
       retry_failed: compute again parts that failed in an earlier call.

@@ -209,7 +209,7 @@ def _divide(label: str, positions: Sequence[int], job: Job, spec: JsonObject, nu
 
     Args:
       label: label of the job.
-      positions: positions of its points in the grid of the label.
+      positions: positions of the points of the job in the grid of the label.
       job: the job to divide.
       spec: spec of the sweep.
       number: index of the job in the sweep.

@@ -50,7 +50,7 @@ class Claim:
       test: the statistic and its region in words; "" if `says` contains them.
       where: the panel in words; "" for none.
       kind: kind of sentence, which determines the wording of the verdict and the count to which it belongs.
-      panels: names of the panels that the statistic uses; () if they are to be inferred from its reads.
+      panels: names of the panels that the statistic uses; () to infer them from the results that it reads.
       labels: labels of the learners that the claim is about.
       rival: label of the rival in this row; "" for none.
       unit: what is counted: seeds, or repeats of timings.

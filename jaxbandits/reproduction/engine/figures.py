@@ -1,7 +1,7 @@
 """Figures of an experiment; each figure is an object that holds its settings.
 
-The module `report` draws the figures of this file. A figure that only one experiment uses is an object in the file of
-that experiment, with a method `draw(plt, report)`.
+The package `jaxbandits.reproduction.figures` draws the figures of this file. A figure that only one experiment uses is
+an object in the file of that experiment, with a method `draw(plt, report)`.
 """
 
 import dataclasses

@@ -314,7 +314,7 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
 
 
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
-    """Return the share of trials in which a learner ends below another one."""
+    """Return the share of trials in which a learner ends below another learner."""
     each = (
         (
             f"{_words_for(of)} of {first} ends below that of {b}",
@@ -332,7 +332,7 @@ def growth(*labels: str, of: str = "regret") -> Quantity:
 
 
 def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quantity:
-    """Return the factor a of a mean metric that grows as a `unit` log t over the last decade.
+    """Return the factor a of a mean metric that grows as a * `unit` * log t over the last decade of rounds.
 
     Args:
       *labels: labels of the learners.
@@ -366,7 +366,7 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
 
 
 def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
-    """Return the ratio of a mean final metric in `panel` to that in `over`; of several panels the largest counts."""
+    """Return the ratio of a mean final metric in `panel` to that in `over`; of several panels, the largest mean counts."""
     (at, panels), (other, overs) = _side(panel), _side(over)
     words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {label} at {at}"
     statistic = _anywhere(worst_ratio(panels, overs, label, of))
@@ -454,7 +454,7 @@ def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[...,
 
 
 def _anywhere(statistic: Any) -> Callable[[str], Statistic]:
-    """Return a statistic that names its own panels as a function that ignores the panel."""
+    """Wrap a statistic that names its own panels as a function that ignores its panel."""
     return lambda panel: statistic
 
 

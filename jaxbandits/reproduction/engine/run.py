@@ -76,8 +76,8 @@ def run(
 
     Args:
       experiment: declaration of the experiment.
-      seeds: number of trials per label and panel (fewer for slow learners); None: that of the experiment.
-      horizon: number of rounds; None: that of the paper.
+      seeds: number of trials per label and panel (fewer for slow learners); None: the number of the experiment.
+      horizon: number of rounds; None: the number of the paper.
       preset: name of a preset; None: the first preset.
       without: labels to leave out; claims about these labels stay open.
       timing: True to measure times per round if the experiment declares timings; claims about times need them.

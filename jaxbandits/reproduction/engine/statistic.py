@@ -196,7 +196,7 @@ def final_mean(measured: Measurements, panel: str, name: str, metric: str = "reg
 def worst_ratio(
     measured: Measurements, panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the ratio of the largest mean final metric over some panels to that over others.
+    """Estimate the ratio of the largest mean final metric over some panels to the largest over other panels.
 
     The estimate is NaN if a mean is not positive.
     """
@@ -231,7 +231,8 @@ def ratio_of_ratios(
 ) -> Estimate:
     """Estimate the ratio of two changes of mean final values from panel `over` to `panel`; seeds are paired.
 
-    Each change is a learner's mean in `panel` over its mean in `over`; that of `first` is divided by that of `second`.
+    Each change is a learner's mean in `panel` over its mean in `over`; the change of `first` is divided by the change
+    of `second`.
     """
     several = [measured.results[at][name] for name in (first, second) for at in (panel, over)]
     values, failed = _pair(several, metric)

@@ -174,7 +174,7 @@ def decide(claim: Claim, low: float, high: float) -> Decision:
 
 
 def p_value(claim: Claim, estimate: Estimate) -> float:
-    """Return the smallest level alpha at which the interval decides the claim; 0 without spread.
+    """Return the smallest level alpha at which the interval decides the claim; 0 if its length is zero.
 
     Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since 64 skewed
     values do not show how far their mean may be off once in a thousand samples. The distance to the nearest end of the

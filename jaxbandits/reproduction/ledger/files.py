@@ -116,9 +116,9 @@ def write(
     Args:
       report: report to write.
       directory: existing directory.
-      request: request of the run (`finished.request`), by which a later run finds this one.
+      request: request of the run (`finished.request`), by which a later run finds this run.
       start: start of the run; None if its commit and duration are unknown.
-      before: seeds of the verdicts of a run that this one replaces (`finished.judged_before`).
+      before: seeds of the verdicts of a run that this run replaces (`finished.judged_before`).
 
     Raises:
       InputError: if a path cannot be written; the message names it.

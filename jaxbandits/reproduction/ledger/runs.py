@@ -265,8 +265,8 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
 def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
     """Map the id of each claim to a run and its verdict: from the first run, or else from other runs that judged it.
 
-    Other runs supply times, which a run may leave out, and claims about other presets than that of the first run. Only
-    runs with all rounds and on the same data are used.
+    Other runs supply times, which a run may leave out, and claims about other presets than the preset of the first run.
+    Only runs with all rounds and on the same data are used.
 
     Args:
       runs: runs of one experiment, the headline run first.

@@ -1,4 +1,4 @@
-"""Table 1: regret of lists of items under the cascade model, by numbers of items and places and by the gap."""
+"""Table 1: regret of lists of items under the cascade model, by number of items, number of places, and gap."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Chapter 5: selfish players who never find an arm each, on three arms."""
+"""Chapter 5: trials on three arms in which selfish players never find separate arms."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -85,7 +85,7 @@ class LogCurves:
 
 @dataclasses.dataclass(frozen=True)
 class AgainstGap:
-    """Mean final regret of each learner against the gap, on linear axes, with t-intervals; `Panel.bound` dashed.
+    """Mean final regret of each learner against the gap, on linear axes, with t-intervals and dashed `Panel.bound`.
 
     Attributes:
       bound: label of the dashed line; "" to draw none.

@@ -96,7 +96,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _regions(printed: Sequence[tuple[float, float]], runs: int) -> Iterator[tuple[str, str, float, float]]:
-    """Yield panel, its title with the number, and the ends of 10 % or three standard errors, whichever is wider."""
+    """Yield a panel, its title with the printed number, and both ends of the tolerance of `_as_printed`."""
     for (name, title), (regret, spread) in zip(_TITLES.items(), printed, strict=False):  # no 0 of multiple play
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(runs))
         yield name, f"{title}: {regret:,}", regret - reach, regret + reach
@@ -132,7 +132,7 @@ def _as_coded(label: str, row: str) -> Any:
 
 
 def _in_comments(label: str) -> Any:
-    """Compare with numbers that stand in comments of the TeX source, and not in the thesis."""
+    """Compare regret with numbers in comments of the TeX source, which are not in the printed thesis."""
     for name, title, low, high in _regions(_IN_COMMENTS[label], _CITED_RUNS_UNSENSED):
         yield from observations(
             f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},

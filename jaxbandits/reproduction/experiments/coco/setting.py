@@ -216,8 +216,8 @@ def bandit_stand_in(constraint: str) -> MatrixCompletion:
 def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
     """Return a function from the constraint to the problem on the densest part of the user's MovieLens-100k.
 
-    The ratio of tau to the norm of a full matrix of ratings is that of 10^4 for the whole data set, as in the small
-    problem.
+    The ratio of tau to the norm of a full matrix of ratings is the ratio of 10^4 for the whole data set, as in the
+    small problem.
     """
     ratings = densest_part(load_movielens(path), *DATA_SHAPE)
     radius = 2.27 * math.sqrt(float(np.mean(ratings.ratings**2)) * math.prod(DATA_SHAPE))
@@ -297,9 +297,9 @@ NOTES = (
 
 
 def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide the summed loss by that of the decision 0, and the summed violation by the sum of ||X_t||.
+    """Divide the summed loss by the loss of the decision 0, and the summed violation by the sum of ||X_t||.
 
-    Under the budget, `regret` is against the best point that keeps it.
+    In the panel with a budget, `regret` is against the best point within the budget.
     """
     del algorithm, panel
     norm = trials.get("norm")

@@ -41,7 +41,7 @@ def _weight(r: Round) -> jax.Array:
 
 
 def _meter(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callable[[Round], Any]:
-    """Return a meter of a weighted function of w_t, q_t and the means mu of the groups."""
+    """Return a `measure` for meters: a weighted function of w_t, q_t and the means mu of the groups."""
 
     def of(r: Round) -> jax.Array:
         return _weight(r) * measure(r.decision.play[0], r.decision.weights, jnp.asarray(r.environment.means))

@@ -84,7 +84,7 @@ def _groups_exponent() -> float:
 
 
 def _claims() -> Iterable[Claim]:
-    """Claim that gaps grow with an exponent of at most that of the bound, since the paper has upper bounds only."""
+    """Claim that gaps grow with at most the exponent of the bound, since the paper has upper bounds only."""
     over_t, over_m = f"T, from T/{_PARTS[0]} to T", f"m, from {_MS[0]} to {_MS[-1]}"
     fixed = ("falls-in-t", over_t, "the gap falls as T^(-1/2)", -0.5 + FLAT)
     anytime = ("falls-in-t", over_t, "the gap falls at least as log(t) t^(-1/2)", _anytime_exponent(HORIZON))

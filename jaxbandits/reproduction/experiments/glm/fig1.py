@@ -45,7 +45,7 @@ def modest_increase(says: str, **fields: FieldValue) -> tuple[Claim, ...]:
 
 
 def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
-    """Claim that regret grows as Theorem 2 states in T."""
+    """Claim that regret grows with T as Theorem 2 states."""
     return observations("root-of-t", growth("GLB-OMD") < 0.5, on=panels,
                         says="regret of GLB-OMD grows no faster than sqrt(T)",
                         place="Theorem 2 (an upper bound)")
