@@ -5,8 +5,8 @@
 
 Each program is a step from one state to the next. One compiled call runs `STEPS` steps in a `lax.fori_loop`, with the
 batch axis of every array first for `jax.vmap` and last for `vmap_last`. The script prints a Markdown table: the CPU
-time of a step of one problem, best of five calls, and the ratio of the two. It first runs both in float64 and compares
-them.
+time of a step of one problem, best of five calls, and the ratio of the two. It first compares the results of both in
+float64.
 """
 
 import argparse

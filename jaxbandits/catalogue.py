@@ -196,7 +196,7 @@ def places(room: str, families: Iterable[str]) -> dict[str, str]:
 def discover(registry: MutableMapping[str, Entry], group: str) -> None:
     """Add the entry points of installed packages in a group, each an `Entry` called `family.name`.
 
-    An entry point that cannot be loaded is left out with a warning: a broken package must not break this one.
+    An entry point that cannot be loaded is left out with a warning: a broken package must not break jaxbandits.
     """
     for point in metadata.entry_points(group=group):
         try:

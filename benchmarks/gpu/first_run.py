@@ -205,7 +205,7 @@ def measure_rates(run: Run, form: str, programs: Sequence[str], widths: Sequence
 
 
 def measure_cpu(run: Run, programs: Sequence[str]) -> None:
-    """Measure one core of the CPU, then all cores with the programs that were compiled for one."""
+    """Measure one core of the CPU, then all cores with the programs that were compiled for one core."""
 
     def measure(items: list[str]) -> None:
         run.on_cpu("rates cpu", "cpu", items, CPU, seconds=run.seconds)

@@ -37,7 +37,7 @@ def parse(text: str) -> list[Thunk]:
         indent = len(line) - len(line.lstrip())
         match = _NODE.match(line)
         if match is None:
-            label = line.strip().removeprefix("No thunks.").strip().rstrip(":")  # of an empty part, and the next one
+            label = line.strip().removeprefix("No thunks.").strip().rstrip(":")  # label of an empty part, or of the next part
             while label != "condition" and open_thunks[-1][0] >= indent:  # "condition" stands at the margin
                 open_thunks.pop()
             open_thunks[-1][2][0] = label

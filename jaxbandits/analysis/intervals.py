@@ -54,7 +54,7 @@ class Estimate(NamedTuple):
 
 
 def infinite_estimate(n: int, mean: ArrayLike = np.nan) -> Estimate:
-    """Return an estimate with an infinite interval, since n values do not determine one."""
+    """Return an estimate with an infinite interval, for n values that do not determine an interval."""
     return Estimate(*map(np.asarray, (mean, -np.inf, np.inf)), n=n)
 
 
@@ -93,7 +93,8 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
 
     Student's interval ignores signs: for a few skewed losses it extends below zero, although their mean cannot be
     negative. Cutting it at zero does not change its coverage. Differences use `t_interval` instead, since they can have
-    either sign even if a sample has only one. Claims use `mean_interval`, which takes 40,000 resamples per number.
+    either sign even if all values of a sample have the same sign. Claims use `mean_interval`, which takes 40,000
+    resamples per number.
 
     Args:
       values: finite numbers.
@@ -119,11 +120,11 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
     """Estimate a skewed mean by Student's interval, extended to a bootstrap-t interval with half the tail probability.
 
     Student's interval is too short for skewed quantities (coverage 0.90 instead of 0.95 for lognormal values at n =
-    64). The bootstrap-t interval, which studentises each resample by its own standard deviation, is too short by less.
-    With half the tail probability it covers at least `level` - 0.01 from 64 values on, up to the skewness of lognormal
-    values of sigma 1.5 or of Pareto values of index 2.5, and more than `level` without skewness. Resamples are drawn
-    with a fixed seed, so that equal data have equal intervals. At levels above 0.9999, which the number of resamples
-    cannot resolve, intervals are unbounded.
+    64). The bootstrap-t interval, which studentises each resample by its own standard deviation, is longer but still
+    too short. With half the tail probability it covers at least `level` - 0.01 from 64 values on, up to the skewness of
+    lognormal values of sigma 1.5 or of Pareto values of index 2.5, and more than `level` without skewness. Resamples
+    are drawn with a fixed seed, so that equal data have equal intervals. At levels above 0.9999, which the number of
+    resamples cannot resolve, intervals are unbounded.
 
     Args:
       values: `[n]` finite numbers.

@@ -298,7 +298,7 @@ def read_json(path: Path) -> Any:
 
 
 class _HashingFile:
-    """File whose content is hashed as it is written."""
+    """File whose content is hashed while it is written."""
 
     def __init__(self, file: IO[bytes]):
         self._file, self._sha = file, hashlib.sha256()

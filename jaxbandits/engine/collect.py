@@ -73,7 +73,7 @@ def collect_trials(
 
 
 def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
-    """Return the names of the metrics of a job in its `Trials`; None if they are known only after a run.
+    """Return the names of the metrics that the `Trials` of a job will have; None if a run is needed to know them.
 
     Args:
       job: the job to run.

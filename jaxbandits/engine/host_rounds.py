@@ -8,7 +8,7 @@ This is the environment's part of `loop.play_round`, with the keys of `loop.tria
 receives the same instances and noise as compiled learners. Metrics are summed as in `loop.play_rounds`, in the same
 order.
 
-The trial axis is the last one on the device, and the first one in the arrays that the learner receives, as in NumPy.
+The trial axis is the last axis on the device, and the first axis in the arrays that the learner receives.
 Arms that never change within a trial are copied to the host only once.
 """
 
@@ -371,7 +371,7 @@ class HostRounds:
         return view
 
     def step(self, t: int, index: np.ndarray, probability: np.ndarray | None = None) -> tuple[Receipt, View]:
-        """Play round t and observe the next one.
+        """Play round t and observe the next round.
 
         Args:
           t: number of rounds finished before this one.

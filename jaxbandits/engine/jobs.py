@@ -153,7 +153,7 @@ _METHODS = {
 
 
 def _check_roles(label: str, algorithm: Algorithm, environment: Environment) -> None:
-    """Check that the first object is an algorithm and the second one an environment."""
+    """Check that the first object is an algorithm and the second object is an environment."""
     if hasattr(algorithm, "step") and not hasattr(algorithm, "select"):
         raise InputError(f"algorithm {label!r} is an environment: the algorithm comes first, the environment second")
     _check_role("algorithm", f" {label!r}", algorithm)

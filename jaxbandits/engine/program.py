@@ -214,7 +214,7 @@ class TraceCache:
         device: Device,
         compile: str = "full",
     ) -> "PreparedProgram":
-        """Return the program of a traced trial as `prepare_program` does, but only once per run."""
+        """Return the program of a traced trial, which `prepare_program` makes once per run."""
         args = (trial, algorithm, environment, width, record_capacity, device, compile)
         key = (trial, exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
         return self._programs.get(key, lambda: prepare_program(*args))
@@ -234,7 +234,7 @@ def share_traces() -> Iterator[None]:
 
 
 def traces_of_call() -> TraceCache:
-    """Return the cache that `share_traces` shares, or a new one."""
+    """Return the cache that `share_traces` shares, or a new cache."""
     return _shared.get() or TraceCache()
 
 
@@ -260,7 +260,7 @@ def trace_anew(
     JAX caches the traces of a user's jitted function even if a global that the function reads has changed. Code from
     outside this package and JAX is therefore traced a second time without these caches. If both traces differ, a third
     trace distinguishes a cached trace from code whose trace differs each time. In a later call with the same key one
-    trace without caches is enough if it equals the earlier one.
+    trace without caches is enough if it equals the earlier trace.
 
     Args:
       key: key that is equal for functions of the same objects and arguments, regardless of their code.
@@ -333,7 +333,7 @@ def _trace_and_watch(trace: Callable[[], T]) -> tuple[T, bool]:
 
 
 def _other_threads_draw() -> bool:
-    """Return whether threads besides this one draw from a global generator within about a second."""
+    """Return whether other threads draw from a global generator within about a second."""
     if threading.active_count() == 1:
         return False
     before = _global_generators()

@@ -309,7 +309,7 @@ def compiled_count() -> int:
 
 
 def is_key(x: Any) -> bool:
-    """Return True for an array of random keys, or a shape that stands for one."""
+    """Return True for an array of random keys, or for the shape of such an array."""
     return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
 
 

@@ -198,7 +198,7 @@ class Result(LabelledTrials):
 
         Args:
           metric: name of the metric; the first by default.
-          points: points of the swept labels, as for `plot`: at most 20 labels and points in all.
+          points: points of the swept labels, as for `plot`: at most 20 labels and points in total.
           level: simultaneous coverage of all intervals.
           margin: irrelevant difference, in units of the metric: pairs whose interval lies within it are comparable. The
             default is the margin of `until`, or 0, with which no pair is comparable.
@@ -421,7 +421,8 @@ class Result(LabelledTrials):
     def to_polars(self) -> "PolarsFrame":
         """Return a tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
-        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry,
+        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; a vector metric has one column per
+          entry,
         such as `risk[2]`. Fields and metrics that a label lacks are null.
         """
         return export.polars(self.trials)

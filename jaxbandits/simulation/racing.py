@@ -316,7 +316,7 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
       tolerance: relative tolerance, as a share of the size of the smallest mean.
 
     Returns:
-      The position; of equally near points the first one; 0 if no mean is finite.
+      The position; of equally near points the first; 0 if no mean is finite.
     """
     least = min(means)
     if not math.isfinite(least):

@@ -116,7 +116,7 @@ class SweepResult:
                     name: trials.values[name][:, :, -1:].copy()
                 },  # copy, since a view would keep the whole part in memory
                 record_points=trials.record_points[-1:],
-                healthy=~trials.failures(name),  # checked at all record points, although only the last one is returned
+                healthy=~trials.failures(name),  # checked at all record points, although only the last is returned
                 axes={k: v for k, v in trials.axes.items() if k == name},
                 units={k: v for k, v in trials.units.items() if k == name},
             )

@@ -23,7 +23,7 @@ from jaxbandits.engine.program import TraceCache
 from jaxbandits.engine.width import bytes_of
 
 _MAX_PART_TRIALS = 4096  # default largest number of trials in a part
-_MAX_PART_BYTES = 2**28  # largest size of the values of one part, by default
+_MAX_PART_BYTES = 2**28  # default largest number of bytes of the values of one part
 PRECISIONS = ("float32", "float64")
 
 

@@ -325,7 +325,7 @@ def every_traced_field_can_be_swept(algorithm: Algorithm, environment: Environme
 
 
 def recommendation_is_finite(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that the recommendation of the first state, if there is one, is finite."""
+    """Assert that the recommendation of the first state is finite, for learners that recommend."""
     if not isinstance(algorithm, Recommends):
         return
     with translate(

@@ -69,7 +69,7 @@ class Experiment:
       source: paper and figure.
       horizon: the paper's number of rounds.
       seeds: default number of trials.
-      presets: mapping from the name of a preset to its description; the first one is the default.
+      presets: mapping from the name of a preset to its description; the first preset is the default.
       algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
         algorithm that is swept.
       panels: function from the horizon to a mapping from panel names to titles and environments.

@@ -366,7 +366,7 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
 
 
 def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
-    """Return the ratio of a mean final metric in `panel` to that in `over`; of several panels, take the largest mean."""
+    """Return the ratio of a mean final metric in `panel` to that in `over`; with several panels, the largest."""
     (at, panels), (other, overs) = _side(panel), _side(over)
     words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {label} at {at}"
     statistic = _anywhere(worst_ratio(panels, overs, label, of))

@@ -49,7 +49,7 @@ class Tuning:
       seeds: number of seeds of a point that stays in the race until the end.
       part: divisor of the number of rounds during tuning.
       slow: mapping from a label to its own `seeds` and `part`, for learners too slow for the common values.
-      tolerance: relative tolerance; of points whose means differ by less, the one with multipliers nearest to 1 is
+      tolerance: relative tolerance; of points whose means differ by less, the point with multipliers nearest to 1 is
         chosen.
       standard: True if the budget `standard` also runs these presets, without slow labels and without timings.
       screening: number of seeds for a screening of the grid; 0 to race all points. Screening plays every other value of

@@ -244,10 +244,10 @@ class _WatchedMapping(Mapping[_KEY, _VALUE]):
 
 
 def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
-    """Return the tests that decide with a family-wise error of at most `alpha`.
+    """Return for each test whether it is decided, with a family-wise error of at most `alpha`.
 
     Holm's step-down procedure compares the smallest p with alpha / m, the next with alpha / (m - 1), and so on until
-    one is larger. NaN marks a claim without a test and does not count.
+    a p is larger. NaN marks a claim without a test and does not count.
     """
     order = sorted((i for i, p in enumerate(ps) if not math.isnan(p)), key=lambda i: ps[i])
     decides = [False] * len(ps)

@@ -116,7 +116,7 @@ def single(
 
 
 def _formulas(figure: "Figure", plt: ModuleType) -> None:
-    """Set the mathematics in all texts of a figure."""
+    """Typeset the mathematics in all texts of a figure."""
     texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
     for text in texts:
         if (formula := mathtext(text.get_text())) != text.get_text():

@@ -44,7 +44,7 @@ def _rounds(horizon: int, panel: Panel, algorithms: Learners) -> Mapping[str, in
 def claims_on_groups(
     figure: str, panel: str, n_groups: int, usually: Mapping[str, Any], depends: str = _MARGIN
 ) -> tuple[Claim, ...]:
-    """Make the paper's claims about single groups; the first group has the most samples, the last one the fewest.
+    """Make the paper's claims about single groups; the first group has the most samples, the last group the fewest.
 
     Args:
       figure: number of the figure.

@@ -121,7 +121,7 @@ def heterogeneous(dim: int = DIM, **settings: FieldValue) -> dro.SyntheticGroups
 
 
 def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.GroupData]:
-    """Return a title, which names a stand-in as such, and the Adult data.
+    """Return a title, which says if the data are a stand-in, and the Adult data.
 
     Args:
       path: directory of the Adult files; by default that of `JAXBANDITS_DATA`, or the stand-in.
