@@ -37,7 +37,7 @@ def parse(text: str) -> list[Thunk]:
         indent = len(line) - len(line.lstrip())
         match = _NODE.match(line)
         if match is None:
-            label = line.strip().removeprefix("No thunks.").strip().rstrip(":")  # label of an empty part, or of the next part
+            label = line.strip().removeprefix("No thunks.").strip().rstrip(":")  # an empty part, or the next
             while label != "condition" and open_thunks[-1][0] >= indent:  # "condition" stands at the margin
                 open_thunks.pop()
             open_thunks[-1][2][0] = label

@@ -28,7 +28,7 @@ class TextTable(str):
         Args:
           header: names of the columns.
           rows: text of the cells.
-          notes: column name to its explanation, which the HTML table shows as a legend.
+          notes: mapping from column names to explanations, which the HTML table shows as a legend.
         """
         table = super().__new__(cls, align(header, rows))
         table.header, table.rows, table._notes = list(header), [list(row) for row in rows], dict(notes or {})

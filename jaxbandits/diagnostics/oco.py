@@ -161,7 +161,7 @@ def _meta_losses(played: Any) -> jax.Array:
 
 
 def _allowances(played: Any) -> jax.Array:
-    """Return `[N]` `meta_bound` after the rounds of the run.
+    """Return `meta_bound` `[N]` after the rounds up to the current round.
 
     The bound is for a whole run of CA-OONS, whereas the anytime version resets its sums at every restart.
     """

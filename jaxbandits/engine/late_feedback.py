@@ -1,4 +1,4 @@
-"""Choose when a learner is updated with a round: at its end, a number of rounds later, or after the end of a batch.
+"""Choose when a learner receives the feedback of a round: at its end, some rounds later, or after the end of a batch.
 
 `update_schedule` chooses one of four schedules, which share two functions:
 

@@ -26,8 +26,8 @@ _ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-./")
 class Measurements(NamedTuple):
     """Measurements of an experiment."""
 
-    results: Mapping[str, Result]  # panel name to result
-    times: Mapping[tuple[str, int], RoundTimes]  # (panel, trials side by side) to time per round; empty if not timed
+    results: Mapping[str, Result]  # results by panel
+    times: Mapping[tuple[str, int], RoundTimes]  # times by panel and trials per batch; empty if not timed
 
 
 @dataclasses.dataclass(frozen=True)

@@ -433,7 +433,7 @@ def least_of(unit: Unit) -> dict[str, int]:
 
 
 def _different(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of two lists of learners."""
+    """Return all pairs of a learner in the first list and a different learner in the second list."""
     pairs = [*product(first, second)]
     _require(bool(pairs), "a comparison needs the label of a learner on either side")
     _require(all(a != b for a, b in pairs), f"a learner is compared with itself: {', '.join(first)}")

@@ -284,7 +284,7 @@ def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
 
 
 def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Return whether two runs share some but not all seeds; the verdict of one run may then have influenced the other run.
+    """Return whether two runs share some but not all seeds, so that one verdict may have influenced the other run.
 
     Args:
       one: base seed, first seed, number of seeds.
