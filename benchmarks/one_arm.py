@@ -1,10 +1,10 @@
-"""Float32 against float64 for learners that carry V^{-1}, in a run of one arm oblique to the axes.
+"""Compare float32 with float64 for learners that carry V^{-1}, in a run of one arm that is oblique to the axes.
 
     python -m benchmarks.one_arm
 
-This is the hardest case for a V^{-1}: the width of the arm after t rounds is 1/t of the largest entry, and rounding
-alone moves theta across the arm. The program prints a Markdown table of the largest relative deviations from float64
-of the width, the estimate theta and x'theta, over 100 record points on the same rewards.
+This is the hardest case for V^{-1}: after t rounds the width of the arm is 1/t of the largest entry, and only rounding
+errors move theta orthogonally to the arm. The program prints a Markdown table of the largest relative deviations from
+float64 of the width, the estimate theta and x'theta, over 100 record points on the same rewards.
 """
 
 from collections.abc import Callable
@@ -40,11 +40,11 @@ MILLION, RECORDS = 10**6, 100
 
 
 class Case(NamedTuple):
-    make: Callable[[int], Any]  # of the number of rounds
-    rounds: int  # of the slow test
+    make: Callable[[int], Any]  # function from the number of rounds to a learner
+    rounds: int  # number of rounds in the slow test
     moment: float = 1.0  # nu, known to the learner; ignored if rewards are 0 or 1
     binary: bool = False
-    estimate: bool = True  # whether it is compared
+    estimate: bool = True  # True if the estimate is compared
 
 
 CASES = {
@@ -89,7 +89,7 @@ def round_inputs(algorithm: Any, moment: jax.Array, reward: jax.Array) -> tuple[
 
 @jax.jit
 def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ...]:
-    """Return the least variance, and estimate and widths at R record points, for rewards `[R, T / R]`."""
+    """Return the least variance, and the estimates and widths at R record points, for rewards `[R, T / R]`."""
 
     def one_round(carry, row):
         (state, least), (t, reward) = carry, row
@@ -117,9 +117,9 @@ def play(algorithm: Any, moment: jax.Array, rewards: jax.Array) -> tuple[Any, ..
 class Deviations(NamedTuple):
     """Largest relative deviations of float32 from float64 over the record points."""
 
-    width: float  # of ||x||_{V^{-1}}
-    estimate: float  # of theta
-    along: float  # of x'theta, all that the rewards show
+    width: float  # deviation of ||x||_{V^{-1}}
+    estimate: float  # deviation of theta
+    along: float  # deviation of x'theta, on which alone the rewards depend
     least: float  # variance of x in float32, in any round
 
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.precision
 
-The losses are pseudo-Huber around recorded targets, whose gradients depend on the play: a deviation feeds back. Their
-parameters are float32 numbers, so that both runs have the same losses. Learners with constraints also receive recorded
-half-spaces `a_t'x <= b_t`. The program prints a Markdown table of the largest distance between both paths over the
-first rounds, relative to the largest norm of the float64 path over them. `benchmarks.one_arm` is about bandits.
+The losses are pseudo-Huber losses around recorded targets. Their gradients depend on the play, so that a deviation
+feeds back. Their parameters are float32 numbers, so that both runs have the same losses. Learners with constraints also
+receive recorded half-spaces `a_t'x <= b_t`. The program prints a Markdown table of the largest distance between both
+paths over the first rounds, relative to the largest norm of the float64 path. `benchmarks.one_arm` compares bandits.
 """
 
 from collections.abc import Mapping
@@ -102,7 +102,7 @@ CONSTRAINED: Mapping[str, Any] = {
 }
 
 
-LEARNERS = {  # by domain
+LEARNERS = {  # learners by domain
     "unit ball": ON_THE_BALL,
     f"R^{DIM}": UNBOUNDED,
     f"{EXPERTS} experts": OVER_EXPERTS,
@@ -118,7 +118,7 @@ class Recorded(NamedTuple):
 
 
 def record() -> Recorded:
-    """Draw the feedback."""
+    """Draw feedback for all learners."""
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((ROUNDS, DIM))
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
@@ -133,13 +133,13 @@ def record() -> Recorded:
 
 
 def deviations(domain: str, name: str, recorded: Recorded, options: Mapping[str, Any] | None = None) -> list[float]:
-    """Return the largest distance of both paths, relative to the largest float64 norm, for each of `AFTER`.
+    """Return the largest distance of both paths, relative to the largest float64 norm, after each number in `AFTER`.
 
     Args:
       domain: key of `LEARNERS`.
-      name: of a learner there.
-      recorded: its feedback.
-      options: of XLA.
+      name: name of a learner in this domain.
+      recorded: recorded feedback.
+      options: compiler options of XLA.
     """
     paths = []
     loss, parameters = recorded.losses[domain]
@@ -155,7 +155,7 @@ def deviations(domain: str, name: str, recorded: Recorded, options: Mapping[str,
 
 
 def _path(learner: Any, losses: Any, half_spaces: jax.Array) -> jax.Array:
-    """Return the plays `[T, d]`; `half_spaces` are a_t and b_t `[T, d + 1]`, for learners with constraints."""
+    """Return the plays `[T, d]`; `half_spaces` are a_t and b_t `[T, d + 1]`, used by learners with constraints."""
     key = jax.random.key(0)  # deterministic learners
 
     def round_(state: Any, inputs: Any) -> tuple[Any, jax.Array]:

@@ -1,11 +1,12 @@
-"""`vmap_last` against `jax.vmap`: six small programs, many of each side by side.
+"""Compare `vmap_last` with `jax.vmap` on batches of six small programs.
 
     python -m benchmarks.vmap_last             1024 problems of each, float32
     python -m benchmarks.vmap_last --batch N   N problems
 
-Each program is a step from a state to a state. One compiled call runs `STEPS` of them in a `lax.fori_loop`, with the
-batch axis of every array first for `jax.vmap` and last for `vmap_last`. Printed is a Markdown table: CPU time of a step
-of one problem, best of five calls, and the ratio of the two. Before that, both are run in float64 and compared.
+Each program is a step from one state to the next. One compiled call runs `STEPS` steps in a `lax.fori_loop`, with the
+batch axis of every array first for `jax.vmap` and last for `vmap_last`. The script prints a Markdown table: the CPU
+time of a step of one problem, best of five calls, and the ratio of the two. It first compares the results of both in
+float64.
 """
 
 import argparse
@@ -43,14 +44,14 @@ def cholesky_step(x, data):
 
 
 def network_step(x, weights):
-    """Apply a network with 8 inputs, 16 hidden units and an output that is fed back; each problem has its weights."""
+    """Apply a network with 8 inputs, 16 hidden units and an output that is fed back; each problem has other weights."""
     w1, b1, w2, b2 = weights
     hidden = jnp.tanh(w1 @ x + b1)
     return jnp.tanh(x + w2 @ hidden + b2)
 
 
 def particle_step(state, y):
-    """Move 16 particles, weight them by an observation, and resample them at indices of their own (systematic)."""
+    """Move 16 particles, weight them by an observation, and resample them systematically."""
     particles, t = state
     particles = 0.9 * particles + jnp.sin(12.9898 * jnp.arange(16) + t)  # a fixed disturbance in place of random draws
     weights = jax.nn.softmax(-0.5 * (y - particles) ** 2)
@@ -128,7 +129,7 @@ def cpu_seconds(run: Callable[[Any, Any], Any], state: Any, data: Any) -> float:
 
 
 def check_equal(program: Program, batch: int) -> None:
-    """Compare a few steps of both in float64."""
+    """Compare a few steps of `jax.vmap` and `vmap_last` in float64."""
     x64 = jax.config.read("jax_enable_x64")
     jax.config.update("jax_enable_x64", True)
     try:
@@ -141,7 +142,7 @@ def check_equal(program: Program, batch: int) -> None:
 
 
 def time_both(program: Program, batch: int) -> tuple[float, float]:
-    """Return nanoseconds of a step of one problem with `jax.vmap` and with `vmap_last`."""
+    """Return the nanoseconds of a step of one problem, with `jax.vmap` and with `vmap_last`."""
     state, data = draw(program.state, batch, jnp.float32, 0), draw(program.data, batch, jnp.float32, 1)
     front = cpu_seconds(repeat(jax.vmap(program.step), STEPS), first(state), first(data))
     last = cpu_seconds(repeat(vmap_last(program.step), STEPS), state, data)

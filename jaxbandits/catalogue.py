@@ -3,9 +3,9 @@
 `to_spec(OFUL(dim=2))` is `{"type": "linear/oful", "dim": 2, "noise_scale": 1.0, ...}`, and
 `from_spec({"type": "linear/oful", "dim": 2, "ridge": 0.5})` is `OFUL(dim=2, ridge=0.5)`.
 
-An algorithm or environment is named after its file: `linear/oful` is the class in `algorithms/linear/oful.py`. What
-these are made of has a row in `PARTS`; `optax/adam` is a transformation of `optax` or `optax.contrib`. A class is
-imported when its name is looked up.
+An algorithm or environment is named after its file: `linear/oful` is the class in `algorithms/linear/oful.py`. Their
+parts, such as noise and domains, are listed in `PARTS`; `optax/adam` is a transformation of `optax` or `optax.contrib`.
+A class is imported when its name is looked up.
 """
 
 import functools
@@ -84,7 +84,7 @@ PARTS: dict[str, Any] = {
     "estimator/one_point": "jaxbandits.algorithms.coco.one_point:OnePoint",
     "estimator/two_point": "jaxbandits.algorithms.coco.two_point:TwoPoint",
     "estimator/hvt": "jaxbandits.algorithms.linear.hvt_estimator:HvtEstimator",
-    # What a contextual Bandit is made of.
+    # Parts of a contextual `Bandit`.
     "model/ensemble": "jaxbandits.estimation.models.ensemble:Ensemble",
     "model/doubling_epochs": "jaxbandits.estimation.models.doubling_epochs:DoublingEpochs",
     "model/gaussian_process": "jaxbandits.estimation.models.gaussian_process:GaussianProcess",
@@ -126,18 +126,18 @@ PARTS: dict[str, Any] = {
     "optax/dowg_from_distance": "jaxbandits.algorithms.oco.optax_learner:dowg_from_distance",
     "optax/mechanized_sgd": "jaxbandits.algorithms.oco.optax_learner:mechanized_sgd",
 }
-_OPTAX = "optax/"  # prefix of the functions of these modules that make a transformation
+_OPTAX = "optax/"  # prefix of the names of functions of optax that make a gradient transformation
 _OPTAX_MODULES = ("optax", "optax.contrib")
 
 
 class Entry(NamedTuple):
-    """Registered class, with what the tools need to list and check it.
+    """Registered class, with the information that tools need to list and check it.
 
     Attributes:
       cls: the class.
       example: a small concrete instance that the contract tests run.
       source: paper or origin, one line.
-      environments: for an algorithm, names of the environments whose examples fit `example`; empty for environments.
+      environments: names of the environments whose examples fit the `example` of an algorithm; empty for environments.
     """
 
     cls: type
@@ -157,8 +157,8 @@ class Registry(UserDict[str, Entry]):
 
     Args:
       entries: for each name its entry, or the place of its class, `module:name`.
-      room: package whose families list further classes, and to which installed packages add theirs by entry points;
-        both are looked for on first access.
+      room: package, such as `jaxbandits.algorithms`, whose family packages list further classes, and to which installed
+        packages add classes by entry points; both are searched on first access.
     """
 
     def __init__(self, entries: Mapping[str, Entry | str] | None = None, room: str = "") -> None:
@@ -167,9 +167,9 @@ class Registry(UserDict[str, Entry]):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Entries, and the places of classes that are not imported yet."""
+        """Entries by name; classes that are not imported yet are given as `module:name`."""
         if self._room:
-            room, self._room = self._room, ""  # first: an entry point may register itself
+            room, self._room = self._room, ""  # cleared first, since an entry point may register classes itself
             self._rows |= places(room, FAMILIES)
             discover(self, room)
         return self._rows
@@ -181,7 +181,7 @@ class Registry(UserDict[str, Entry]):
         return entry
 
     def registered_name(self, cls: object) -> str | None:
-        """Return the name of a class among the entries that exist; None if it has none."""
+        """Return the name of a class among the imported entries; None if it has no name."""
         rows = self._rows.items()
         return next((name for name, entry in rows if isinstance(entry, Entry) and entry.cls is cls), None)
 
@@ -196,12 +196,12 @@ def places(room: str, families: Iterable[str]) -> dict[str, str]:
 def discover(registry: MutableMapping[str, Entry], group: str) -> None:
     """Add the entry points of installed packages in a group, each an `Entry` called `family.name`.
 
-    An entry point that cannot be loaded is left out with a warning: a broken package must not break this one.
+    An entry point that cannot be loaded is left out with a warning: a broken package must not break jaxbandits.
     """
     for point in metadata.entry_points(group=group):
         try:
             _register(registry, point.name.replace(".", "/", 1), point.load())
-        except Exception as error:  # whatever another package's import raises
+        except Exception as error:  # the import of another package may raise anything
             owner = "" if point.dist is None else f" of {point.dist.name}"
             reason = " ".join(str(error).split())[:200]
             warnings.warn(
@@ -232,7 +232,7 @@ def register_environment(name: str, entry: Entry) -> None:
 
 
 def register_part(name: str, part: object) -> None:
-    """Register your own class or function, which algorithms and environments are made of, under `family/name`.
+    """Register your own class or function that is a part of algorithms or environments, under `family/name`.
 
     Raises:
       InputError: when the name is taken or not of the form `family/name`, or the part is neither class nor function.
@@ -294,7 +294,7 @@ class Names(Mapping[str, Any]):
 
 @functools.cache
 def optax_functions() -> Mapping[str, Any]:
-    """Return the public functions of `optax` and `optax.contrib` by name, `optax/adam`, without aliases."""
+    """Return the public functions of `optax` and `optax.contrib` by names such as `optax/adam`, without aliases."""
     modules = [importlib.import_module(name) for name in reversed(_OPTAX_MODULES)]  # a name in both is that of optax
     members = {name: value for module in modules for name, value in vars(module).items() if not name.startswith("_")}
     return {
@@ -310,7 +310,7 @@ def _is_function_of_optax(value: object) -> bool:
 
 
 def name_of(obj: object) -> str | None:
-    """Return the name of a class or function; None if it has none. It imports nothing."""
+    """Return the name of a class or function without importing anything; None if it has no name."""
     for name, part in PARTS.items():
         if part is obj or (isinstance(part, str) and _load(part) is obj):
             return name

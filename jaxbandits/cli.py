@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             plugins.load(plugin)
         code = arguments.run(arguments)
-        if sys.stdout is not None:  # it is None where the standard output was closed before the start
+        if sys.stdout is not None:  # None if the standard output was closed before the start
             sys.stdout.flush()  # here, so that a closed pipe is handled below
         return code
     except InputError as error:
@@ -52,16 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _TerminatedError(KeyboardInterrupt):
-    """SIGTERM: a run saves its state and says how to resume, as when it is interrupted."""
+    """SIGTERM. The run saves its state and prints how to resume it, as after an interrupt."""
 
 
 def _terminate(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second SIGTERM ends the process immediately
     raise _TerminatedError
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Parse arguments. Help is written here, since argparse ignores that it cannot be written."""
+    """Parse arguments. Help is written by this function, since argparse ignores errors of the output."""
     written = io.StringIO()
     try:
         with contextlib.redirect_stdout(written):
@@ -72,7 +72,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _discard_output() -> None:
-    """Drop what Python would try to write once more when the process ends."""
+    """Redirect the output to the null device, since Python would try to write the rest of it again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -82,7 +82,7 @@ def process() -> int:
     gc.set_threshold(_GC_THRESHOLD)
     signal.signal(signal.SIGTERM, _terminate)
     code = main()
-    if code in (_INTERRUPTED, _TERMINATED):  # threads that compile would be waited for
+    if code in (_INTERRUPTED, _TERMINATED):  # a normal exit would wait for threads that compile
         sys.stderr.flush()
         os._exit(code)
     gc.freeze()  # memory is released with the process, not object by object

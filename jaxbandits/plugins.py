@@ -1,4 +1,4 @@
-"""A user's own file, run for what it registers: `jaxbandits sweep my.toml --plugin my_file.py`."""
+"""Run a user's Python file that registers algorithms: `jaxbandits sweep my.toml --plugin my_file.py`."""
 
 import importlib.util
 import os
@@ -9,12 +9,12 @@ from pathlib import Path
 from jaxbandits.base import files
 from jaxbandits.base.errors import InputError
 
-# A module is known before its code has run: another thread, of a Dask worker for instance, waits for its end.
+# `sys.modules` holds a module before its code has run, so other threads (of a Dask worker) must wait for its end.
 _loading = threading.RLock()
 
 
 def load(path: str | os.PathLike[str]) -> None:
-    """Run a Python file as a module named after it; the same file is run once.
+    """Run a Python file as a module of the same name, once per process.
 
     The file can import modules from its directory.
 

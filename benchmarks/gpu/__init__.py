@@ -1,1 +1,1 @@
-"""Programs for GPUs, compiled without one and counted: `python -m benchmarks.gpu`."""
+"""Compile programs for GPUs on a machine without a GPU, and count their operations: `python -m benchmarks.gpu`."""

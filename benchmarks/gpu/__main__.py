@@ -1,10 +1,10 @@
-"""Counts of the programs for GPUs, compiled without one: `make gpu-check`, or `python -m benchmarks.gpu`.
+"""Count operations of the programs for GPUs, compiled without a GPU: `make gpu-check`, `python -m benchmarks.gpu`.
 
-Of every registered learner on its example, and of the benchmark cases: nodes of a round in a CUDA graph, launches,
-bytes, instructions, registers. `--check` compares with `counts.json` and ends with status 1 where a program needs more
-nodes, asks the host, has a loop whose predicate no kernel computes, or computes in float64, or where the test that a
-user's GPU has to pass lacks a loop or a branch; `--write` writes that file. A version of JAX whose counts differ has a
-file of its own, `counts-VERSION.json`.
+Every registered learner on its example and every benchmark case is compiled. The table shows the nodes of a round in a
+CUDA graph, launches, bytes, instructions and registers. `--check` compares them with `counts.json`, and the exit status
+is 1 if a program needs more nodes, if the host reads a predicate, if no kernel computes the predicate of a loop, if a
+program computes in float64, or if the program that tests a user's GPU lacks a loop or a branch. `--write` writes
+`counts.json`; a version of JAX with different counts has a file `counts-VERSION.json`.
 
     python -m benchmarks.gpu "oful d=10" hvt_ucb --gpus t4 h100 --widths 1024 262144
 """
@@ -81,7 +81,7 @@ def main() -> int:
 
 
 def _pairs(only: list[str], dim: int | None) -> dict[str, Any]:
-    """Return pairs of algorithm and environment by name; with `dim` the examples that have a dimension, of this one."""
+    """Return pairs of algorithm and environment by name; with `dim`, only examples with a dimension, set to `dim`."""
     from jaxbandits.algorithms import ALGORITHMS
 
     pairs: dict[str, Any] = {name: build() for name, build in builders().items()}
@@ -111,7 +111,7 @@ def _row(name: str, gpu: str, width: int, x: compiling.Counts) -> str:
 
 
 def _findings(key: str, counts: compiling.Counts, known: dict[str, Any] | None, float64: bool) -> list[str]:
-    """Return what is worse than it must be."""
+    """Return a line for every property of a program that is worse than allowed."""
     found = []
     if counts.host_predicates and not counts.libraries:
         found.append(f"{key}: {counts.host_predicates} loops or branches ask the host")

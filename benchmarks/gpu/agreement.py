@@ -1,20 +1,20 @@
-"""Comparison of the same trials on two devices, whose roundings differ."""
+"""Compare the results of the same trials on two devices whose rounding errors differ."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-TOLERANCES = {"float32": 1e-3, "float64": 1e-8}  # of a round, relative to the largest; rounding is far below
+TOLERANCES = {"float32": 1e-3, "float64": 1e-8}  # per round, relative to the largest value; far above rounding errors
 
 
 def array_path(folder: str, computed: str, program: str) -> Path:
-    """Return the file of the metric of a program.
+    """Return the path of the file that holds the metric of a program.
 
     Args:
-      folder: of all such files.
-      computed: form or device, and precision.
-      program: name.
+      folder: directory of all these files.
+      computed: form of the program or device, and precision.
+      program: name of the program.
     """
     return Path(folder) / f"{computed}, {program.replace('/', '-')}.npy"
 
@@ -22,18 +22,18 @@ def array_path(folder: str, computed: str, program: str) -> Path:
 def compare(metric: np.ndarray, reference: np.ndarray, dtype: str) -> dict[str, Any]:
     """Compare a cumulative metric of the same trials on two devices.
 
-    In some trials rounding decides between two plays of nearly equal value; from then on both are valid and differ. The
-    others must agree to rounding.
+    In some trials, rounding decides between two plays of nearly equal value; from then on both paths are valid but
+    differ. The other trials must agree up to rounding.
 
     Args:
       metric: `[trials, rounds]`.
       reference: `[trials, rounds]` on the other device.
-      dtype: of the computation, key of `TOLERANCES`.
+      dtype: precision of the computation, a key of `TOLERANCES`.
 
     Returns:
-      The share of trials that part, the median of the rounds (from 1) in which they do, the largest relative difference
-      of final metrics of the other trials, the mean final metric of each device, and for ten or more trials that part
-      the mean difference of their final metrics in standard errors.
+      The share of trials that diverge, the median of the rounds (from 1) in which they do, the largest relative
+      difference of final metrics of the other trials, the mean final metric on each device, and, if at least ten trials
+      diverge, the mean difference of their final metrics in standard errors.
     """
     rounds, reference_rounds = (np.diff(x, axis=1, prepend=0.0) for x in (metric, reference))
     limit = TOLERANCES[dtype] * np.nanmax(np.abs(reference_rounds))

@@ -1,8 +1,8 @@
-"""Items measured in child processes: one that dies or hangs costs its item, and the parent never imports JAX.
+"""Measure items in child processes: a child that crashes or hangs loses one item, and the parent never imports JAX.
 
-A child is `python -m MODULE MEASURE SETTINGS ITEMS`, settings and items in JSON. It prints a line of JSON when it
-begins an item, `{"begin": item}`, another when it has its value, `{"item": item, "value": value}`, and `{}` while it
-waits for the device. After a crash or a silence the other items go on in a new child.
+A child is `python -m MODULE MEASURE SETTINGS ITEMS`, with settings and items in JSON. It prints one line of JSON when
+it begins an item, `{"begin": item}`, one line when the item has a value, `{"item": item, "value": value}`, and `{}`
+while it waits for the device. After a crash or a long silence, the remaining items are measured in a new child.
 """
 
 import contextlib
@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_LEAST_SECONDS = 5.0  # left of a budget, for a child to start
+_LEAST_SECONDS = 5.0  # smallest rest of a budget with which a child is started
 _MOST_FAILURES, _MOST_FAILED_STARTS = 6, 2
 
 
 class Record:
-    """Values by section and item, in a JSON file that is rewritten after each of them."""
+    """Values by section and item, in a JSON file that is rewritten after every new value."""
 
     def __init__(self, path: Path):
         self.path, self.found = path, dict[str, dict[str, Any]]()
@@ -36,7 +36,7 @@ class Record:
             self._store(section, item, value)
 
     def extend(self, section: str, item: str, values: list[Any]) -> None:
-        """Append to a list, which is empty at first, and print it."""
+        """Append values to the list of an item, which is empty at first, and print it."""
         with self._lock:
             self._store(section, item, [*self.found.get(section, {}).get(item, []), *values])
 
@@ -56,7 +56,7 @@ class Record:
 
 
 class Budget:
-    """Time of a run, spent in shares. `stop` ends it early."""
+    """Time limit of a run, of which every step may use a share; `stop` ends the run early."""
 
     def __init__(self, seconds: float):
         self._begin, self._seconds, self._stopped = time.monotonic(), seconds, False
@@ -66,15 +66,15 @@ class Budget:
         return 0.0 if self._stopped else share * self._seconds - (time.monotonic() - self._begin)
 
     def stop(self) -> None:
-        """Spend all that is left."""
+        """Set the remaining time to zero."""
         self._stopped = True
 
 
 class Task(NamedTuple):
-    """Items that one child after another measures."""
+    """Items that child processes measure, one process after the other."""
 
-    section: str  # of the record
-    measure: str  # name that the module knows
+    section: str  # section of the record
+    measure: str  # name of the measurement in the module of the children
     settings: dict[str, Any]
     environment: dict[str, str]
     silence: float = 90.0  # seconds without a line after which a child counts as hanging
@@ -89,7 +89,7 @@ class Children:
         self._logs.mkdir(exist_ok=True)
 
     def run(self, task: Task, items: Sequence[str], share: float) -> None:
-        """Measure items until a share of the time has passed; those without a value are named under "left out"."""
+        """Measure items until a share of the time has passed, and record items without a value under "left out"."""
         remaining, failures, failed_starts = list(items), 0, 0
         while remaining and self.budget.left(share) > _LEAST_SECONDS:
             n = len(remaining)
@@ -109,7 +109,7 @@ class Children:
             self.record.extend("left out", task.section, remaining)
 
     def _run_child(self, task: Task, remaining: list[str], share: float) -> "_End":
-        """Run a child, and take the items that it answers from those that remain."""
+        """Run a child, and remove the items that it has measured from the remaining items."""
         command = [sys.executable, "-m", self.module, task.measure, json.dumps(task.settings), json.dumps(remaining)]
         log = self._logs / f"{task.section.replace(' ', '-')}.txt"
         item, heard = None, time.monotonic()
@@ -140,15 +140,15 @@ class Children:
 class _End(NamedTuple):
     """End of a child."""
 
-    item: str | None  # that it had begun
-    cause: str | None  # None: all items have values, or the time is over
+    item: str | None  # item that the child had begun
+    cause: str | None  # None if all items have values or the time is over
 
 
 @contextlib.contextmanager
 def _process(
     command: list[str], environment: dict[str, str], errors: Any
 ) -> Iterator[tuple[subprocess.Popen[str], "queue.Queue[str | None]"]]:
-    """Start a process in a group of its own, give its lines, None after the last, and kill the group at the end."""
+    """Start a process in its own process group, yield its lines (None after the last), and finally kill the group."""
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
     )
@@ -174,7 +174,7 @@ def _process(
 
 
 def _parse(line: str) -> dict[str, Any]:
-    """Return the message in a line; libraries print other lines."""
+    """Return the message in a line; lines that libraries print give an empty message."""
     try:
         message = json.loads(line)
     except ValueError:

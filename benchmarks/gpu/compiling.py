@@ -1,7 +1,7 @@
-"""Compilation of a program for a GPU that is not there, and what can be counted in it.
+"""Compile a program for a GPU on a machine without this GPU, and count its operations.
 
-XLA's plug-in compiles for a described device without a driver. What it compiled is read from its dump: the sequence of
-operations after the conversion to CUDA graphs, and PTX, which ptxas (if there is one) turns into registers and spills.
+XLA's plug-in compiles for a described device without a driver. The counts are read from XLA's dump: the sequence of
+operations after the conversion to CUDA graphs, and PTX, for which ptxas (if installed) gives registers and spills.
 """
 
 import os
@@ -23,7 +23,7 @@ _DUMP = Path(tempfile.mkdtemp(prefix="jaxbandits-gpu-"))
 
 
 def prepare() -> None:
-    """Set what must be set before JAX is imported."""
+    """Set the environment variables that JAX and XLA read when they are imported."""
     if "jax" in sys.modules:
         raise RuntimeError("benchmarks.gpu must be imported before jax")
     os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"  # that check needs a driver
@@ -34,32 +34,32 @@ def prepare() -> None:
 
 
 class Counts(NamedTuple):
-    """Counts of a compiled program, for a round in which every loop turns once."""
+    """Counts of a compiled program, for a round in which every loop runs one step."""
 
     nodes: int  # kernels, copies and predicates, with the longest branches
-    usual_nodes: int  # with the shortest branches: no epoch ends, and nothing is refreshed
-    steps: list[int]  # for each loop inside the round: nodes of one more step
-    launches: int  # by the host in a call, whatever its rounds and record points
-    host_predicates: int  # loops and branches that ask the host
+    usual_nodes: int  # the same with the shortest branches, as in most rounds
+    steps: list[int]  # number of nodes of one more step, for each loop inside the round
+    launches: int  # number of launches by the host per call, for any number of rounds and record points
+    host_predicates: int  # number of loops and branches whose predicate the host reads
     uncomputed_predicates: int  # loops whose predicate no kernel computes
     kilobytes: tuple[float, float]  # moved by a trial: at least, and if each loop inside the round turns once
     needed: float  # kB of a trial: its state read and written, arms and hyperparameters read
-    instructions: float  # of PTX, by a trial
-    registers: int  # of the largest kernel; 0 without ptxas
+    instructions: float  # number of PTX instructions per trial
+    registers: int  # registers of the largest kernel; 0 without ptxas
     spilled: int  # bytes that kernels spill; 0 without ptxas
     float64: int  # instructions with float64 operands
     temporary: float  # kB a trial in temporary memory
     libraries: list[str]  # kinds of library calls
-    seconds: float  # of compilation
+    seconds: float  # seconds of compilation
 
 
 def count(pair: Any, gpu: str, width: int) -> Counts:
-    """Compile the rounds of a pair of algorithm and environment, and count.
+    """Compile the rounds of a pair of algorithm and environment, and count their operations.
 
     Args:
       pair: algorithm and environment.
       gpu: key of `GPUS`.
-      width: trials of a batch.
+      width: number of trials in a batch.
     """
     import jax
     import numpy as np
@@ -116,7 +116,7 @@ def count(pair: Any, gpu: str, width: int) -> Counts:
 
 
 def kinds_in_test() -> set[str]:
-    """Return the kinds of operations in the program by which a user's GPU is tested, of those in CUDA graphs."""
+    """Return the kinds of operations that lie in CUDA graphs in the program that tests a user's GPU."""
     import jax
     import numpy as np
 
@@ -149,7 +149,7 @@ def _compile(traced: Any) -> tuple[Any, list[Thunk], list[str]]:
 
 
 def _round(tree: list[Thunk]) -> list[Thunk]:
-    """Return what one round runs: predicate and body of the largest loop inside the loop over record points."""
+    """Return the operations of one round: predicate and body of the largest loop inside the loop over record points."""
     outer = next(filter(thunks.is_loop, thunks.walk(tree)))
     rounds = max(filter(thunks.is_loop, outer.parts["body"]), key=lambda x: len([*thunks.walk([x])]))
     return rounds.parts.get("condition", []) + rounds.parts["body"]
@@ -165,7 +165,7 @@ def _entries(ptx: list[str]) -> dict[str, str]:
 
 
 def _assemble(ptx: list[str], gpu: Gpu) -> tuple[int, int]:
-    """Return the registers of the largest kernel and the bytes that all spill, by ptxas; zeros if there is none."""
+    """Return the registers of the largest kernel and the bytes that all kernels spill; zeros without ptxas."""
     if shutil.which("ptxas") is None:
         return 0, 0
     registers, spilled = 0, 0

@@ -1,15 +1,16 @@
-"""GPUs that programs are compiled for, as XLA's compiler wants them described.
+"""Descriptions of the GPUs for which programs are compiled, in the form that XLA requires.
 
-Numbers of the CUDA C++ Programming Guide (technical specifications by compute capability) and of NVIDIA's data sheets.
+The numbers are from the CUDA C++ Programming Guide (technical specifications by compute capability) and from NVIDIA's
+data sheets.
 """
 
 from typing import NamedTuple
 
 
 class Gpu(NamedTuple):
-    """A kind of GPU."""
+    """Data of one type of GPU."""
 
-    name: str  # of the device
+    name: str  # name of the device
     capability: str  # compute capability
     cores: int  # streaming multiprocessors
     lanes: int  # float32 units of a core
@@ -19,12 +20,12 @@ class Gpu(NamedTuple):
     cache: int  # bytes of L2
     shared: int  # bytes of shared memory of a core
     shared_by_block: int  # bytes of it that a block may ask for
-    threads: int  # of a core
+    threads: int  # largest number of threads per core
     features: str = "NONE"
 
     @property
     def sm(self) -> str:
-        """Architecture as ptxas names it."""
+        """Name of the architecture for ptxas."""
         return "sm_" + self.capability.replace(".", "") + ("a" if self.features == "ACCELERATED_FEATURES" else "")
 
 

@@ -1,4 +1,4 @@
-"""Estimates of the speed on a GPU from counts, by a formula whose constants a measurement can correct."""
+"""Estimate the speed of programs on a GPU from counts, by a formula with constants that measurements can correct."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ COUNTS = Path(__file__).with_name("counts.json")  # by "program, GPU, width": fr
 
 
 def counts_path(jax_version: str) -> Path:
-    """Return the file of counts for a version of JAX: one of its own if there is one, else `COUNTS`."""
+    """Return the file of counts for a version of JAX: the file of this version if it exists, else `COUNTS`."""
     own = COUNTS.with_name(f"counts-{jax_version}.json")
     return own if own.exists() else COUNTS
 
@@ -21,21 +21,21 @@ def counts_path(jax_version: str) -> Path:
 class Costs(NamedTuple):
     """Costs of a node of a graph and of an instruction."""
 
-    node: float  # seconds from one node of a CUDA graph to the next
-    share: float  # of the bandwidth on the data sheet, and of the instructions that the clock allows
+    node: float  # seconds between two consecutive nodes of a CUDA graph
+    share: float  # share of the peak bandwidth and of the peak instruction rate that programs reach
 
 
 ASSUMED = Costs(node=2e-6, share=0.7)  # not measured
 
 
 def rounds_per_second(gpu: Gpu, width: int, counts: Mapping[str, Any], costs: Costs = ASSUMED) -> float:
-    """Return rounds a second of a batch: `W / (nodes c + max(bytes / bandwidth, instructions / rate) / share)`.
+    """Return the rounds per second of a batch: `W / (nodes c + max(bytes / bandwidth, instructions / rate) / share)`.
 
     Args:
       gpu: the device.
-      width: W trials of a batch.
-      counts: of a round in which every loop turns once: `nodes`, and of a trial `kB` and `instructions`.
-      costs: of a node, and which share of the peak is reached.
+      width: W, number of trials in a batch.
+      counts: `nodes` of a round in which every loop runs one step, and `kB` and `instructions` per trial.
+      costs: cost of a node, and share of the peak that programs reach.
     """
     return width / (counts["nodes"] * costs.node + _peak_seconds(gpu, width, counts) / costs.share)
 
@@ -43,13 +43,13 @@ def rounds_per_second(gpu: Gpu, width: int, counts: Mapping[str, Any], costs: Co
 def fit(gpu: Gpu, widths: Sequence[int], counts: Sequence[Mapping[str, Any]], seconds: Sequence[float]) -> Costs:
     """Fit the costs to measured seconds of a round, by least squares of relative errors.
 
-    Small widths determine the cost of a node, large ones the share of the peak.
+    Measurements at small widths determine the cost of a node, and measurements at large widths the share of the peak.
 
     Args:
       gpu: the device.
-      widths: of each measurement.
-      counts: of its program, as for `rounds_per_second`.
-      seconds: that one of its rounds took.
+      widths: number of trials in the batch of each measurement.
+      counts: counts of the program of each measurement, as for `rounds_per_second`.
+      seconds: seconds per round in each measurement.
     """
     peak = [_peak_seconds(gpu, *pair) for pair in zip(widths, counts, strict=True)]
     columns = np.array([[c["nodes"] for c in counts], peak]) / np.asarray(seconds)

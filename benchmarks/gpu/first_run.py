@@ -1,20 +1,20 @@
-"""The first minutes on a GPU: numbers against the CPU of the same machine, rounds a second, constants of the estimate.
+"""Compare results with the CPU, measure rounds per second, and fit the estimate, in the first minutes on a GPU.
 
     PYTHONPATH=. python -m benchmarks.gpu.first_run [--minutes 8] [--out DIR]
 
-Nothing needs to be installed but the dependencies of the package. `DIR/first_run.json` is rewritten after every item,
-so that it is of use whenever the run is cut off; `benchmarks.gpu.measured` renders it into docs/gpus.md. This process
-never imports JAX (`benchmarks.gpu.children`). Every step has a share of the time; what ends early leaves its time to
-the next step, and what does not fit is named under "left out".
+Only the dependencies of the package need to be installed. `DIR/first_run.json` is rewritten after every item, so that
+it is useful even if the run is interrupted; `benchmarks.gpu.measured` inserts its tables into docs/gpus.md. This
+process never imports JAX (`benchmarks.gpu.children`). Every step has a share of the time. A step that ends early leaves
+its time to the next step, and items that were not measured in time are listed under "left out".
 
-1. Device, versions, the test of loops with several options of XLA, the cost of a node.
-2. Numbers: the same trials on GPU and CPU, in float32 and float64; the same seeds twice; a run killed and resumed.
-3. Speed of the programs in docs/gpus.md, by width, beside one core and all cores of the CPU.
-4. The constants of `benchmarks.gpu.estimate`, fitted, and every measured rate as a multiple of the estimate.
-5. Rounding of float32 against float64. Then profiles of slow programs, and further widths.
+1. The device, versions, the test of loops with several options of XLA, and the cost of a node.
+2. Results: the same trials on GPU and CPU, in both precisions; the same seeds twice; a run that is killed and resumed.
+3. Speed of the programs in docs/gpus.md against the width, compared with one core and all cores of the CPU.
+4. Fitted constants of `benchmarks.gpu.estimate`, and the ratio of every measured rate to the estimate.
+5. Rounding errors of float32 against float64; then profiles of slow programs, and further widths.
 
-`--forced` rehearses on a CPU, with programs as for a GPU. `--every-learner` only compares numbers, of every registered
-learner on its example: single trials in float32 and batches in float64.
+`--forced` runs all steps on a CPU as a rehearsal, with programs as for a GPU. `--every-learner` only compares results,
+for every registered learner on its example: single trials in float32 and batches in float64.
 """
 
 import argparse
@@ -45,7 +45,7 @@ COMPARED = (  # one program of each kind
     "oons d=2", "ca_oons d=2", "menu d=2 K=50", "ofw_tvc d=10", "ucb1 K=10", "thompson_beta K=10",
     "disjoint_lin_ucb d=5 K=10",
 )  # fmt: skip
-TOO_LONG = {"glm/ecolog"}  # in blocks: a round has 5,760 masked steps
+TOO_LONG = {"glm/ecolog"}  # too slow in the form `blocks`, since a round has 5,760 masked steps
 WIDTHS = (8192, 262_144, 65_536, 1024)  # the first two are measured first
 PRECISIONS = ("float32", "float64")
 ROUNDING = ("operations", "unit ball: OONS", "R^2: CA-OONS", "R^2: parameter-free MD")
@@ -56,7 +56,7 @@ FLAGS = ("--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found=true", "")
 
 
 class Run:
-    """One run: its children, and what they share."""
+    """Child processes of one run, and the settings that they share."""
 
     def __init__(self, children: Children, folder: str, forced: bool):
         self.children, self.record, self.folder, self.forced = children, children.record, folder, forced
@@ -100,33 +100,33 @@ class Run:
             **changes,
         }
         if not environment["XLA_FLAGS"]:
-            del environment["XLA_FLAGS"]  # of blanks alone XLA ends
+            del environment["XLA_FLAGS"]  # XLA fails if the variable is blank
         return environment
 
     def attempt(self, name: str, step: Callable[[], None]) -> None:
-        """Run a step; an error in it is a line, not the end."""
+        """Run a step; an error in it is recorded, and the run continues."""
         try:
             step()
         except Exception as error:
             self.record.put("errors", name, f"{type(error).__name__}: {error}")
 
     def together(self, *calls: Callable[[], None]) -> None:
-        """Run calls side by side."""
+        """Run calls at the same time in threads."""
         with ThreadPoolExecutor(1 if self.one_by_one else min(len(calls), self.cores)) as pool:
             for future in [pool.submit(call) for call in calls]:
                 future.result()
 
     def in_turns(self, items: list[str], measure: Callable[[list[str]], None]) -> None:
-        """Measure items in several children, of which one measures while the others compile."""
+        """Measure items in several children; one of them measures while the others compile."""
         n = max(2, min(6, self.cores // 2))
         self.together(*(lambda k=k: measure(items[k::n]) for k in range(n)))
 
 
 def find_device(run: Run) -> None:
-    """Describe the device, and choose flags with which XLA starts.
+    """Describe the device, and choose flags with which XLA runs.
 
     Raises:
-      SystemExit: without a GPU.
+      SystemExit: if there is no GPU.
     """
     error = ""
     for run.flags in FLAGS:
@@ -142,7 +142,7 @@ def find_device(run: Run) -> None:
 
 
 def try_loops(run: Run) -> None:
-    """Run the test of loops, time chains of nodes, and choose the options of XLA for all that follows."""
+    """Run the test of loops, time chains of nodes, and choose the options of XLA for all later steps."""
     run.together(
         lambda: run.on_gpu(
             "facts", "device", ["first simulate", "copy"], LOOPS, form="", silence=130, preallocate=True
@@ -159,7 +159,7 @@ def try_loops(run: Run) -> None:
 
 
 def compare_numbers(run: Run, programs: Sequence[str]) -> None:
-    """Run the same trials everywhere, and put how far they agree."""
+    """Run the same trials on GPU and CPU, and record how closely they agree."""
     size = {"trials": 64, "rounds": 60} if run.forced else {}
     calls = [lambda: run.on_gpu("bits", "bits", ["same seeds twice", "killed", "resumed"], NUMBERS, silence=150)]
     for dtype in PRECISIONS:
@@ -176,7 +176,7 @@ def compare_numbers(run: Run, programs: Sequence[str]) -> None:
 
 
 def compare_learners(run: Run) -> None:
-    """Run trials of every registered learner on its example, alone in float32 and in batches in float64."""
+    """Run every registered learner on its example, as single trials in float32 and as batches in float64."""
     run.on_gpu("facts", "device", ["learners"], LOOPS, form="")
     names = run.record.get("facts").get("learners", [])
     for dtype, size in (("float32", {"trials": 4, "width": 1}), ("float64", {"trials": 64})):
@@ -191,7 +191,7 @@ def compare_learners(run: Run) -> None:
 
 
 def put_agreement(run: Run, programs: Sequence[str], forms: Sequence[str], precisions: Sequence[str]) -> None:
-    """Put how far the saved arrays of GPU and CPU agree."""
+    """Record how closely the saved arrays of GPU and CPU agree."""
     for name, form, dtype in itertools.product(programs, forms, precisions):
         paths = [array_path(run.folder, f"{device}, {dtype}", name) for device in (form, "cpu")]
         if all(path.exists() for path in paths):
@@ -199,13 +199,13 @@ def put_agreement(run: Run, programs: Sequence[str], forms: Sequence[str], preci
 
 
 def measure_rates(run: Run, form: str, programs: Sequence[str], widths: Sequence[int], share: float) -> None:
-    """Measure rounds a second on the GPU."""
+    """Measure rounds per second on the GPU."""
     items = [f"{name}, {width}" for width in widths for name in programs]
     run.in_turns(items, lambda part: run.on_gpu(f"rates {form}", "rate", part, share, form=form, seconds=run.seconds))
 
 
 def measure_cpu(run: Run, programs: Sequence[str]) -> None:
-    """Measure one core of the CPU, then all, with what was compiled for one."""
+    """Measure one core of the CPU, then all cores with the programs that were compiled for one core."""
 
     def measure(items: list[str]) -> None:
         run.on_cpu("rates cpu", "cpu", items, CPU, seconds=run.seconds)
@@ -215,13 +215,13 @@ def measure_cpu(run: Run, programs: Sequence[str]) -> None:
 
 
 def put_fit(run: Run) -> None:
-    """Fit the constants of the estimate, and put them and the rates as multiples of it."""
+    """Fit the constants of the estimate, and record them with the ratio of each rate to the estimate."""
     for item, value in measured.fit_costs(run.record.found).items():
         run.record.put("fit", item, value)
 
 
 def profile(run: Run, programs: Sequence[str], width: int) -> None:
-    """Profile two programs: those that are slowest by the estimate, if any is by more than 2."""
+    """Profile the two programs that are slowest relative to the estimate, if any is slower than half of it."""
     multiples = {item: x["of fitted"] for item, x in run.record.get("fit").items() if "of fitted" in x}
     slow = [item.rsplit(", ", 1)[0] for item in sorted(multiples, key=multiples.__getitem__) if multiples[item] < 0.5]
     chosen = [*dict.fromkeys([*slow, *programs])][:2]
@@ -251,7 +251,7 @@ def main(args: Sequence[str] | None = None) -> None:
     budget = Budget(60 * arguments.minutes)
     record = Record(arguments.out / "first_run.json")
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: budget.stop())  # what has been measured is summarised
+        signal.signal(number, lambda *_: budget.stop())  # the measurements up to then are summarised
     with tempfile.TemporaryDirectory(prefix="first-run-") as folder:
         run = Run(Children(MODULE, record, budget), folder, arguments.forced)
         find_device(run)

@@ -1,9 +1,9 @@
-"""Tables of docs/gpus.md: estimates, and beside them what `first_run` measured.
+"""Write the tables of docs/gpus.md: estimates, and the measurements of `first_run`.
 
     python -m benchmarks.gpu.measured results/first_run/first_run.json
 
-A file of a run on a GPU is committed as `benchmarks/gpu/first_run.json`; that is the default. Without one the page says
-that nothing was measured.
+The results of a run on a GPU are committed as `benchmarks/gpu/first_run.json`, which is the default. Without this file
+the page says that nothing was measured.
 """
 
 import argparse
@@ -30,8 +30,8 @@ def render(page: str, found: dict[str, Any]) -> str:
     """Return docs/gpus.md with its tables of estimates and measurements.
 
     Args:
-      page: its text.
-      found: what `first_run` wrote; empty if it never ran on a GPU.
+      page: current text of the page.
+      found: record that `first_run` wrote; empty if it never ran on a GPU.
     """
     for name, text in (("estimated", estimates(found)), ("measured", measurements(found))):
         between = re.compile(rf"(<!-- {name} -->\n).*(<!-- /{name} -->)", re.DOTALL)
@@ -40,24 +40,24 @@ def render(page: str, found: dict[str, Any]) -> str:
 
 
 def committed() -> dict[str, Any]:
-    """Return what the committed file of a run has; empty if there is none."""
+    """Return the record in the committed file; empty if there is no file."""
     return json.loads(COMMITTED.read_text()) if COMMITTED.exists() else {}
 
 
 def costs_of(found: dict[str, Any]) -> Costs:
-    """Return the costs that a run fitted; the assumed ones if it fitted none."""
+    """Return the costs that a run fitted; the assumed costs if it fitted none."""
     costs = found.get("fit", {}).get("costs")
     return Costs(costs["node"], costs["share"]) if costs else ASSUMED
 
 
 def gpu_of(found: dict[str, Any]) -> str | None:
-    """Return the key in `GPUS` of the device of a run, by the first two words of its name; None if it is another."""
+    """Return the key in `GPUS` of the device of a run, by the first two words of its name; None for other devices."""
     kind = found.get("facts", {}).get("device", {}).get("kind", "")
     return next((key for key, gpu in GPUS.items() if kind.startswith(" ".join(gpu.name.split()[:2]))), None)
 
 
 def counts_of(found: dict[str, Any]) -> dict[str, Any]:
-    """Return by program the counts at 8192 trials for the device and the version of JAX of a run."""
+    """Return the counts at 8192 trials by program, for the device and the version of JAX of a run."""
     key = gpu_of(found)
     if key is None:
         return {}
@@ -67,12 +67,12 @@ def counts_of(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def fit_costs(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the fitted costs, and by "program, width" the measured rate as a multiple of both estimates.
+    """Return the fitted costs, and for each "program, width" the ratios of the measured rate to both estimates.
 
-    The costs are fitted to programs without loops in a round, since data determine how often a loop turns.
+    The costs are fitted to programs without loops in a round, since the number of steps of a loop depends on the data.
 
     Args:
-      found: what a run has measured; nothing is fitted to fewer than four rates, or where there are no counts.
+      found: record of a run; nothing is fitted to fewer than four rates, or without counts.
     """
     counts, key = counts_of(found), gpu_of(found)
     rows = []
@@ -97,7 +97,7 @@ def fit_costs(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def estimates(found: dict[str, Any]) -> str:
-    """Return the table of estimates, with the costs that a run fitted if there is one."""
+    """Return the table of estimates, with the costs that a run fitted if there are any."""
     costs, counts = costs_of(found), json.loads(COUNTS.read_text())
     constants = f"c = {1e6 * costs.node:.3g} us and share = {costs.share:.2g}"
     if costs == ASSUMED:
@@ -122,7 +122,7 @@ def estimates(found: dict[str, Any]) -> str:
 
 
 def measurements(found: dict[str, Any]) -> str:
-    """Return everything that a run measured, beside the estimates; parts that it did not reach are missing."""
+    """Return all measurements of a run next to the estimates; parts that the run did not reach are missing."""
     if not _device(found):
         return _UNMEASURED
     parts = [
@@ -262,7 +262,7 @@ def _agreement(found: dict[str, Any]) -> str:
 
 
 def _agreements(found: dict[str, Any]) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Return comparisons with the CPU by program and precision."""
+    """Return the comparisons with the CPU by program and precision."""
     by_program: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for item, x in found.get("agreement", {}).items():
         name, _, precision = item.rsplit(", ", 2)
@@ -271,7 +271,7 @@ def _agreements(found: dict[str, Any]) -> dict[str, dict[str, list[dict[str, Any
 
 
 def _learners(found: dict[str, Any]) -> str:
-    """Return in one paragraph how far learners agree on their examples (`first_run --every-learner`)."""
+    """Return a paragraph on the agreement of learners on their examples (`first_run --every-learner`)."""
     learners = {name: x for name, x in _agreements(found).items() if "/" in name}
     if not learners:
         return ""
@@ -342,7 +342,7 @@ def _device(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(found: dict[str, Any], section: str) -> dict[str, Any]:
-    """Return the values of a section without those of items that failed."""
+    """Return the values of a section, without items that failed."""
     items = found.get(section, {}).items()
     return {item: value for item, value in items if not (isinstance(value, dict) and "error" in value)}
 

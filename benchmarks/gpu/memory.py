@@ -1,4 +1,4 @@
-"""Bytes that the kernels of a round read and write, from the HLO that XLA compiled."""
+"""Count the bytes that the kernels of a round read and write, from the HLO that XLA compiled."""
 
 import math
 import re
@@ -13,14 +13,14 @@ _WITHOUT_COST = frozenset(
 
 
 def bytes_of_round(hlo: str, with_loops: bool) -> int:
-    """Return the bytes that one round moves, operands and results of every kernel.
+    """Return the bytes of the operands and results of every kernel of a round.
 
-    A kernel that gathers from an operand counts the whole of it.
+    An operand from which a kernel gathers is counted as a whole.
 
     Args:
       hlo: text of a compiled `loop.play_rounds`: a loop over record points, and inside it the loop over rounds.
-      with_loops: whether the loops inside a round turn, once each, and the longest branches are taken; else no loop
-        turns and the shortest branches are taken.
+      with_loops: True if each loop inside a round runs one step and the longest branches are taken; False if loops run
+        no step and the shortest branches are taken.
     """
     computations = _computations(hlo)
     (outer,) = _bodies(computations["ENTRY"])[:1]
@@ -73,7 +73,7 @@ class _Instruction(NamedTuple):
     size: int  # bytes
     operation: str
     operands: list[str]
-    rest: str  # of the line
+    rest: str  # rest of the line
 
 
 def _instructions(lines: list[str]) -> list[_Instruction]:
@@ -87,7 +87,7 @@ def _instructions(lines: list[str]) -> list[_Instruction]:
 
 
 def _parts_read(fused: list[_Instruction]) -> dict[int, int]:
-    """Return the bytes of the operands of a kernel that it reads in slices, by their position."""
+    """Return the bytes that a kernel reads from operands of which it reads only slices, by position of the operand."""
     parts: dict[int, int] = {}
     for parameter in fused:
         if parameter.operation == "parameter":

@@ -35,14 +35,14 @@ from jaxbandits.tracing import target
 class Settings(NamedTuple):
     """Settings of a child."""
 
-    folder: str  # of all children of a run: a lock, checkpoints, arrays
+    folder: str  # directory of all children of a run, with a lock, checkpoints and arrays
     platform: str = "gpu"  # or "cpu"
     forced: bool = False  # programs as for a GPU, on a CPU
     loop_options: str = "graph"  # key of `LOOP_OPTIONS`
-    seconds: float = 0.15  # of a measurement
+    seconds: float = 0.15  # duration of a measurement
     trials: int = 256
     rounds: int = 300
-    width: int = 8192  # of a profile, or of the batches of `play_trials` on a GPU
+    width: int = 8192  # trials in a batch of a profile, or of `play_trials` on a GPU
     computed: str = ""  # form and precision of the arrays that `play_trials` saves
 
 
@@ -82,7 +82,7 @@ def describe_device(item: str, settings: Settings) -> Any:
 
 
 def run_loop_test(item: str, settings: Settings) -> Any:
-    """Run the program by which the package tests whether loops run inside graphs."""
+    """Run the program with which the package tests whether loops run inside CUDA graphs."""
     begin = time.perf_counter()
     passes = gpu_graphs.main(jax.devices()[0], {} if settings.forced else gpu_graphs.OPTIONS | LOOP_OPTIONS[item])
     return {"passes": passes, "seconds": time.perf_counter() - begin}
@@ -92,13 +92,13 @@ def time_chain(item: str, settings: Settings) -> Any:
     """Time the rounds of a chain of kernels on 8192 numbers."""
     kernels, end, loop_options = CHAINS[item]
 
-    def kernel(x: jax.Array, k: int) -> jax.Array:  # what it reads at a place was written at another
+    def kernel(x: jax.Array, k: int) -> jax.Array:  # it reads entries that another thread has written
         return lax.optimization_barrier(0.999 * jnp.roll(x, k))
 
     def play_round(x: jax.Array) -> jax.Array:
         for k in range(kernels):
             x = kernel(x, k + 1)
-        if end == "loop":  # of one step
+        if end == "loop":  # a loop of one step
             start = (x + 1.0, 0 * jnp.min(x))
             x, _ = lax.while_loop(lambda s: jnp.any(s[0] > s[1]), lambda s: (s[0] - s[1], s[1] + 1e6), start)
         if end == "branch":
@@ -130,7 +130,7 @@ def play_trials(item: str, settings: Settings) -> Any:
 
 
 def compare_bits(item: str, settings: Settings) -> Any:
-    """Run the same seeds twice; kill a run after its third checkpoint; resume it."""
+    """Run the same seeds twice, or kill a run after its third checkpoint, or resume the killed run."""
     pair = builders()["hvt_ucb d=2 K=50"]()
     batches: dict[str, Any] = {"record_points": 5, "width": 64, "progress": False, "workers": 1}
     whole = Path(settings.folder) / "whole.npy"
@@ -155,15 +155,16 @@ def compare_bits(item: str, settings: Settings) -> Any:
 
 
 def measure_rate(item: str, settings: Settings) -> Any:
-    """Measure "program, width" on the device."""
+    """Measure the item "program, width" on the device."""
     name, trials = item.rsplit(", ", 1)
     program, found = _measure(name, int(trials), settings, 1)
-    peak = (program.device.memory_stats() or {}).get("peak_bytes_in_use", 0) / 1e6  # of all programs of this process
+    # The peak is over all programs of this process.
+    peak = (program.device.memory_stats() or {}).get("peak_bytes_in_use", 0) / 1e6
     return found | {"MB": rate.megabytes(program), "peak MB": peak}
 
 
 def measure_cpu(item: str, settings: Settings) -> Any:
-    """Measure "program, cores" on this machine's CPU: one batch of the default width for each core."""
+    """Measure the item "program, cores" on the CPU of this machine, with one batch of the default width per core."""
     name, cores = item.rsplit(", ", 1)
     _, found = _measure(name, 64, settings, int(cores))
     return found
@@ -205,7 +206,7 @@ def measure_precision(item: str, settings: Settings) -> Any:
 
 
 def profile(item: str, settings: Settings) -> Any:
-    """Return the ten kernels that take longest, of a program without graphs, whose kernels a profile does not show."""
+    """Return the ten longest kernels of a program without CUDA graphs, since profiles do not show kernels in graphs."""
     gpu_graphs.OPTIONS = {"xla_gpu_enable_command_buffer": ""}
     run: dict[str, Any] = {"record_points": 1, "width": settings.width, "progress": False}
     simulate(*builders()[item](), 200, settings.width, **run)
@@ -224,14 +225,14 @@ def profile(item: str, settings: Settings) -> Any:
 
 @contextlib.contextmanager
 def turn(settings: Settings) -> Iterator[None]:
-    """Wait for the lock under which one child at a time measures, while the others compile."""
+    """Hold the lock that lets one child at a time measure, while the others compile."""
     with open(Path(settings.folder) / "lock", "w") as file:
         while True:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             time.sleep(0.2)
-            tell()  # to wait is no silence
+            tell()  # since a child that waits must not count as silent
         yield
 
 
@@ -257,7 +258,7 @@ def main(measure: str, settings: Settings, items: list[str]) -> None:
     """Measure items."""
     warnings.simplefilter("ignore")
     if settings.platform == "gpu" and not settings.forced and jax.devices()[0].platform == "cpu":
-        sys.exit("JAX found no GPU and took the CPU")  # as it does without a word, whatever JAX_PLATFORMS says
+        sys.exit("JAX found no GPU and took the CPU")  # JAX does so silently, for any value of JAX_PLATFORMS
     gpu_graphs.OPTIONS = gpu_graphs.OPTIONS | LOOP_OPTIONS[settings.loop_options]
     if settings.forced:
         target.is_accelerator = lambda platform: True
@@ -265,7 +266,7 @@ def main(measure: str, settings: Settings, items: list[str]) -> None:
         tell(begin=item)
         try:
             value = MEASURES[measure](item, settings)
-        except Exception as error:  # the next item may do
+        except Exception as error:  # the next item may succeed
             value = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
         tell(item=item, value=value)
 

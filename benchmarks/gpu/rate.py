@@ -1,4 +1,4 @@
-"""Rounds a second of a compiled program, from calls of two lengths: the fixed cost of a call drops out."""
+"""Measure rounds per second of a compiled program from calls of two lengths, without the fixed cost of a call."""
 
 import time
 from collections.abc import Callable
@@ -20,15 +20,15 @@ _FIRST_ROUNDS, _MOST_ROUNDS = 256, 2**17
 class Rate(NamedTuple):
     """Measured speed of the rounds of a program."""
 
-    rounds_per_second: float  # of all trials together
-    seconds_per_round: float  # of all trials side by side
-    seconds_per_call: float  # whatever its length
-    rounds: int  # of the longer call
-    is_sound: bool  # whether the longer call, of four times the rounds, took at least twice as long
+    rounds_per_second: float  # summed over all trials
+    seconds_per_round: float  # seconds of one round of all trials
+    seconds_per_call: float  # fixed cost of a call, which does not depend on its rounds
+    rounds: int  # number of rounds of the longer call
+    is_sound: bool  # True if the longer call, which has four times the rounds, took at least twice as long
 
 
 def compile_pair(pair: Any, width: int, device: Any) -> Program:
-    """Compile the rounds of a pair of algorithm and environment, for `width` trials side by side."""
+    """Compile the rounds of a pair of algorithm and environment, for batches of `width` trials."""
     return compile_job(_job(pair, width), device)
 
 
@@ -43,11 +43,11 @@ def measure(program: Program, pair: Any, width: int, seconds: float, batches: in
     """Measure a compiled program.
 
     Args:
-      program: from `compile_pair`.
-      pair: what it was compiled for.
-      width: the same.
-      seconds: that the longer call takes at least.
-      batches: of `width` trials, each in a thread of its own; on a CPU one for each core.
+      program: program, as returned by `compile_pair`.
+      pair: algorithm and environment of the program.
+      width: number of trials in a batch of the program.
+      seconds: least duration of the longer call.
+      batches: number of batches of `width` trials, each in its own thread; on a CPU one for each core.
     """
     job, device = _job(pair, width * batches, width), program.device
     starts = []

@@ -1,4 +1,4 @@
-"""Counts in the sequence of operations ("thunks") that XLA runs on a GPU, as its dump prints them.
+"""Count operations ("thunks") in the sequence that XLA runs on a GPU, as its dump prints it.
 
     000: kCommandBuffer [source | sink]
         001: kWhile        [source | sink]
@@ -7,8 +7,8 @@
           body:
             003: kCustomKernel ...
 
-A kCommandBuffer is a CUDA graph: one launch by the host, whatever it holds. Outside of one the host reads the predicate
-of a kWhile or a kConditional and waits.
+A kCommandBuffer is a CUDA graph: the host launches it once, whatever it contains. Outside of graphs, the host reads the
+predicate of a kWhile or a kConditional, and the device waits meanwhile.
 """
 
 import re
@@ -21,11 +21,11 @@ _LIBRARIES = ("kGemm", "kCublasLt", "kCholesky", "kTriangularSolve", "kCustomCal
 
 
 class Thunk(NamedTuple):
-    """An operation with those inside it, by the label of the part they belong to."""
+    """An operation, with the operations inside it by the label of their part."""
 
     kind: str
     kernel: str  # name, "" for other operations
-    threads: int  # of the kernel, in all blocks
+    threads: int  # number of threads of the kernel, in all blocks
     parts: dict[str, list["Thunk"]]
 
 
@@ -37,7 +37,7 @@ def parse(text: str) -> list[Thunk]:
         indent = len(line) - len(line.lstrip())
         match = _NODE.match(line)
         if match is None:
-            label = line.strip().removeprefix("No thunks.").strip().rstrip(":")  # of an empty part, and the next one
+            label = line.strip().removeprefix("No thunks.").strip().rstrip(":")  # an empty part, or the next
             while label != "condition" and open_thunks[-1][0] >= indent:  # "condition" stands at the margin
                 open_thunks.pop()
             open_thunks[-1][2][0] = label
@@ -56,7 +56,7 @@ def parse(text: str) -> list[Thunk]:
 
 
 def walk(thunks: Iterable[Thunk]) -> Iterator[Thunk]:
-    """Yield operations and all those inside them."""
+    """Yield operations and all operations inside them."""
     for thunk in thunks:
         yield thunk
         for part in thunk.parts.values():
@@ -64,7 +64,7 @@ def walk(thunks: Iterable[Thunk]) -> Iterator[Thunk]:
 
 
 def nodes(thunks: Iterable[Thunk], branch: Callable[..., int] = max) -> int:
-    """Count the nodes that run if each loop turns once.
+    """Count the nodes that run if each loop runs one step.
 
     Args:
       thunks: the operations.
@@ -85,7 +85,7 @@ def nodes(thunks: Iterable[Thunk], branch: Callable[..., int] = max) -> int:
 
 
 def further_steps(thunks: Iterable[Thunk]) -> list[int]:
-    """Return for each loop the nodes of one more step."""
+    """Return for each loop the number of nodes of one more step."""
     return [nodes(x.parts.get("condition", [])) + nodes(x.parts.get("body", [])) for x in walk(thunks) if is_loop(x)]
 
 
@@ -105,12 +105,12 @@ def host_predicates(thunks: Iterable[Thunk]) -> int:
 
 
 def uncomputed_predicates(thunks: Iterable[Thunk]) -> int:
-    """Count loops whose predicate no operation computes."""
+    """Count loops whose predicate is not computed by an operation."""
     return sum(is_loop(thunk) and not thunk.parts.get("condition") for thunk in walk(thunks))
 
 
 def launches(thunks: Iterable[Thunk]) -> int:
-    """Count what the host starts: graphs, and operations outside graphs."""
+    """Count the launches of the host: graphs, and operations outside graphs."""
     count = 0
     for thunk in thunks:
         inside = 0 if thunk.kind == "kCommandBuffer" else sum(launches(part) for part in thunk.parts.values())

@@ -1,1 +1,1 @@
-"""Other packages beside this one: the same instances, one core, rounds per CPU second and regret (`make peers`)."""
+"""Compare other packages with this one: the same instances, one core, rounds per CPU second, regret (`make peers`)."""

@@ -1,10 +1,10 @@
-"""Race this package against others that are installed: the same instances, one pinned core, one process a driver.
+"""Race this package against other installed packages: the same instances, one pinned core, one process per driver.
 
 python -m benchmarks.peers                     all cases; prints the tables as Markdown
-python -m benchmarks.peers --only ucb1 ogd     these cases
+python -m benchmarks.peers --only ucb1 ogd     only these cases
 python -m benchmarks.peers --write             also puts the tables into docs/peers.md
 
-`make peers` installs the packages that install (`.cache/peers`) and writes the page.
+`make peers` installs all packages that can be installed (into `.cache/peers`) and writes the page.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def _digits(rate: float) -> str:
 
 
 def _rows(case: str, measured: dict[int, dict]) -> list[str]:
-    """Return the rows of a case, jaxbandits first, then by speed."""
+    """Return the rows of a case: jaxbandits first, then the other packages by speed."""
     here = [(i, measured[i]) for i in measured if DRIVERS[i].case == case]
     here.sort(key=lambda item: (DRIVERS[item[0]].package != "jaxbandits", -item[1]["rate"]))
     ours = next((run for i, run in here if DRIVERS[i].package == "jaxbandits"), None)
@@ -64,7 +64,7 @@ def _rows(case: str, measured: dict[int, dict]) -> list[str]:
 
 
 def tables(measured: dict[int, dict]) -> str:
-    """Return the Markdown of everything measured."""
+    """Return all measurements as Markdown."""
     packages = sorted({DRIVERS[i].package for i in measured if "(" not in DRIVERS[i].package}, key=str.lower)
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in [*packages, "jax", "numpy"])
     parts = [f"Measured on {datetime.date.today()} with `make peers`: Python {platform.python_version()}, {versions}."]
@@ -80,7 +80,7 @@ def tables(measured: dict[int, dict]) -> str:
 
 
 def _start(title: str, case: str, measured: dict[int, dict]) -> str:
-    """Return how long the first call takes, and how far the fastest other package is by then."""
+    """Return a row with the time of the first call, and the rounds of the fastest other package in this time."""
     here = {DRIVERS[i].package: run for i, run in measured.items() if DRIVERS[i].case == case}
     ours = here.pop("jaxbandits", None)
     if ours is None or not here:

@@ -1,7 +1,8 @@
 """One driver for each package and case: `run(seed, trials, rounds) -> pseudo-regrets [trials]`.
 
-A package that has a simulator of its own is run by it; of the others the policy is driven by a plain loop, whose cost
-(a fraction of a microsecond a round) is small beside theirs. Packages are imported when a driver runs.
+A package with its own simulator is run by that simulator. For other packages a plain loop calls the policy; its cost (a
+fraction of a microsecond per round) is small compared with the cost of the policies. A package is imported when its
+driver runs.
 """
 
 import importlib.util
@@ -23,9 +24,9 @@ class Driver(NamedTuple):
 
     case: str
     package: str  # name of the distribution
-    module: str  # what it is imported as
+    module: str  # name under which the package is imported
     run: Callable[[int, int, int], np.ndarray]
-    differs: str  # in what its algorithm or instance differs; "": the same algorithm on the same instance
+    differs: str  # difference of its algorithm or instance from ours; "" if both are the same
 
     @property
     def installed(self) -> bool:
@@ -46,7 +47,7 @@ def driver(case: str, package: str, module: str | None = None, differs: str = ""
 
 
 def _trials(play: Callable[[np.random.Generator], float], seed: int, trials: int) -> np.ndarray:
-    """Play trials one after the other, each with a generator of its own."""
+    """Play trials one after the other, each with its own random generator."""
     return np.array([play(np.random.default_rng([seed, trial])) for trial in range(trials)])
 
 
@@ -220,7 +221,7 @@ def pymab_logistic(seed: int, trials: int, rounds: int) -> np.ndarray:
 
 
 class _MABWiser:
-    """Its `fit` starts the estimates and comes first: with every arm played once (`first_all`), or one round."""
+    """MABWiser policy. Its `fit` must be called first: with every arm played once (`first_all`), or with one round."""
 
     def __init__(self, policy: Any, seed: int, first_all: bool = False):
         from mabwiser.mab import MAB
@@ -286,7 +287,7 @@ def mabwiser_linucb(seed: int, trials: int, rounds: int) -> np.ndarray:
 
 
 def import_smpybandits() -> Any:
-    """Return its module of policies."""
+    """Return the module of policies of SMPyBandits."""
     import scipy.special
 
     if not hasattr(scipy.special, "btdtri"):  # removed from SciPy; SMPyBandits imports it

@@ -1,6 +1,6 @@
-"""Install the packages of the extra `peers`, each by itself, and say which do not install on this Python.
+"""Install the packages of the extra `peers` separately, and print those that cannot be installed on this Python.
 
-python benchmarks/peers/install.py PYTHON     PYTHON: that of the environment to install into
+python benchmarks/peers/install.py PYTHON     PYTHON: interpreter of the environment to install into
 """
 
 import subprocess

@@ -1,6 +1,7 @@
-"""The instances that every package plays, in NumPy: what a learner sees, what it earns, what it is charged.
+"""Instances that every package plays, in NumPy: observations, rewards and regret.
 
-Rewards and contexts are drawn before the loop; a package's own simulator draws its own from the same laws.
+Rewards and contexts are drawn before the loop; the simulator of a package draws them itself from the same
+distributions.
 """
 
 from collections.abc import Callable
@@ -51,7 +52,7 @@ def unit_ball(shape: tuple[int, ...], rng: np.random.Generator, *, sphere: bool 
 
 
 def play_coins(policy: Any, rounds: int, rng: np.random.Generator) -> float:
-    """Play `policy.choose() -> arm`, `policy.learn(arm, reward)`; return the pseudo-regret."""
+    """Play coins with `policy.choose() -> arm` and `policy.learn(arm, reward)`; return the pseudo-regret."""
     uniforms, means = rng.random(rounds).tolist(), MEANS.tolist()
     played = 0.0
     for u in uniforms:
@@ -62,7 +63,7 @@ def play_coins(policy: Any, rounds: int, rng: np.random.Generator) -> float:
 
 
 def play_phases(policy: Any, rounds: int, rng: np.random.Generator) -> float:
-    """Play coins whose means change, as in `benchmarks.speed.numpy_structured`; return the regret of each round's best.
+    """Play coins whose means change, as in `benchmarks.speed.numpy_structured`; return the dynamic pseudo-regret.
 
     The policy is as in `play_coins`.
     """
@@ -77,7 +78,7 @@ def play_phases(policy: Any, rounds: int, rng: np.random.Generator) -> float:
 
 
 def play_team(players: Any, rounds: int, rng: np.random.Generator) -> float:
-    """Play `player.choose() -> arm`, `player.learn(arm, coin, collided)` of each player; return the pseudo-regret."""
+    """Play a team with `player.choose() -> arm` and `player.learn(arm, coin, collided)`; return the pseudo-regret."""
     best = np.sort(TEAM_MEANS)[-PLAYERS:].sum()
     coins, regret = rng.random((rounds, len(TEAM_MEANS))) < TEAM_MEANS, 0.0
     for coin in coins:
@@ -91,7 +92,7 @@ def play_team(players: Any, rounds: int, rng: np.random.Generator) -> float:
 
 
 def play_contexts(policy: Any, rounds: int, rng: np.random.Generator) -> float:
-    """Play `policy.choose(context) -> arm`, `policy.learn(context, arm, reward)`; return the pseudo-regret."""
+    """Play with `policy.choose(context) -> arm` and `policy.learn(context, arm, reward)`; return the pseudo-regret."""
     theta = unit_ball((N_ARMS, DIM), rng, sphere=True)
     contexts = unit_ball((rounds, DIM), rng, sphere=True)
     means, noise = contexts @ theta.T, NOISE * rng.standard_normal(rounds)
@@ -110,7 +111,7 @@ def logistic_instance(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
 
 
 def play_logistic(make: Callable[[np.ndarray], Any], rounds: int, rng: np.random.Generator) -> float:
-    """Play `make(arms)`, a policy as in `play_coins`; return the pseudo-regret."""
+    """Play a logistic bandit with `make(arms)`, a policy as in `play_coins`; return the pseudo-regret."""
     theta, arms = logistic_instance(rng)
     means, uniforms = (1.0 / (1.0 + np.exp(-arms @ theta))).tolist(), rng.random(rounds).tolist()
     policy, played = make(arms), 0.0

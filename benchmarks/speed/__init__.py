@@ -1,1 +1,1 @@
-"""Speed through the public `simulate`, against good NumPy code in the same run: `python -m benchmarks.speed`."""
+"""Measure the speed of the public `simulate`, and compare it with fast NumPy code: `python -m benchmarks.speed`."""

@@ -1,11 +1,11 @@
-"""Print the speed table: every case in a process of its own, pinned to one core.
+"""Print the speed table: every case in its own process, pinned to one core.
 
 python -m benchmarks.speed                 all cases, float32 and float64
 python -m benchmarks.speed --quick         float32 and 1024 trials only
-python -m benchmarks.speed --only oons dog the cases with one of these in their names
-python -m benchmarks.speed --json FILE     also the raw figures
+python -m benchmarks.speed --only oons dog cases with one of these words in their names
+python -m benchmarks.speed --json FILE     also write the raw figures to a file
 
-The speed-up of a second worker: `python -m benchmarks.speed.workers`.
+`python -m benchmarks.speed.workers` measures the speed-up by a second worker.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Rounds per second on the default device against the width of a batch: `python -m benchmarks.speed.accelerator`.
+"""Measure rounds per second on the default device against the batch width: `python -m benchmarks.speed.accelerator`.
 
-One batch per width on one device, from compiled calls of two lengths (`benchmarks.gpu.rate`). `loops` says which form
-the programs have: `graph`, loops inside CUDA graphs, or `blocks`, rounds in blocks of fixed length
-(`JAXBANDITS_GPU_LOOPS` selects one). At the end measured rates are compared with the estimates that follow from
-`benchmarks/gpu/counts.json`. `benchmarks.gpu.first_run` is what to run first on a GPU.
+For every width, one batch runs on one device, in compiled calls of two lengths (`benchmarks.gpu.rate`). `loops` names
+the form of the programs: `graph`, loops inside CUDA graphs, or `blocks`, blocks of a fixed number of rounds
+(`JAXBANDITS_GPU_LOOPS` selects the form). At the end, measured rates are compared with estimates from
+`benchmarks/gpu/counts.json`. On a new GPU, `benchmarks.gpu.first_run` should be run first.
 
-Without an accelerator `--forced` compiles as for one: a check that everything runs, not a measurement.
+Without an accelerator, `--forced` compiles as for an accelerator, which tests the program but measures nothing.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""Rounds per CPU-second through the bridges, and of compiled learners in their place.
+"""Measure rounds per CPU second of learners behind the bridges, and of compiled learners on the same problems.
 
     taskset -c 0 python -m benchmarks.speed.bridges
 
-Context-free learners play five coins, contextual ones `LinearContexts` with four arms and three numbers, in float64, 64
-trials side by side. A package that is not installed is left out. CPU seconds count all threads, so that other processes
-on the machine change little; medians of three runs, without compilation.
+Context-free learners play five coins, and contextual learners play `LinearContexts` with four arms and three features,
+in float64 and batches of 64 trials. Packages that are not installed are left out. CPU seconds count all threads, so
+that other processes on the machine have little effect. Figures are medians of three runs, without compilation.
 """
 
 import importlib.util
@@ -59,7 +59,7 @@ def rate(run, count: int) -> float:
 
 
 def learners() -> dict:
-    """Return module, factory of a learner of one trial, environment and rounds, by name."""
+    """Return by name the module, a factory of learners of one trial, the environment and the number of rounds."""
 
     def sklearn(seed):
         from sklearn.linear_model import SGDRegressor

@@ -1,4 +1,4 @@
-"""Cases of the speed table: the sizes, and the same problem for the simulator and for NumPy."""
+"""Cases of the speed table: their sizes, and each problem for the simulator and for NumPy."""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ class Case(NamedTuple):
     numpy_trial_rounds: int = 200_000  # rounds of NumPy over seeds, all seeds together
     fresh_arms: bool = False  # new arms each round
     groups: int = 0  # 0: no group DRO
-    size: str = ""  # of a structured problem, for the name; its numbers are in `numpy_structured`
+    size: str = ""  # size of a structured problem in the name of the case; `numpy_structured` has the numbers
 
     @property
     def name(self) -> str:
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """Name of the metric that simulator and NumPy add up."""
+        """Name of the metric that simulator and NumPy sum."""
         return "loss" if self.groups else "regret"
 
 
@@ -88,7 +88,7 @@ NOISE_DF, NOISE_SCALE = 2.1, 1.31
 
 
 def named(parts: list[str] | None) -> tuple[Case, ...]:
-    """Return the cases with one of `parts` in their names; all for None."""
+    """Return the cases whose names contain one of `parts`; all cases for None."""
     return CASES if parts is None else tuple(case for case in CASES if any(part in case.name for part in parts))
 
 
@@ -110,7 +110,7 @@ def build(case: Case) -> tuple[Any, Any]:
 
 
 def numpy_regret(case: Case, rounds: int, rng: np.random.Generator, seeds: int | None = None) -> Any:
-    """Return the metric of the NumPy loop, or of the NumPy version over `seeds`: one each, or (OCO) their mean."""
+    """Return the metric of the NumPy loop, or of the NumPy version over `seeds`: `[S]`, or for OCO the mean."""
     which, many = (0, ()) if seeds is None else (1, (seeds,))
     if case.size:
         return numpy_structured.regret(case.algorithm, rounds, rng, *many)

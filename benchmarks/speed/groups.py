@@ -1,9 +1,9 @@
-"""Time SMD(m) at d = 1000, m = 20 against its draws alone and against NumPy, on one core, in one run.
+"""Time SMD(m) at d = 1000, m = 20, and compare it with its random draws alone and with NumPy, on one core.
 
-python -m benchmarks.speed.groups             microseconds of CPU time a round
+python -m benchmarks.speed.groups             microseconds of CPU time per round
 
-The draws are the m d normals of a round and nothing else. The rows of one trial fill a good part of a cache, so that by
-default trials run one by one; 32 side by side are printed, too.
+The draws are only the m d normal numbers of a round. The rows of one trial fill much of a cache, so by default trials
+run one at a time; the program also prints batches of 32 trials.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class FreshGroups(SyntheticGroups):
 
 @pytree
 class DrawsOnly(FreshGroups):
-    """Environment that draws the features of the rows and adds them up, so that XLA keeps the draws."""
+    """Environment that draws the features of all rows and sums them, so that XLA does not remove the draws."""
 
     def step(self, key, t, state, obs, decision):
         del t, obs, decision

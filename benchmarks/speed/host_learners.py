@@ -1,7 +1,8 @@
-"""Rounds per CPU-second of learners in Python on five coins: `python -m benchmarks.speed.host_learners`.
+"""Measure rounds per CPU second of learners in Python on five coins: `python -m benchmarks.speed.host_learners`.
 
-A NumPy UCB1 for all trials, a class for one trial behind `each`, and the compiled UCB1, which play the same arms. CPU
-seconds count all threads, so that other processes on the machine change little; medians of five runs.
+The learners are UCB1 in NumPy for all trials, UCB1 as a class for one trial behind `each`, and the compiled UCB1. They
+play the same arms. CPU seconds count all threads, so that other processes on the machine have little effect. Figures
+are medians of five runs.
 """
 
 import statistics

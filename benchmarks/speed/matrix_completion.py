@@ -1,11 +1,11 @@
-"""Time OFW-TVC on ratings of MovieLens size against a NumPy/SciPy loop, both on one core, in one run.
+"""Time OFW-TVC on ratings of the size of MovieLens, and compare it with a NumPy/SciPy loop, both on one core.
 
-python -m benchmarks.speed.matrix_completion             the round, its parts, the oracle's accuracy, memory
+python -m benchmarks.speed.matrix_completion             the round, its parts, the accuracy of the oracle, memory
 python -m benchmarks.speed.matrix_completion --full      also ten seeds of a whole pass (T = 1000) on all cores
 
-The NumPy loop does what one would write: ratings by fancy indexing, `scipy.sparse.linalg.svds` of the dense direction,
-started from the previous left vector, to full accuracy and to 1e-2. Sizes are those of MovieLens-100k (a stand-in of
-the same shape and density; times do not depend on the ratings).
+The NumPy loop is straightforward code: ratings by fancy indexing, and `scipy.sparse.linalg.svds` of the dense
+direction, started from the previous left vector, to full accuracy and to 1e-2. Sizes are those of MovieLens-100k. The
+data are a stand-in of the same shape and density, since times do not depend on the ratings.
 """
 
 import argparse
@@ -21,7 +21,7 @@ GIB = 2**30
 
 
 def numpy_loop(ratings, rounds, constants, tolerance, rng):
-    """Return the seconds of CPU time a round of Algorithm 1 with the constants of the simulator's learner."""
+    """Return the CPU seconds per round of Algorithm 1 with the constants of the simulator's learner."""
     lipschitz, beta, gamma, lam, eta_scale, scale = constants
     m, n = ratings.shape
     order = rng.permutation(len(ratings))
@@ -71,7 +71,7 @@ def learner(environment):
 
 
 def shortfall(played):
-    """Return 1 - (value of the oracle) / (best value), the best by 60 vectors from a random start."""
+    """Return 1 - (value of the oracle) / (best value), where 60 vectors from a random start give the best value."""
     import jax
 
     from jaxbandits.domains.nuclear import top_singular_value

@@ -12,12 +12,12 @@ from benchmarks.speed.cases import CASES, TRIALS, build, numpy_regret
 
 
 def seconds_a_round(run: Callable[[int], float], short: int, long: int) -> float:
-    """Return the seconds of a further round: those between runs of two lengths, the best of three each.
+    """Return the seconds per additional round, from runs of two lengths, the best of three runs each.
 
-    What a call costs whatever its length, some 0.1 s of looking for changed code, drops out.
+    The fixed cost of a call, about 0.1 s for the check of changed code, cancels.
 
     Args:
-      run: from a number of rounds to the seconds that they take.
+      run: function from a number of rounds to the seconds that they take.
       short: number of rounds.
       long: larger number of rounds.
     """
@@ -46,7 +46,7 @@ def _simulator(case, trials: int) -> dict[str, float]:
 
 
 def _numpy(case, seeds: int) -> dict[str, float]:
-    """Return rounds per CPU second of the NumPy loop (seeds = 1) or the NumPy version over seeds."""
+    """Return rounds per CPU second of the NumPy loop (seeds = 1), or of the NumPy version over several seeds."""
     rng = np.random.default_rng(0)
     rounds = case.numpy_rounds if seeds == 1 else max(20, case.numpy_trial_rounds // seeds)
     best, regret = 0.0, 0.0

@@ -1,9 +1,10 @@
-"""Time pairs of a reward model and an exploration rule on one core, compared with the learners that they correspond to.
+"""Time pairs of a reward model and an exploration rule on one core, and compare them with corresponding learners.
 
 python -m benchmarks.speed.models                 a table: rounds per CPU second, and the ratio to another row
-python -m benchmarks.speed.models --only GP-UCB   rows whose names contain a word
+python -m benchmarks.speed.models --only GP-UCB   only rows whose names contain this text
 
-256 trials in float32, compilation and the fixed cost of a call excluded, the best of three runs each.
+A batch has 256 trials in float32. Compilation and the fixed cost of a call are excluded, and the best of three runs
+counts.
 """
 
 import argparse
@@ -21,9 +22,9 @@ class Row(NamedTuple):
     """A learner on an environment.
 
     Attributes:
-      make: returns both.
-      rounds: of the shorter run.
-      compared_with: name of the row that it is compared with; "": none.
+      make: function that returns both.
+      rounds: number of rounds of the shorter run.
+      compared_with: name of the row with which this row is compared; "" for no comparison.
     """
 
     make: Callable[[], tuple[Any, Any]]

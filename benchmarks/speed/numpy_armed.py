@@ -1,7 +1,7 @@
-"""K-armed bandits in plain NumPy, written for speed: all seeds in one array, one seed being an array of one row.
+"""K-armed bandits in fast plain NumPy: all seeds in one array, a single seed in an array with one row.
 
-Coins of which the first pays with probability 0.9 and the others with 0.6 (Auer, Cesa-Bianchi & Fischer 2002). Where an
-arm was not played, its index is infinite.
+The first coin pays with probability 0.9 and the others with 0.6 (Auer, Cesa-Bianchi & Fischer 2002). The index of an
+arm that was not played is infinite.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ def means(n_arms: int) -> np.ndarray:
 
 
 def ucb1(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return UCB1's index `[S, K]`."""
+    """Return the index `[S, K]` of UCB1."""
     del rng
     return total / count + np.sqrt(2.0 * np.log(max(t, 1)) / count)
 
 
 def kl_ucb(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return KL-UCB's index."""
+    """Return the index `[S, K]` of KL-UCB."""
     del rng
     return kl_upper(total / count, np.log(max(t, 1)) / count)
 
@@ -43,7 +43,7 @@ def kl_upper(mean: np.ndarray, level: np.ndarray) -> np.ndarray:
 
 
 def thompson_beta(t: int, count: np.ndarray, total: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return draws from the posteriors."""
+    """Return draws `[S, K]` from the posteriors."""
     del t
     return rng.beta(1.0 + total, 1.0 + count - total)
 
@@ -83,7 +83,7 @@ def _tsallis_inf(n_arms: int, rounds: int, rng: np.random.Generator, seeds: int)
 
 
 def regret(algorithm: str, n_arms: int, rounds: int, rng: np.random.Generator, seeds: int = 1) -> np.ndarray:
-    """Run an algorithm on so many seeds; return their pseudo-regrets `[S]`."""
+    """Run an algorithm on several seeds; return their pseudo-regrets `[S]`."""
     if algorithm == "tsallis_inf":
         return _tsallis_inf(n_arms, rounds, rng, seeds)
     index = {"ucb1": ucb1, "kl_ucb": kl_ucb, "thompson_beta": thompson_beta}[algorithm]

@@ -1,6 +1,7 @@
-"""OFW-TVC in plain NumPy, written for speed, on linear losses under a linear constraint: one seed, and many at once.
+"""OFW-TVC in fast plain NumPy, on linear losses under a linear constraint: for one seed, and for many together.
 
-Problem as `LinearConstraints` has it, on the unit ball with its default sizes; constants as in `OFWTVC.practical`.
+The problem is `LinearConstraints` on the unit ball with its default sizes, and the constants are those of
+`OFWTVC.practical`.
 """
 
 import math
@@ -12,7 +13,7 @@ LIPSCHITZ, DIAMETER = 2.0, 2.0
 
 
 def draw(dim: int, rounds: int, rng: np.random.Generator, seeds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw loss vectors and constraint normals `[T, S, d]`, offsets `[T, S]`."""
+    """Draw loss vectors and constraint normals, `[T, S, d]` each, and offsets `[T, S]`."""
     along, across = rng.standard_normal((2, seeds, dim))
     along /= np.linalg.norm(along, axis=1)[:, None]
     across -= along * np.einsum("sd,sd->s", along, across)[:, None]

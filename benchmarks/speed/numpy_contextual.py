@@ -1,6 +1,6 @@
-"""Disjoint LinUCB in plain NumPy, written for speed: all seeds in one array, one seed being an array of one row.
+"""Disjoint LinUCB in fast plain NumPy: all seeds in one array, a single seed in an array with one row.
 
-Linear models of the arms in fresh contexts, as `LinearContexts` draws them: unit vectors, Gaussian noise.
+The arms have linear models in fresh contexts, as in `LinearContexts`: unit vectors and Gaussian noise.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ def _unit(x: np.ndarray) -> np.ndarray:
 
 
 def regret(dim: int, n_arms: int, rounds: int, rng: np.random.Generator, seeds: int = 1) -> np.ndarray:
-    """Run DisjointLinUCB with alpha = 1 on so many seeds; return their pseudo-regrets `[S]`."""
+    """Run DisjointLinUCB with alpha = 1 on several seeds; return their pseudo-regrets `[S]`."""
     row = np.arange(seeds)
     truth = _unit(rng.normal(size=(seeds, n_arms, dim)))
     inverse = np.broadcast_to(np.eye(dim), (seeds, n_arms, dim, dim)).copy()

@@ -1,9 +1,9 @@
-"""SMD(m) and Online(1) in plain NumPy, written for speed, on synthetic groups: one seed, and many at once.
+"""SMD(m) and Online(1) in fast plain NumPy, on synthetic groups: for one seed, and for many together.
 
-Problem as `SyntheticGroups.homogeneous` has it; steps as in the practical presets. Samples are drawn ahead, a block of
-rounds at a time: rows of all groups for SMD(m), one row a round for Online(1), whose label follows once its group is
-known. Returned is the loss at w_t, the mean over the rows of a round, summed over rounds, one a seed; the sums of w_t
-and q_t are kept, too, which are the algorithms' output.
+The problem is `SyntheticGroups.homogeneous`, with the step sizes of the practical presets. Samples are drawn in blocks
+of rounds: rows of all groups for SMD(m), and one row per round for Online(1), whose label is drawn once its group is
+known. The functions return for every seed the loss at w_t, averaged over the rows of a round and summed over rounds.
+They also keep the sums of w_t and q_t, from which the algorithms compute their output.
 """
 
 import math
@@ -41,7 +41,7 @@ def online_steps(dim: int, groups: int, horizon: float) -> tuple[float, float, f
 
 
 def blocks(rounds: int, numbers: int) -> list[int]:
-    """Yield the rounds of each block of draws, for so many numbers a round."""
+    """Return the number of rounds of each block of draws, if a round takes `numbers` numbers."""
     size = max(1, BLOCK // numbers)
     return [min(size, rounds - start) for start in range(0, rounds, size)]
 

@@ -1,7 +1,8 @@
-"""GLB-OMD for logistic rewards in plain NumPy, written for speed: one seed at a time, and vectorised over seeds.
+"""GLB-OMD for logistic rewards in fast plain NumPy: for one seed, and for many seeds in one array.
 
-Baselines of the speed table in the manner of `numpy_loops`: only the inverse is kept, by Sherman-Morrison; rewards (one
-seed: arms too, where they are fresh each round) are drawn before the loop; the projection runs only where needed.
+These are baselines of the speed table, like `numpy_loops`: only the inverse is kept, by Sherman-Morrison updates;
+rewards (and for one seed fresh arms) are drawn before the loop; and the projection runs only for points outside the
+ball.
 """
 
 import math
@@ -32,7 +33,7 @@ def logistic(z: np.ndarray) -> np.ndarray:
 
 
 def _radii(dim: int, rounds: int) -> list[float]:
-    """Return the radii of the confidence sets of all rounds, ridge d."""
+    """Return the radii of the confidence sets of all rounds, for ridge d."""
     log_terms = np.log(2.0 + 2.0 * LARGEST_SLOPE * np.arange(1, rounds + 1) / dim)
     return np.sqrt(4.0 * dim * RADIUS**2 - 2.0 * ETA * math.log(DELTA) + 6.0 * dim * ETA**2 * log_terms).tolist()
 

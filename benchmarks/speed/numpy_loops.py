@@ -1,8 +1,8 @@
-"""The linear bandits in plain NumPy, written for speed: one seed at a time, and vectorised over seeds.
+"""Linear bandits in fast plain NumPy: for one seed, and for many seeds in one array.
 
-These are the baselines of the speed table, not the references of the tests: per-round constants are hoisted, noise is
-drawn in one call before the loop, inverses are kept by Sherman-Morrison, and the projection runs only where needed.
-CRMM and MENU hold an arm for an epoch, so that their loops take an epoch at a time.
+These are the baselines of the speed table, and not the references of the tests. Per-round constants are computed before
+the loop, noise is drawn in one call before the loop, inverses are kept by Sherman-Morrison updates, and the projection
+runs only for points outside the ball. CRMM and MENU keep an arm for an epoch, so their loops take an epoch at a time.
 """
 
 import math
@@ -22,7 +22,7 @@ CRMM_PULLS, MENU_PULLS = 11, 51  # of an epoch
 
 
 def instance(dim: int, n_arms: int, seeds: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw arms `[S, K, d]` divided by the largest norm, unit parameters `[S, d]`."""
+    """Draw arms `[S, K, d]`, divided by the largest norm, and unit parameters `[S, d]`."""
     arms = rng.uniform(-1, 1, (seeds, n_arms, dim))
     arms /= np.linalg.norm(arms, axis=2).max(1)[:, None, None]
     theta = rng.uniform(-1, 1, (seeds, dim))
@@ -35,15 +35,15 @@ def optimistic_one(arms, theta, inverse, radius):
 
 
 def optimistic_many(arms, theta, inverse, radius):
-    """Return the same, `[S]`, for arms `[S, K, d]` and a radius that is a number or `[S, 1]`."""
+    """Return the arms `[S]` of `optimistic_one` for all seeds; the radius is a number or `[S, 1]`."""
     widths = np.sqrt(np.einsum("skd,skd->sk", np.matmul(arms, inverse), arms))
     return (np.matmul(arms, theta[..., None])[..., 0] + radius * widths).argmax(1)
 
 
 def project(inverse, y, radius):
-    """Return the nearest points of the ball in the norms of V, given V^{-1}, for y outside; one or many.
+    """Return the nearest points of the ball in the norms of V, given V^{-1}, for one or many points outside the ball.
 
-    Newton on the secular equation in the eigenbasis.
+    The method is Newton's iteration on the secular equation in the eigenbasis.
     """
     values, frame = np.linalg.eigh(inverse)
     c, mu = np.matmul(np.swapaxes(frame, -1, -2), y[..., None])[..., 0], 0.0
@@ -59,7 +59,7 @@ def project(inverse, y, radius):
 
 
 def project_where_outside(inverse, theta, radius):
-    """Project, in place, those of theta `[S, d]` that lie outside the ball."""
+    """Project those rows of theta `[S, d]` that lie outside the ball, in place."""
     out = np.flatnonzero(np.einsum("sd,sd->s", theta, theta) > radius**2)
     if out.size:
         theta[out] = project(inverse[out], theta[out], radius)

@@ -1,9 +1,10 @@
-"""Learners of online convex optimisation in plain NumPy, written for speed: one seed, and vectorised over seeds.
+"""Learners of online convex optimisation in fast plain NumPy: for one seed, and for many seeds in one array.
 
-A learner is a generator that yields where it plays (CA-OONS: all points where it asks, the play last) and is sent the
-gradients there. It is written once, over the few operations that `One` and `Many` do differently: for one seed scalars
-are Python floats and vectors `[d]`, for many scalars are columns `[S, 1]` and vectors `[S, d]`. Problem: pseudo-Huber
-losses around noisy targets, as `cases.build` has it, with G = 1 and D = 2.
+A learner is a generator that yields its plays and receives the gradients there (CA-OONS yields all points at which it
+needs gradients, the play last). Each learner is written once, in terms of the few operations that differ between `One`
+and `Many`: for one seed, scalars are Python floats and vectors are `[d]`; for many seeds, scalars are columns `[S, 1]`
+and vectors are `[S, d]`. The problem is that of `cases.build`: pseudo-Huber losses around noisy targets with G = 1,
+D = 2.
 """
 
 import itertools
@@ -48,7 +49,7 @@ class One:
 
 
 class Many:
-    """Arithmetic on S seeds, or on S base learners with radii and diameters of their own."""
+    """Arithmetic on S seeds, or on S base learners with different radii and diameters."""
 
     sqrt, log, expm1, largest, least = np.sqrt, np.log, np.expm1, np.maximum, np.minimum
     where = staticmethod(np.where)
@@ -80,7 +81,7 @@ class Many:
 
 
 def on_sphere(metric: Any, pull: Any, radius: Any) -> Any:
-    """Return the minimiser of x'Ax/2 - b'x on the sphere: Newton on the secular equation in the eigenbasis."""
+    """Return the minimiser of x'Ax/2 - b'x on the sphere, by Newton's method on the secular equation."""
     values, frame = np.linalg.eigh(metric)
     c, nu = np.matmul(np.swapaxes(frame, -1, -2), pull[..., None])[..., 0], 0.0
     for _ in range(24):
@@ -124,7 +125,7 @@ def kt_betting(m: Any) -> Learner:
 
 
 def _exponential_play(m: Any, theta: Any, variance: Any) -> Any:
-    """Return the play of parameter-free mirror descent, with theta and V in units of G and of its square."""
+    """Return the play of parameter-free mirror descent, with theta in units of G and V in units of G^2."""
     length = m.sqrt(m.dot(theta, theta))
     near, far = length * length / (36.0 * variance), length / 3.0 - variance
     exponent = m.where(length <= 6.0 * variance, near, far)
@@ -298,14 +299,14 @@ N_BASE = 14  # of CA-OONS: T = 2^14
 
 
 def make(algorithm: str, dim: int, seeds: int | None = None) -> Learner:
-    """Make a learner for one seed (None) or many."""
+    """Make a learner for one seed (None) or for many seeds."""
     if algorithm == "ca_oons":
         return ca_oons(dim, N_BASE, seeds)
     return LEARNERS[algorithm](One(dim) if seeds is None else Many(dim, seeds))
 
 
 def online_one(algorithm: str, dim: int, rounds: int, rng: np.random.Generator) -> float:
-    """Run one seed, its targets drawn ahead; return the regret."""
+    """Run one seed, with all targets drawn before the loop; return the regret."""
     targets, best = draw_targets(dim, rounds, rng)
     learner, loss = make(algorithm, dim), 0.0
     query = next(learner)
@@ -332,7 +333,7 @@ def online_many(algorithm: str, dim: int, rounds: int, rng: np.random.Generator,
 
 
 def draw_targets(dim: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw targets `[count, d]` on spheres around the comparator; return both."""
+    """Draw targets `[count, d]` on spheres around the comparator; return the targets and the comparator."""
     noise = rng.standard_normal((count, dim))
     best = CENTER * np.eye(dim)[0]
     return best + (NOISE / np.sqrt(np.einsum("sd,sd->s", noise, noise)))[:, None] * noise, best

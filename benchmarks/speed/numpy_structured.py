@@ -1,6 +1,6 @@
-"""Cascades, duels, teams and restarts in plain NumPy, written for speed: all seeds in one array, one seed in one row.
+"""Cascades, duels, teams and restarts in fast plain NumPy: all seeds in one array, a single seed in one row.
 
-Every function plays the problem of `build` and returns the pseudo-regrets `[S]` of S seeds.
+Every function plays the problem of `build` for S seeds and returns the pseudo-regrets `[S]`.
 """
 
 import math
@@ -39,7 +39,7 @@ def build(algorithm: str) -> tuple[Any, Any]:
 
 
 def regret(algorithm: str, rounds: int, rng: Draws, seeds: int = 1) -> np.ndarray:
-    """Run an algorithm on so many seeds; return their pseudo-regrets `[S]`."""
+    """Run an algorithm on several seeds; return their pseudo-regrets `[S]`."""
     if algorithm in ("cascade_ucb1", "cascade_kl_ucb"):
         return _cascade(algorithm == "cascade_kl_ucb", rounds, rng, seeds)
     return {"mc_top_m": _mc_top_m, "double_ts": _double_ts, "glr": _glr}[algorithm](rounds, rng, seeds)
@@ -50,7 +50,7 @@ def _starts() -> np.ndarray:
 
 
 def _first_ones(count: np.ndarray, t: int) -> np.ndarray:
-    """Return scores `[..., K]` of arms without an observation, in turn from arm t mod K; 0 for the others."""
+    """Return scores `[..., K]` that order arms without an observation, beginning with arm t mod K; 0 for other arms."""
     n = count.shape[-1]
     return np.where(count < 1.0, _FIRST * (n - (np.arange(n) - t) % n), 0.0)
 
@@ -175,6 +175,6 @@ def _glr(rounds: int, rng: Draws, seeds: int) -> np.ndarray:
 
 
 def _kl(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the divergence of Bernoulli distributions."""
+    """Return the Kullback-Leibler divergence of Bernoulli distributions."""
     p, q = np.clip(p, 1e-12, 1.0 - 1e-12), np.clip(q, 1e-12, 1.0 - 1e-12)
     return p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))

@@ -1,10 +1,11 @@
-"""Speed against the number of workers, the width of a batch, and the precision: three figures.
+"""Measure speed against the number of workers, the batch width and the precision, and draw three figures.
 
-python -m benchmarks.speed.scaling              measures the cases and prints a line each
-python -m benchmarks.speed.scaling --write      also draws docs/scaling-{cores,width,precision}.png
+python -m benchmarks.speed.scaling              measure the cases and print one line each
+python -m benchmarks.speed.scaling --write      also draw docs/scaling-{cores,width,precision}.png
 
-Compilation is excluded. Widths and precisions are rounds per CPU second in a process that is pinned to one core;
-workers are rounds per second of wall clock in one that is not: quiet cores are the point there.
+Compilation is excluded. Figures of widths and precisions are rounds per CPU second in a process that is pinned to one
+core. Figures of workers are rounds per second of wall time in a process that is not pinned, so other processes must be
+idle.
 """
 
 import argparse
@@ -34,7 +35,7 @@ _TRIALS = 1024
 
 
 def _rate(case: Any, clock: Any, seconds: float, trials: int = _TRIALS, **settings: Any) -> float:
-    """Return rounds a second of a clock, by runs of up to about so many seconds."""
+    """Return rounds per second of a clock, from runs of up to about `seconds` seconds."""
     from jaxbandits import simulate
 
     def run(rounds: int) -> float:
@@ -48,7 +49,7 @@ def _rate(case: Any, clock: Any, seconds: float, trials: int = _TRIALS, **settin
 
 
 def _measure(index: int, kind: str, seconds: float) -> dict[str, float]:
-    """Measure one case in this process: kind of figure, then value on the axis to rate."""
+    """Measure one case in this process; return a mapping from values on the axis of the figure to rates."""
     import jax
 
     warnings.simplefilter("ignore")

@@ -1,9 +1,9 @@
-"""Cost of a sweep in shards, and speed-up of a second worker: `python -m benchmarks.speed.shards`.
+"""Measure the cost of a sweep in shards and the speed-up by a second worker: `python -m benchmarks.speed.shards`.
 
-Every run is `jaxbandits sweep` in a process of its own. CPU seconds count all its threads and its start, that is
-importing JAX, tracing, and compiling or reading the compilation cache; what starts cost is measured by the same sweep
-with a few rounds, and taken off for the second figure. Cold: the cache of every process is empty. Runs alternate, and
-figures are medians; wall clock means something on an otherwise idle machine only, CPU time nearly always.
+Every run is `jaxbandits sweep` in its own process. CPU seconds count all its threads and its start: importing JAX,
+tracing, and compiling or reading the compilation cache. The cost of a start is measured by the same sweep with a few
+rounds, and subtracted for the second figure. "Cold" means that the cache of every process is empty. The kinds of runs
+alternate, and figures are medians. Wall times are reliable only on an otherwise idle machine, CPU times nearly always.
 """
 
 import argparse
@@ -37,7 +37,7 @@ _FEW = 10  # rounds of a sweep that is all start
 
 
 def _sweep(room: Path, name: str, rounds: int, workers: int, shards: int, cold: bool) -> tuple[float, float]:
-    """Return CPU seconds of all shards, one after the other, and wall seconds."""
+    """Return the CPU seconds of all shards, which run one after the other, and the wall seconds."""
     cpu, begin = 0.0, time.perf_counter()
     file = room / f"{rounds}.toml"
     file.write_text(_FILE.format(rounds=rounds))

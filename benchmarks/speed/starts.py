@@ -1,10 +1,11 @@
-"""Time of a fresh process to its first result: `python -m benchmarks.speed.starts`, on an otherwise idle machine.
+"""Time a new process up to its first result: `python -m benchmarks.speed.starts`, on an otherwise idle machine.
 
-Of every case of `benchmarks.speed` (100 rounds, 64 trials) the wall clock of whole processes, interpreter included: of
-the first, which compiles into an empty cache, and of later ones, which read the programs back. Python's own cache of
-bytecode is left as the environment has it (`PYTHONDONTWRITEBYTECODE` makes each up to 0.4 s longer). "import jax" is a
-process that only imports JAX and makes one array. `--sweep`: of `jaxbandits sweep FILE`, results written, with files
-in `sweeps` or those that are named.
+For every case of `benchmarks.speed` (100 rounds, 64 trials), the program prints wall times of whole processes,
+including the start of the interpreter: of the first process, which compiles into an empty cache, and of later
+processes, which read the programs. Python's cache of bytecode is used as the environment sets it
+(`PYTHONDONTWRITEBYTECODE` makes each process up to 0.4 s slower). "import jax" is a process that only imports JAX and
+makes one array. `--sweep` times `jaxbandits sweep FILE` instead, including the writing of results, for the files in
+`sweeps` or the named files.
 """
 
 import argparse

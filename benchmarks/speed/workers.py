@@ -1,11 +1,11 @@
-"""Speed-up of a second worker: `python -m benchmarks.speed.workers`, on two cores of an otherwise idle machine.
+"""Measure the speed-up by a second worker: `python -m benchmarks.speed.workers`, on two cores of an idle machine.
 
-Every case of `benchmarks.speed` in a process of its own, with as many rounds as one worker plays in about two seconds.
-One worker and two take turns, compile excluded; figures are those of the turn of least wall clock. "times", how many
-times as fast two workers are, has two factors: "busy", the part of both cores that they use, the software's, and
-"dearer", the CPU seconds of the work on two cores over those on one, which is the machine's: its cores share caches,
-clock and perhaps more. times = 2 busy / dearer. "processes" is what the machine gives at best: two processes of one
-worker each, at once, against one of them alone.
+Every case of `benchmarks.speed` runs in its own process, with as many rounds as one worker plays in about two seconds.
+Runs with one worker and with two alternate, compilation is excluded, and the runs with the least wall time count.
+"times", the speed of two workers relative to one, is 2 busy / dearer. "busy" is the share of both cores that two
+workers use, which depends on the software. "dearer" is the ratio of the CPU seconds on two cores to those on one, which
+depends on the machine, since its cores share caches and clock. "processes" is the limit of the machine: the speed of
+two simultaneous processes with one worker each, relative to one process alone.
 """
 
 import argparse
@@ -38,8 +38,8 @@ def _cost(case: Case, rounds: int, workers: int) -> _Cost:
 
 
 def _play(index: int, seconds: float, repeat: int, workers: tuple[int, ...], together: Barrier, found: Queue) -> None:
-    """Compile in a process of its own, wait for the others, and report the least cost per count of workers."""
-    warnings.simplefilter("ignore")  # so many seeds on two cores are the point here
+    """Compile in a separate process, wait for the other processes, and report the least cost for each worker count."""
+    warnings.simplefilter("ignore")  # the warning is about many seeds on two cores, which are intended here
     case = CASES[index]
     _cost(case, case.horizon, 2)
     rounds = case.horizon

@@ -15,7 +15,7 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
 
-_LEAST_RECORDS = 3  # through which a slope is drawn
+_LEAST_RECORDS = 3  # smallest number of record points for a slope
 
 
 class Growth(NamedTuple):
@@ -23,21 +23,21 @@ class Growth(NamedTuple):
 
     label: str
     point: dict[str, Any]
-    exponent: Estimate  # of log(mean) against log(round), by least squares over the record points
+    exponent: Estimate  # slope of log(mean) against log(round), by least squares over the record points
 
 
 class HittingTime(NamedTuple):
-    """First record points at which trials had a metric at most (or at least) as large as a threshold."""
+    """First record points at which trials had a metric at or below (or at or above) a threshold."""
 
     label: str
     point: dict[str, Any]
-    rounds: np.ndarray  # [S] inf if a trial never reached it; failed trials are omitted
-    share: Estimate  # of trials that had
-    median: Estimate  # of the rounds, its interval by order statistics; infinity where fewer than half had
+    rounds: np.ndarray  # [S] round of that record point; inf if a trial has none; failed trials are omitted
+    share: Estimate  # share of trials that reached the threshold
+    median: Estimate  # median of `rounds`, with an interval by order statistics; inf if fewer than half reached it
 
 
 def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) -> ResultTable[Growth]:
-    """Estimate growth per label and point; intervals by the delete-one jackknife over seeds."""
+    """Estimate growth per label and point, with intervals by the delete-one jackknife over seeds."""
     if not _is_number(since) or not 0.0 <= since < 1.0:
         raise InputError(f"since must lie in [0, 1), such as 0.1, got {format_value(since)}")
     rows = []
@@ -59,13 +59,13 @@ def growth(of: Mapping[str, Trials], metric: str, since: float, level: float) ->
 
 
 def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
-    """Estimate the slope of the log of the mean of curves `[S, M]`; unbounded for one curve, or a mean not positive."""
+    """Estimate the slope of the log of the mean of curves `[S, M]`; the interval is infinite if it is undefined."""
     from scipy import special  # slow to import
 
     n, total = len(curves), curves.sum(axis=0)
     if n < 2:
         return infinite_estimate(n)
-    means = np.vstack([total / n, (total - curves) / (n - 1)])  # of all, then without each
+    means = np.vstack([total / n, (total - curves) / (n - 1)])  # mean of all curves, then means without one curve
     if (means <= 0.0).any():
         return infinite_estimate(n)
     centred = log_t - log_t.mean()
@@ -78,7 +78,7 @@ def _slope(log_t: np.ndarray, curves: np.ndarray, level: float) -> Estimate:
 def hitting_times(
     of: Mapping[str, Trials], metric: str, threshold: float, above: bool, level: float
 ) -> ResultTable[HittingTime]:
-    """Find hitting times per label and point."""
+    """Estimate hitting times of a threshold per label and point."""
     ranges.flag("above", above)
     if not _is_number(threshold) or not np.isfinite(threshold):
         raise InputError(f"a threshold is a number, got {format_value(threshold)}")
@@ -103,14 +103,14 @@ def hitting_times(
 
 
 def _median(values: np.ndarray, level: float) -> Estimate:
-    """Return the median between the two order statistics that a binomial count of one half leaves outside."""
+    """Estimate a median with an interval between two order statistics, by the binomial law of values below it."""
     n, ordered = len(values), np.sort(values)
     if not n:
         return infinite_estimate(0)
     from scipy import special  # slow to import
 
     below = special.bdtr(np.arange(n), n, 0.5)  # P(at most k of n lie below the median)
-    k = int(np.searchsorted(below, 0.5 * (1.0 - level), side="right"))  # so many may be left out at each end
+    k = int(np.searchsorted(below, 0.5 * (1.0 - level), side="right"))  # number of values left out at each end
     low, high = (ordered[k - 1], ordered[n - k]) if k else (-np.inf, np.inf)
     return Estimate(*map(np.asarray, (ordered[(n - 1) // 2], low, high)), n=n)
 

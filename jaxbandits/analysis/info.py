@@ -8,31 +8,31 @@ class TimingInfo(TypedDict, total=False):
 
     compile_s: float  # seconds
     run_s: float  # seconds, summed over workers
-    rounds: int  # of all trials, those of an earlier run that was resumed left out
-    ns_per_round: list[float]  # of every batch: wall time of its worker per round and trial
+    rounds: int  # summed over trials, without the rounds of an earlier run that was resumed
+    ns_per_round: list[float]  # for every batch: wall time of its worker per round and trial
 
 
 class PairInfo(TypedDict):
-    """Pair of labels, or of points, at its last look (`analysis.pairs`)."""
+    """Comparison of two labels or points at its last look (`analysis.pairs`)."""
 
     first: str
     second: str
     decided: bool
     comparable: bool
-    mean: float  # of the differences, first less second
+    mean: float  # mean of the differences, first less second
     low: float
     high: float
     seeds: int
 
 
 class UntilInfo(TypedDict):
-    """The end of a run with `until`."""
+    """Outcome of a run with `until`."""
 
     metric: str
     level: float  # coverage of all intervals at all looks together
-    looks: int  # at most
+    looks: int  # largest number of looks
     margin: float
-    look: int  # the last one
+    look: int  # number of the last look
     seeds_per_look: int
     pairs: list[PairInfo]
 
@@ -40,10 +40,10 @@ class UntilInfo(TypedDict):
 class RunInfo(TypedDict, total=False):
     """Circumstances of a run."""
 
-    versions: dict[str, str]  # of Python and of the packages that can change numbers
+    versions: dict[str, str]  # versions of Python and of the packages that can change numbers
     devices: tuple[str, ...]
     workers: int
-    wall_s: float  # seconds; of merged results their sum
-    started_unix_s: float  # seconds since 1970; of merged results the first
+    wall_s: float  # wall time in seconds; for merged results the sum
+    started_unix_s: float  # start in seconds since 1970; for merged results the earliest
     base_seed: int
     until: UntilInfo

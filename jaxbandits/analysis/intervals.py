@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 
-_FEW = 4  # estimates that are written out
+_FEW = 4  # largest number of estimates that `repr` writes out
 _RESAMPLES, _CHUNK = 39_999, 2_000
-_MOST = 2_048  # rows that are resampled; more are averaged in blocks first
-_MEDIANS = 999  # resamples of a standard error
-_KEY = 20_240_101  # of the resampling: the same data have the same interval
+_MOST = 2_048  # largest number of rows that are resampled; more rows are first averaged in blocks
+_MEDIANS = 999  # number of resamples for the standard error of a median
+_KEY = 20_240_101  # seed of the resampling, so that the same data have the same interval
 
-Intervals: TypeAlias = Callable[[float], tuple[Any, Any]]  # from a level of coverage to both ends
+Intervals: TypeAlias = Callable[[float], tuple[Any, Any]]  # function from a level of coverage to both ends
 
 
 class Estimate(NamedTuple):
@@ -32,13 +32,13 @@ class Estimate(NamedTuple):
     high: np.ndarray
     n: int
     failed: int = 0  # number of trials that are not finite, which are omitted
-    interval_at: Intervals | None = None  # the interval at any other level, where there is one
-    companions: tuple[tuple[str, float], ...] = ()  # what a reader of a mean should see as well: the median, a share
-    deterministic: bool = False  # every seed gave the same number: there is nothing to estimate
-    exact: bool = False  # `interval_at` holds its level at every level, however far out
+    interval_at: Intervals | None = None  # the interval at any other level; None if it is not known
+    companions: tuple[tuple[str, float], ...] = ()  # further numbers to show with a mean, such as a median or a share
+    deterministic: bool = False  # True if every seed gave the same number
+    exact: bool = False  # True if `interval_at` keeps its level even very close to 1
 
     def __repr__(self) -> str:
-        """Return four digits of a few estimates, or how many there are and where they lie."""
+        """Return four digits of a few estimates, or the number and the range of many."""
         rows = [np.ravel(np.asarray(part, float)) for part in np.broadcast_arrays(*self[:3])]
         if len(rows[0]) <= _FEW:
             body = [f"{mean:.4g} [{low:.4g}, {high:.4g}]" for mean, low, high in zip(*rows, strict=True)]
@@ -54,16 +54,16 @@ class Estimate(NamedTuple):
 
 
 def infinite_estimate(n: int, mean: ArrayLike = np.nan) -> Estimate:
-    """Return an estimate with an infinite interval, since n values do not determine one."""
+    """Return an estimate with an infinite interval, for n values that do not determine an interval."""
     return Estimate(*map(np.asarray, (mean, -np.inf, np.inf)), n=n)
 
 
 def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate a mean with the two-sided Student interval over `axis`; infinite width for fewer than two values.
+    """Estimate a mean with the two-sided Student interval over `axis`; its width is infinite for fewer than two values.
 
-    Its coverage is `level` for normal values. Skewed ones need more of them: of 50 lognormal values (sigma 1) an
-    interval of level 0.95 covers 0.90. Equal values are marked as `deterministic`: their interval has no length, and
-    says nothing about others that are rarer than 1 / n.
+    Its coverage is `level` for normal values. Skewed values need larger samples: for 50 lognormal values (sigma 1) an
+    interval of level 0.95 covers 0.90. Equal values are marked as `deterministic`: their interval has length zero, and
+    contains no information about values that occur with a probability below 1 / n.
 
     Args:
       values: finite numbers.
@@ -89,11 +89,12 @@ def t_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estima
 
 
 def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate the mean of a metric by `t_interval`, not below zero where no trial is, at any record point.
+    """Estimate the mean of a metric by `t_interval`, cut at zero if no value is negative.
 
-    Student's interval knows no sign: of a few skewed losses it goes below zero, where no mean of them can be. Cutting
-    it off there leaves its coverage as it is. Differences go through `t_interval`: theirs have either sign, whatever a
-    sample looks like. Claims rest on `mean_interval`, which takes 40,000 resamples for each number.
+    Student's interval ignores signs: for a few skewed losses it extends below zero, although their mean cannot be
+    negative. Cutting it at zero does not change its coverage. Differences use `t_interval` instead, since they can have
+    either sign even if all values of a sample have the same sign. Claims use `mean_interval`, which takes 40,000
+    resamples per number.
 
     Args:
       values: finite numbers.
@@ -116,13 +117,14 @@ def metric_interval(values: np.ndarray, axis: int = 0, level: float = 0.95) -> E
 
 
 def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
-    """Estimate a skewed mean: Student's interval, widened to a bootstrap-t interval of half the tails.
+    """Estimate a skewed mean by Student's interval, extended to a bootstrap-t interval with half the tail probability.
 
-    Student's interval is too short for skewed quantities (0.90 instead of 0.95 for lognormal values at n = 64), the
-    bootstrap-t interval (each resample is studentised by its own standard deviation) less so; with half of the tails it
-    covers at least `level` - 0.01 from 64 values on, up to the skewness of lognormal values of sigma 1.5 or of Pareto
-    values of index 2.5, and more than `level` where there is no skewness. Resamples are drawn by a fixed key, so that
-    equal data have equal intervals. At levels that they cannot resolve (above 0.9999) intervals are unbounded.
+    Student's interval is too short for skewed quantities (coverage 0.90 instead of 0.95 for lognormal values at n =
+    64). The bootstrap-t interval, which studentises each resample by its own standard deviation, is longer but still
+    too short. With half the tail probability it covers at least `level` - 0.01 from 64 values on, up to the skewness of
+    lognormal values of sigma 1.5 or of Pareto values of index 2.5, and more than `level` without skewness. Resamples
+    are drawn with a fixed seed, so that equal data have equal intervals. At levels above 0.9999, which the number of
+    resamples cannot resolve, intervals are unbounded.
 
     Args:
       values: `[n]` finite numbers.
@@ -142,13 +144,13 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
 
 
 def log_ratio_interval(first: np.ndarray, second: np.ndarray, level: float = 0.95) -> Estimate:
-    """Estimate `mean(first) / mean(second)` of paired quantities, with an interval as `mean_interval`'s.
+    """Estimate `mean(first) / mean(second)` of paired quantities, with an interval like that of `mean_interval`.
 
-    On the scale of logarithms, studentised by the delta method.
+    The interval is computed for the logarithm of the ratio, which is studentised by the delta method.
 
     Args:
       first: `[n]` finite numbers with a positive mean.
-      second: the same; a mean that is not positive has no ratio, and the estimate is NaN.
+      second: `[n]` finite numbers; if their mean is not positive, the estimate is NaN.
       level: coverage, in (0, 1).
     """
     n, means = len(first), (np.mean(first), np.mean(second)) if len(first) else (np.nan, np.nan)
@@ -180,13 +182,13 @@ def smooth_interval(
     gradient: Callable[[np.ndarray], np.ndarray],
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate a smooth function of several means (a slope, a ratio), with an interval as `mean_interval`'s.
+    """Estimate a smooth function of several means (a slope, a ratio), with an interval like that of `mean_interval`.
 
-    Studentised by the delta method, the gradient taken anew in every resample. Where the function is not a number, or
-    not one for a hundredth of the resamples, nothing is known.
+    The estimate is studentised by the delta method, with a new gradient in every resample. The interval is infinite if
+    the estimate is not finite, or if the function is not finite for more than a hundredth of the resamples.
 
     Args:
-      rows: `[n, k]` finite numbers, a row a seed.
+      rows: `[n, k]` finite numbers, one row per seed.
       value: function from means `[..., k]` to values `[...]`.
       gradient: function from means `[..., k]` to derivatives `[..., k]`.
       level: coverage, in (0, 1).
@@ -212,7 +214,7 @@ def smooth_interval(
 
 
 def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level: float = 0.95) -> Estimate:
-    """Estimate `median(first) - factor * median(second)`, `[n]` each and paired; standard error by bootstrap."""
+    """Estimate `median(first) - factor * median(second)` of paired values `[n]`, with a bootstrap standard error."""
     n, rng = len(first), np.random.default_rng([_KEY, len(first)])
     centre = np.median(first) - factor * np.median(second)
     resampled, size = [], max(1, 1_000_000 // n)
@@ -232,13 +234,13 @@ def median_interval(first: np.ndarray, second: np.ndarray, factor: float, level:
 def bootstrap_t_hull(
     centre: np.ndarray | float, error: np.ndarray | float, n: int, resampled: np.ndarray, level: float
 ) -> Estimate:
-    """Combine Student's and the bootstrap-t interval to their hull, by a standard error and studentised resamples."""
+    """Return the hull of Student's interval and the bootstrap-t interval, from a standard error and resamples."""
     ordered = np.sort(resampled[np.isfinite(resampled)])
 
     def at(level: float) -> tuple[Any, Any]:
         tail = (1.0 - checked_level(level)) / 2.0
         student = student_quantile(n - 1, 1.0 - tail)
-        rank = int(np.floor(tail / 2.0 * (len(ordered) + 1))) - 1  # of half the tail
+        rank = int(np.floor(tail / 2.0 * (len(ordered) + 1))) - 1  # rank of half the tail probability
         if rank < 0:
             return np.asarray(-np.inf), np.asarray(np.inf)
         below, above = max(student, ordered[-1 - rank]), min(-student, ordered[rank])
@@ -248,7 +250,7 @@ def bootstrap_t_hull(
 
 
 def resampled_means(columns: np.ndarray) -> np.ndarray:
-    """Return `[resamples, k]` means of `[n, k]` columns over resampled rows; the same rows whenever n is the same."""
+    """Return means `[resamples, k]` of columns `[n, k]` over resampled rows, which depend on n alone."""
     return np.concatenate([part @ columns for part in _parts(len(columns))]) / len(columns)
 
 
@@ -258,7 +260,7 @@ def _parts(n: int) -> Iterator[np.ndarray]:
 
 
 def _blocks(rows: np.ndarray) -> np.ndarray:
-    """Return rows, or means of consecutive ones where there are many: the same mean, and as much skewness."""
+    """Return rows, or means of blocks of consecutive rows if there are many, with the same mean and skewness of it."""
     size = -(-len(rows) // _MOST)
     kept = len(rows) // size
     return rows if size == 1 else rows[: kept * size].reshape(kept, size, *rows.shape[1:]).mean(axis=1)
@@ -266,24 +268,24 @@ def _blocks(rows: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)
 def _counts(n: int) -> np.ndarray:
-    """Return `[resamples, n]` how often each row is drawn."""
+    """Return `[resamples, n]` counts of how often each row is drawn."""
     rng, rows = np.random.default_rng([_KEY, n]), []
     for start in range(0, _RESAMPLES, _CHUNK):
         size = min(_CHUNK, _RESAMPLES - start)
         drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        rows.append(counts.astype(np.uint8))  # about Poisson(1): far below 256
+        rows.append(counts.astype(np.uint8))  # counts have about the law Poisson(1), far below 256
     return np.concatenate(rows)
 
 
 def _ratio(means: np.ndarray, variances: np.ndarray, n: int) -> np.ndarray:
-    """Studentise means by variances over n; NaN for a resample of equal values, which has no spread."""
+    """Studentise means by variances over n; NaN for a resample of equal values, whose variance is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return means * np.sqrt((n - 1) / np.where(variances > 0.0, variances, np.nan))
 
 
 def _without_spread(values: np.ndarray, level: float) -> Estimate:
-    """Estimate the mean of fewer than two values (unbounded), or of equal ones (exact)."""
+    """Estimate the mean of fewer than two values (infinite interval), or of equal values (interval of length zero)."""
     checked_level(level)
     if len(values) < 2:
         return t_interval(values, level=level)
@@ -292,8 +294,8 @@ def _without_spread(values: np.ndarray, level: float) -> Estimate:
 
 
 def student_quantile(df: int, probability: float) -> float:
-    """Return a quantile of Student's law."""
-    from scipy import special  # 0.1 to 0.2 s, which not every run needs
+    """Return a quantile of Student's t-distribution."""
+    from scipy import special  # imported here, since it takes 0.1 to 0.2 s and not every run needs it
 
     return float(special.stdtrit(df, probability))
 

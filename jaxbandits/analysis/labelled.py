@@ -1,4 +1,4 @@
-"""Trials by label: the data of a result and access to them, without summaries, figures or files."""
+"""Trials by label: the data of a result and their accessors, without summaries, figures or files."""
 
 import dataclasses
 from collections.abc import ItemsView, Iterator, KeysView, ValuesView
@@ -14,10 +14,10 @@ from jaxbandits.base.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class LabelledTrials:
-    """Abstract base of `Result`: the functions that draw, compare and store results take it.
+    """Abstract base class of `Result`, for functions that draw, compare and store results.
 
     Attributes:
-      trials: label to `Trials`.
+      trials: mapping from labels to `Trials`.
       info: versions, devices, workers, wall time, start, base seed.
     """
 
@@ -64,7 +64,7 @@ class LabelledTrials:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of all metrics that some label measured: `regret` first where there is one."""
+        """Names of all metrics that at least one label measured, `regret` first."""
         return in_order(name for trials in self.trials.values() for name in trials.metrics)
 
     def one(self, label: str | None) -> Trials:
@@ -94,7 +94,7 @@ class LabelledTrials:
         return self.one(label).final(metric)
 
     def usable(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
-        """Return `[H, S]`, True for trials that did not fail."""
+        """Return `[H, S]`, True for trials that did not fail and have a value at the last record point."""
         return self.one(label).usable(metric)
 
     def failures(self, metric: str | None = None, label: str | None = None) -> np.ndarray:
@@ -107,7 +107,7 @@ class LabelledTrials:
         """Return the name of a metric (default: the first) and the labels that measured it.
 
         Raises:
-          InputError: when none did.
+          InputError: if no label measured it.
         """
         if not self.metrics:
             raise InputError("nothing was measured")

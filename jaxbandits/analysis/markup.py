@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from jaxbandits.analysis.table import printable
 
-# Notebooks and sites differ in what they give a table, and some give its cells no room. `dataframe` is the class of
-# tables of pandas, which they know, and to which they give the colours of their dark mode.
+# Notebooks and sites style tables differently, and some leave no space around cells. `dataframe` is the class of tables
+# of pandas, for which notebooks and sites have styles, including a dark mode.
 _STYLE = (
     "<style>.jaxbandits td, .jaxbandits th { padding: 0.25em 0.7em; text-align: right; }"
     ".jaxbandits td { white-space: nowrap; }.jaxbandits .left { text-align: left; }</style>"

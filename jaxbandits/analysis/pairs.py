@@ -1,14 +1,15 @@
-"""All pairs of contestants on the seeds they share: differences and shares of wins, with simultaneous intervals.
+"""Compare all pairs of contestants on their common seeds: mean differences and win shares, simultaneous intervals.
 
-By Bonferroni's inequality each of n pairs may spend an n-th of the error `1 - level`. If each interval keeps its level,
-all of them hold at once with probability at least `level`, for any dependence between them. Verdicts are read off these
-intervals, "lower" from those that leave zero out and "comparable" from those within a margin, so that all verdicts hold
-at once too. After a run whose seeds were added until every pair was decided, a pair spends its part over the looks,
-little at first (`spending`). The intervals of means are corrected for skewness (`skewed`): regret is skewed, and far
-out in the tails Student's interval errs several times as often as it says. Differences that are equal on all seeds
-decide nothing: the interval is infinite, and the share of wins says what is known.
+By Bonferroni's inequality each of n pairs has the share 1 / n of the error `1 - level`. If each interval keeps its
+level, all of them hold simultaneously with probability at least `level`, for any dependence between them. A verdict is
+"lower" if an interval excludes zero, and "comparable" if it lies within a margin around zero, so all verdicts hold
+simultaneously as well. After a run whose seeds were added until every pair was decided, each pair spends its share of
+the error over the looks, little at the first looks (`spending`). The intervals of means are corrected for skewness
+(`skewed_mean`): regret is skewed, and at levels close to 1 Student's interval then misses the mean several times as
+often as its level says. Differences that are equal on all seeds decide nothing: the interval of the mean is infinite,
+and only the share of wins is informative.
 
-Error of all intervals of four contestants together, in %, at most, at level 0.95, where their losses have one law and
+Error of all intervals of four contestants together, in % (upper limits), at level 0.95. Their losses have one law and
 sizes 1, 0.5, 0.1 and 0.01 (tests/engine/test_levels.py):
 
     seeds                 16       50       100
@@ -32,11 +33,11 @@ from jaxbandits.analysis.trials import PointSelection, Trials
 from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError
 
-MOST = 20  # contestants: 190 pairs
+MOST = 20  # largest number of contestants: 190 pairs
 
 
 class Contestant(NamedTuple):
-    """A label at one of its points."""
+    """One label at one of its hyperparameter points."""
 
     name: str
     trials: Trials
@@ -49,21 +50,21 @@ class Pair(NamedTuple):
     first: str
     second: str
     difference: Estimate  # mean of first - second
-    improvement: Estimate  # share of seeds in which first ends below second, ties counted half
-    decided: bool  # the interval of the difference leaves zero out, and no trial failed
-    comparable: bool = False  # it lies within the margin on both sides of zero, and no trial failed
+    improvement: Estimate  # share of seeds on which first ends below second; a tie counts half
+    decided: bool  # the interval of the difference excludes zero, and no trial failed
+    comparable: bool = False  # the interval of the difference lies within the margin, and no trial failed
 
     @property
     def is_settled(self) -> bool:
-        """Return whether a pair is decided: one is lower, or the difference is smaller than what matters."""
+        """True if the pair is decided or comparable, so that it needs no more seeds."""
         return self.decided or self.comparable
 
 
 def contestants(of: Mapping[str, Trials], points: PointSelection) -> list[Contestant]:
-    """Return every label at every point, or at some points of the labels that sweep.
+    """Return every label at every point, or at some points of swept labels.
 
     Raises:
-      InputError: for more than 20 of them, or unknown points.
+      InputError: for more than 20 contestants, or unknown points.
     """
     found = []
     for label, trials in of.items():
@@ -87,11 +88,11 @@ def pairs(
     """Compare every pair of contestants, in the order of their names.
 
     Args:
-      who: contestants; each two must have seeds in common.
-      metric: a scalar metric that all of them measured.
-      level: coverage of all intervals together, in (0, 1).
-      looks: number of interim analyses, the last one included.
-      group: seeds that are added from look to look; None: one look at what there is.
+      who: contestants; every pair must have seeds in common.
+      metric: scalar metric that all contestants measured.
+      level: probability that all intervals hold simultaneously, in (0, 1).
+      looks: number of interim analyses, including the last.
+      group: number of seeds that are added between looks; None: a single look at all seeds.
       margin: largest irrelevant difference, in units of the metric; 0: every difference matters.
 
     Raises:
@@ -130,10 +131,10 @@ def _cells(pair: Pair) -> list[str]:
 
 
 def spending(alpha: float, looks: int) -> np.ndarray:
-    """Return `[looks]` the error that each look may spend of `alpha`, as O'Brien and Fleming: little at first.
+    """Return the errors `[looks]` that the looks may spend of `alpha`, by the function of O'Brien and Fleming.
 
-    The increments of 2 - 2 Phi(z / sqrt(s)) over shares s of the looks, z the two-sided quantile of `alpha`. They add
-    up to `alpha`: that is all that a bound by their sum needs.
+    They are the increments of 2 - 2 Phi(z / sqrt(s)) over shares s of the looks, with z the two-sided quantile of
+    `alpha`, and small at the first looks. They add up to `alpha`, as the union bound over the looks requires.
     """
     from scipy import special  # slow to import
 
@@ -144,15 +145,15 @@ def spending(alpha: float, looks: int) -> np.ndarray:
 def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     """Estimate a mean over the last axis with an interval of asymptotic coverage `1 - alpha`, for skewed values.
 
-    It is the hull of Student's and Hall's intervals, lengthened on the side of the longer tail. Hall's corrects for
-    skewness, which Student's ignores, but trusts the skewness of the sample, which heavy tails make a matter of chance.
-    P. Hall, On the Removal of Skewness by Transformation, JRSS B 1992: with U = (mean - mu) / s and the skewness g,
-    sqrt(n) (U + g U^2 / 3 + g^2 U^3 / 27 + g / (6 n)) is nearly Student's, and has an inverse. A sample lacks the
-    values of a long tail that are rarer than 1 / n. So the side of the longer tail of the sample gains 4 / n times the
-    amount by which its tails differ in length: as much as four more values at its end would move the mean. In the limit
-    this costs nothing.
+    The interval is the hull of Student's and Hall's intervals, extended on the side of the longer tail. Hall's interval
+    corrects for skewness, which Student's ignores, but depends on the skewness of the sample, which is very variable
+    for heavy tails. P. Hall, On the Removal of Skewness by Transformation, JRSS B 1992: with U = (mean - mu) / s and
+    the skewness g, sqrt(n) (U + g U^2 / 3 + g^2 U^3 / 27 + g / (6 n)) has nearly Student's distribution, and is
+    invertible in U. A sample rarely contains the values of a long tail that are rarer than 1 / n. The side of the
+    longer tail of the sample is therefore extended by 4 / n times the difference of the lengths of both tails, as much
+    as four more values at its end would move the mean. The extension vanishes as n grows.
 
-    Misses of the mean in %, at most, at alpha = 5 % and at 0.5 % (tests/engine/test_levels.py):
+    Misses of the mean in % (upper limits) at alpha = 5 % and at 0.5 % (tests/engine/test_levels.py):
 
         values                16           50           200
         normal                5, 0.5       5, 0.5       5, 0.5
@@ -163,7 +164,8 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
         lognormal (1.5)       8, 3         5, 1.5       5, 0.5
         coin (0.3)            5, 0.5       5, 0.5       5, 0.5
 
-    Infinite width for fewer than two values, and for equal ones, which say nothing about others rarer than 1 / n.
+    The width is infinite for fewer than two values, and for equal values, since these contain no information about
+    values that are rarer than 1 / n.
     """
     from scipy import special  # slow to import
 
@@ -175,14 +177,14 @@ def skewed_mean(values: np.ndarray, alpha: float) -> Estimate:
     spread = centred.std(axis=-1)
     least, most = values.min(axis=-1), values.max(axis=-1)
     g = (centred**3).mean(axis=-1) / np.where(spread > 0.0, spread, 1.0) ** 3
-    quantile = -special.stdtrit(n - 1, 0.5 * alpha)  # not of 1 - alpha / 2, which may round to 1
+    quantile = -special.stdtrit(n - 1, 0.5 * alpha)  # the quantile of 1 - alpha / 2 would fail if that rounds to 1
     unbiased = spread * np.sqrt(n / (n - 1))
     low, high = (mean - unbiased * _invert_transform(q / np.sqrt(n) - g / (6 * n), g) for q in (quantile, -quantile))
     half = unbiased * quantile / np.sqrt(n)
-    longer = 4.0 / n * ((most - mean) - (mean - least))  # on the right if positive
+    longer = 4.0 / n * ((most - mean) - (mean - least))  # positive if the right tail is longer
     low = np.minimum(low, mean - half) + np.minimum(longer, 0.0)
     high = np.maximum(high, mean + half) + np.maximum(longer, 0.0)
-    same = most - least <= 1e-12 * np.maximum(np.abs(most), np.abs(least))  # but for rounding
+    same = most - least <= 1e-12 * np.maximum(np.abs(most), np.abs(least))  # equal up to rounding
     return Estimate(mean, np.where(same, -np.inf, low)[()], np.where(same, np.inf, high)[()], n)
 
 
@@ -226,10 +228,10 @@ def common(first: Contestant, second: Contestant, metric: str) -> tuple[np.ndarr
 
 
 def share(successes: float, n: int, alpha: float, ties: float = 0.0) -> Estimate:
-    """Estimate a share, with the exact interval of Clopper and Pearson of coverage `1 - alpha` or more.
+    """Estimate a share, with the exact interval of Clopper and Pearson, whose coverage is at least `1 - alpha`.
 
-    A tie counts half in the share. For the interval it is a trial that a fair coin decides, which makes the count
-    binomial, and all coins fall against the end in question: ties fail at the lower end and succeed at the upper one.
+    A tie counts half in the share. For the interval a tie is a trial that a fair coin decides, so counts are binomial.
+    To be conservative, all ties count as failures for the lower end and as successes for the upper end.
     """
     from scipy import special  # slow to import
 

@@ -1,4 +1,4 @@
-"""Tables of results: text, rows that print themselves, HTML and LaTeX."""
+"""Tables of results that print as aligned text, and convert to HTML and LaTeX."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, NamedTuple, Self, TypeVar
@@ -7,7 +7,7 @@ from jaxbandits.analysis.intervals import Estimate
 from jaxbandits.analysis.markup import html_table, latex_table
 from jaxbandits.analysis.table import align, number, plain
 
-_MOST_ROWS = 100  # in a notebook
+_MOST_ROWS = 100  # largest number of rows in a notebook
 
 
 class TextTable(str):
@@ -28,7 +28,7 @@ class TextTable(str):
         Args:
           header: names of the columns.
           rows: text of the cells.
-          notes: column name to its explanation, which the HTML table shows as a legend.
+          notes: mapping from column names to explanations, which the HTML table shows as a legend.
         """
         table = super().__new__(cls, align(header, rows))
         table.header, table.rows, table._notes = list(header), [list(row) for row in rows], dict(notes or {})
@@ -51,7 +51,7 @@ R = TypeVar("R", bound=NamedTuple)
 
 
 class ResultTable(list[R], Generic[R]):
-    """Rows, each a named tuple; printed, and shown by a notebook, as aligned columns."""
+    """List of rows (named tuples) that prints as aligned columns, also in a notebook."""
 
     def __init__(self, rows: Iterable[R], header: Sequence[str], cells: Callable[[R], Sequence[str]], left: int = 1):
         """Make a table of rows.

@@ -1,4 +1,4 @@
-"""The best hyperparameters, chosen on some seeds and evaluated on others."""
+"""Choose the best hyperparameters on some seeds, and evaluate them on others."""
 
 import numbers
 import warnings
@@ -15,8 +15,8 @@ from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.text import count_of
 
 By = Literal["mean", "median"] | Callable[[np.ndarray], float]
-ENVIRONMENT = "environment"  # criterion: the mean, at every point of the environment by itself
-_PREFIX = f"{ENVIRONMENT}."  # of swept fields of the environment
+ENVIRONMENT = "environment"  # criterion: the mean, with a separate choice for every point of the environment
+_PREFIX = f"{ENVIRONMENT}."  # prefix of swept fields of the environment
 _BY: dict[str, Callable[[np.ndarray], Any]] = {"mean": np.mean, "median": np.median}
 
 
@@ -24,9 +24,9 @@ class Best(NamedTuple):
     """The chosen point of a label."""
 
     point: dict[str, Any]
-    index: int  # position among the label's points
-    value: float  # the criterion on the selection seeds: too good to be true, it was chosen for that
-    estimate: intervals.Estimate  # mean with interval on the evaluation seeds, which had no part in the choice
+    index: int  # position among the points of the label
+    value: float  # the criterion on the selection seeds; it is biased, since the point was chosen by it
+    estimate: intervals.Estimate  # mean with interval on the evaluation seeds, which are independent of the choice
 
 
 def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select: float, level: float) -> Best:
@@ -53,10 +53,10 @@ def best(label: str, trials: Trials, metric: str, by: By, minimise: bool, select
 def best_by_environment(
     label: str, trials: Trials, metric: str, minimise: bool, select: float, level: float
 ) -> ResultTable[Best]:
-    """Choose, as `best` by the mean, among the points of a label that share each point of the environment.
+    """Choose the point with the best mean, separately for every point of the environment.
 
     Returns:
-      A row per point of the environment, in the order of the points; `index` counts all points of the label.
+      One row per point of the environment, in the order of the points; `index` counts all points of the label.
     """
     groups: dict[Hashable, list[int]] = {}
     for h, point in enumerate(trials.points):
@@ -98,7 +98,7 @@ def check_criterion(by: object, minimise: object) -> None:
     """Check a criterion.
 
     Raises:
-      InputError: for anything but the names, a function, and a boolean.
+      InputError: for a criterion that `Result.best` does not allow, or if `minimise` is not a boolean.
     """
     names = (*_BY, ENVIRONMENT)
     if not callable(by) and not (isinstance(by, str) and by in names):

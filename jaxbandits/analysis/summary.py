@@ -1,4 +1,4 @@
-"""One row of numbers per label, hyperparameter point and entry, at the last record point."""
+"""Summary of a metric: one row of numbers per label, hyperparameter point and entry, at the last record point."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from jaxbandits.analysis.trials import Trials
 from jaxbandits.base.text import count_of
 
 _QUANTILES = (0.5, 0.1, 0.25, 0.75, 0.9)
-_FEW = 50  # trials under which t-intervals of skewed regret are too short
+_FEW = 50  # number of trials below which t-intervals of skewed regret are too short
 
 
 class Row(NamedTuple):
@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
     label: str
     point: dict[str, Any]
-    entry: dict[str, int]  # which entry of a vector metric: axis name to index; empty for scalars
+    entry: dict[str, int]  # index on each axis of a vector metric, by the name of the axis; empty for scalars
     mean: float
     low: float
     high: float
@@ -29,8 +29,8 @@ class Row(NamedTuple):
     q75: float
     q90: float
     trials: int
-    failed: int  # trials with a NaN or an infinity in this metric, which the other numbers omit
-    ns_per_round: float  # wall time of a worker for a round of a trial, without compilation: median over batches
+    failed: int  # number of trials with a NaN or an infinity in this metric, which the other numbers omit
+    ns_per_round: float  # wall time of a worker per round and trial, without compilation: median over batches
 
 
 def rows(metric: str, of: Mapping[str, Trials], level: float, at: Mapping[str, int]) -> Iterator[Row]:

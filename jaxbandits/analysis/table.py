@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from jaxbandits.analysis.summary import Row
 from jaxbandits.base.text import WIDTH
 
-_NARROWEST = 12  # characters of a column of text that is broken over several lines
+_NARROWEST = 12  # smallest width, in characters, of a column of text that is broken over several lines
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, width: int = WIDTH) -> str:
-    """Align columns, the first `left` ones to the left, others to the right; control characters become escapes.
+    """Align the first `left` columns to the left, and others to the right; control characters become escapes.
 
     A table that is wider than `width` has its header broken at spaces, then its widest columns of text.
     """

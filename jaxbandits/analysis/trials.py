@@ -15,34 +15,34 @@ from jaxbandits.base.ranges import check_concrete
 from jaxbandits.base.text import count_of
 
 RESERVED = ("label", "point", "seed", "round")  # no axis of a metric may have these names
-_FIRST = "regret"  # the metric that is meant where none is named
+_FIRST = "regret"  # the metric that comes first, and is the default
 
-# Field to a value or to several, or positions; None: all points.
+# Mapping from fields to one or several values, or list of positions; None: all points.
 PointSelection: TypeAlias = Mapping[str, Any] | Sequence[int] | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Trials:
-    """H hyperparameter points times S seeds, measured at M record points.
+    """Trials of one label: H hyperparameter points times S seeds, measured at M record points.
 
     Attributes:
-      values: per metric a float64 array `[H, S, M, ...]`: cumulative sums, running maxima or snapshots.
-      points: `[H]` hyperparameter points, field to value; one empty point when nothing was swept.
+      values: for each metric a float64 array `[H, S, M, ...]`: cumulative sums, running maxima or snapshots.
+      points: `[H]` hyperparameter points, mappings from fields to values; one empty point when nothing was swept.
       seeds: `[S]` global seed indices, increasing.
-      record_points: `[M]` rounds finished at each record point, increasing; the last is the horizon.
+      record_points: `[M]` rounds at which values are recorded, increasing; the last is the horizon.
       healthy: `[H, S]` False if the state of a trial held a NaN at some record point, even if its metrics are finite.
       inadmissible: `[H, S]` number of rounds whose decision was inadmissible: an arm or group index out of range, a
         point outside the domain.
-      axes: per metric the names of its axes beyond `[H, S, M]`; scalars may be omitted.
-      units: per metric its unit, "" where it has none.
+      axes: for each metric the names of its axes beyond `[H, S, M]`; scalars may be omitted.
+      units: for each metric its unit, "" for a metric without a unit.
       timing: cost of the trials.
-      may_be_missing: metrics in which a NaN stands for no value, such as a mean of which nothing has counted, and not
-        for a failure.
-      spec: the job: algorithm, environment, horizon, record points, meters, width, and the digest of what determines
-        the numbers.
+      may_be_missing: metrics for which a NaN means that there is no value (such as a mean over no counted rounds), and
+        not that the trial failed.
+      spec: specification of the job: algorithm, environment, horizon, record points, meters, width, and the digest of
+        everything that determines the numbers.
 
     Raises:
-      InputError: when shapes, kinds or order are others than these.
+      InputError: if shapes or dtypes differ from these, or if seeds or record points do not increase.
     """
 
     values: dict[str, np.ndarray]
@@ -58,7 +58,7 @@ class Trials:
     may_be_missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check shapes, kinds and order."""
+        """Check shapes, dtypes and order."""
         if not self.points or any(point.keys() != self.points[0].keys() for point in self.points):
             raise InputError("points must be at least one point, the same fields in each")
         for name, least in (("seeds", 0), ("record_points", 1)):
@@ -101,7 +101,7 @@ class Trials:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of what was measured: `regret` first where there is one, then sums, maxima and snapshots."""
+        """Names of all metrics: `regret` first if it was measured, then sums, maxima and snapshots."""
         return in_order(self.values)
 
     @property
@@ -110,7 +110,7 @@ class Trials:
         return int(self.record_points[-1])
 
     def metric(self, metric: str | None = None) -> str:
-        """Return the name of a metric, checked; the first by default.
+        """Check the name of a metric and return it; return the first metric by default.
 
         Raises:
           InputError: for an unknown name.
@@ -136,7 +136,7 @@ class Trials:
         return self.get(metric)[:, :, -1]
 
     def at(self, points: PointSelection) -> "Trials":
-        """Select some of the points, as `indices` takes them."""
+        """Select some of the points, given as for `indices`."""
         rows = self.indices(points)
         return dataclasses.replace(
             self,
@@ -163,8 +163,8 @@ class Trials:
     def failures(self, metric: str | None = None) -> np.ndarray:
         """Return `[H, S]`, True for trials with a NaN or an infinity in the metric, or a NaN in their state.
 
-        Regret is made of means: it can stay finite while the learner behind it is lost. A NaN of a metric that
-        `may_be_missing` is no failure.
+        Regret is computed from true means, so it can stay finite although the state of the learner is NaN. A NaN of a
+        metric in `may_be_missing` is no failure.
         """
         metric = self.metric(metric)
         values = self.values[metric]
@@ -174,14 +174,14 @@ class Trials:
     failed = alias(failures, "failed")
 
     def entries(self, metric: str, at: Mapping[str, int]) -> list[tuple[dict[str, int], np.ndarray]]:
-        """Split a metric into scalars: every entry of a vector metric, or those `at` an index of its named axes.
+        """Split a metric into scalars: all entries of a vector metric, or the entries at given indices of its axes.
 
         Args:
           metric: name of the metric.
-          at: axis name to index, such as `{"group": 2}`; negative indices count from the end.
+          at: mapping from names of axes to indices, such as `{"group": 2}`; negative indices count from the end.
 
         Returns:
-          Pairs of the entry (axis name to index; empty for scalars) and its values `[H, S, M]`.
+          Pairs of an entry (mapping from names of axes to indices; empty for scalars) and its values `[H, S, M]`.
 
         Raises:
           InputError: for an unknown axis or an index out of range.
@@ -201,10 +201,10 @@ class Trials:
         ]
 
     def index(self, point: Mapping[str, Any]) -> int:
-        """Return the position of the one point with these values of some fields or all.
+        """Return the position of the only point that has the given values.
 
         Raises:
-          InputError: when no point has them, or several do.
+          InputError: if no point or several points have these values.
         """
         if not isinstance(point, Mapping):
             raise InputError(f"a point maps fields to values, got {format_value(point)}")
@@ -218,8 +218,8 @@ class Trials:
         """Return the positions of some points.
 
         Args:
-          points: field to a value or to several; or positions; all points by default. Numbers that differ by rounding
-            are the same.
+          points: mapping from fields to one or several values; or positions; all points by default. Numbers that differ
+            only by rounding count as equal.
 
         Raises:
           InputError: for an unknown field, a value that no point has, or a position out of range.
@@ -257,7 +257,7 @@ def checked_name(kind: str, name: object, names: Iterable[str]) -> str:
     """Return a name if it is one of `names`.
 
     Raises:
-      InputError: if it is not, with the closest of them.
+      InputError: if the name is unknown; the message suggests the closest names.
     """
     names = list(names)
     if not isinstance(name, str) or name not in names:
@@ -266,7 +266,7 @@ def checked_name(kind: str, name: object, names: Iterable[str]) -> str:
 
 
 def in_order(metrics: Iterable[str]) -> tuple[str, ...]:
-    """Return the different names in their order, `regret` before all others."""
+    """Return the distinct names in their order, with `regret` before all others."""
     return tuple(sorted(dict.fromkeys(metrics), key=lambda name: name != _FIRST))
 
 

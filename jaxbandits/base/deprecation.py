@@ -1,4 +1,4 @@
-"""Earlier names of renamed functions: they warn for one release."""
+"""Deprecated names of renamed functions, which warn for one release."""
 
 import functools
 import warnings
@@ -10,7 +10,7 @@ _R = TypeVar("_R")
 
 
 def alias(function: Callable[_P, _R], earlier_name: str) -> Callable[_P, _R]:
-    """Return a function (a method, in the body of a class) that warns of its earlier name and calls `function`."""
+    """Return a function that warns that its name is deprecated, and then calls `function` (in a class, a method)."""
     message = f"{earlier_name} is renamed: use {function.__name__}"
 
     @functools.wraps(function)

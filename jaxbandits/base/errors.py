@@ -1,4 +1,4 @@
-"""Exception for mistakes of the user, with messages of one line that say what is allowed."""
+"""Exception for wrong input of the user, with messages of one line that state the allowed values."""
 
 import difflib
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ class InputError(ValueError):
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
-    """Make an `InputError` for a name that is not among the known ones, which suggests the closest of these."""
+    """Return an `InputError` for an unknown name; its message suggests the closest known names."""
     names = sorted(known)
     by_lower_case = {known.casefold(): known for known in reversed(names)}  # `heavy-oful` is close to `HEAVY-OFUL`
     matches = difflib.get_close_matches(str(name).casefold(), by_lower_case, n=3, cutoff=0.4)

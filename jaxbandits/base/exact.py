@@ -41,7 +41,7 @@ def exact_key(value: object) -> Hashable:
 
 
 def exact_structure(tree: object) -> Hashable:
-    """Return a key of the structure of a pytree, equal only where static data have equal types and bits."""
+    """Return a key of the structure of a pytree, equal only if static data have equal types and bits."""
     return _structure_key(jax.tree.structure(tree))
 
 
@@ -52,7 +52,7 @@ def _structure_key(structure: Any) -> Hashable:
 
 
 class StaticFields(tuple[Any, ...]):
-    """Values of static fields, equal where their types and bits are."""
+    """Values of static fields, which are equal if their types and bits are equal."""
 
     __slots__ = ()
 

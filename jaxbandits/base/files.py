@@ -1,8 +1,8 @@
 """Atomic files with checksums, and locks on directories.
 
-A file is written under a temporary name, synced and renamed, so that it survives a killed process. The name is random,
-and the file is new: in a directory that others may write, no link of theirs is followed. Nothing is pickled, and
-reading a file never executes code.
+A file is written under a temporary name, synced and renamed, so that the previous file survives a killed process. The
+temporary name is random and must not exist, so that links of other users are not followed in a directory that they may
+write. Nothing is pickled, and reading a file never executes code.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
 
-_MOST_TRIES = 200  # to lock a directory that other processes remove with their locks, between any two steps here
-LONGEST_TEXT = 2**26  # bytes of JSON in an npz file
-_DENSEST = 32  # times that increasing numbers of 8 bytes are compressed at most; those of a result, 3 to 5 times
-_PIECE = 2**20  # bytes
-_LEAST_BYTES = 4096  # of an array whose compression is not looked at
+_MOST_TRIES = 200  # largest number of attempts to lock a directory, which other processes may remove at any moment
+LONGEST_TEXT = 2**26  # largest number of bytes of JSON in an npz file
+_DENSEST = 32  # largest compression ratio of increasing numbers of 8 bytes; those of results have a ratio of 3 to 5
+_PIECE = 2**20  # number of bytes that are read and hashed at a time
+_LEAST_BYTES = 4096  # size of an array up to which its compression ratio is not checked
 _CHECKSUMS = "sha256.json"  # the last member of an npz file: array name -> checksum of its bytes in the archive
 
 
@@ -43,10 +43,10 @@ def path_of(value: object, what: str = "a file is named by text or a path") -> P
 
     Args:
       value: text or a path.
-      what: an error message says must be given.
+      what: first part of the error message, which says what the value must be.
 
     Raises:
-      InputError: for anything else, and for text that no file system can hold.
+      InputError: for other values, and for text that cannot be a path.
     """
     text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text:
@@ -62,11 +62,11 @@ def path_of(value: object, what: str = "a file is named by text or a path") -> P
 
 @contextlib.contextmanager
 def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
-    """Create a directory and lock it against other processes, also if the one before removes it with its lock.
+    """Create a directory and lock it against other processes, even if the process that held the lock removes it.
 
     Args:
       directory: its path.
-      patience: seconds to wait for another process to leave.
+      patience: seconds to wait until another process releases the lock.
 
     Raises:
       InputError: when it cannot be written or another process holds it.
@@ -81,7 +81,7 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
             raise LockedError(
                 f"another process is writing to {directory}; wait for it or choose another directory"
             ) from None
-        except (UnwritableError, FileNotFoundError, FileExistsError):  # removed meanwhile
+        except (UnwritableError, FileNotFoundError, FileExistsError):  # another process has removed the directory
             if attempt + 1 == _MOST_TRIES:
                 raise
         except OSError as error:
@@ -95,7 +95,7 @@ def lock_directory(directory: Path, patience: float = 0.0) -> Iterator[None]:
 def is_locked(directory: Path) -> bool:
     """Return whether a process holds a directory now.
 
-    Writes nothing if no process ever held it; False if the lock cannot be opened.
+    The function does not write if no process ever locked the directory. It returns False if the lock cannot be opened.
     """
     path = directory / ".lock"
     if not os.path.exists(path):
@@ -132,12 +132,12 @@ def _refusal(directory: Path) -> str:
 
 
 def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Replace a file by temporary name, fsync and rename: after a kill the old or the new file is there, never a part.
+    """Replace a file by temporary name, fsync and rename: after a kill the old or the new file exists as a whole.
 
     Args:
       path: path of the file.
       data: its content.
-      mode: its permissions, before the umask of the process is applied.
+      mode: permissions of the file, before the umask of the process is applied.
 
     Raises:
       InputError: if the path cannot be written (full disk, read-only directory); the message names it.
@@ -148,7 +148,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 @contextlib.contextmanager
 def open_atomically(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """Open a file for writing that gets its name when the block ends without an error, as in `write_atomically`.
+    """Open a file for writing that receives its name when the block ends without an error, as in `write_atomically`.
 
     Raises:
       InputError: if the path cannot be written; the message names it.
@@ -205,7 +205,7 @@ class NpzFile:
 
     @property
     def is_stored(self) -> bool:
-        """True if nothing is compressed: what is read takes no more memory than the file."""
+        """True if no array is compressed, so that arrays that are read take no more memory than the file."""
         return all(info.compress_type == zipfile.ZIP_STORED for info in self._archive.infolist())
 
     def read(self, name: str) -> np.ndarray:
@@ -218,10 +218,10 @@ class NpzFile:
         return _read_array(self._archive.read(member), self._checksums[name])
 
     def read_increasing(self, name: str) -> np.ndarray:
-        """Read whole numbers that increase, of which no file can hold many in few bytes.
+        """Read increasing whole numbers, after a check that their compression ratio is possible for such numbers.
 
         Raises:
-          ValueError: if they are compressed further than such numbers can be.
+          ValueError: if the compression ratio is too large for increasing numbers.
         """
         if self._is_dense(name + ".npy"):
             raise ValueError(f"{name} must increase")
@@ -242,7 +242,7 @@ class NpzFile:
         return self._archive.read(member)
 
     def _outline(self, member: str) -> np.ndarray:
-        """Return zeros of the shape and type of an array that take no memory; both must make up the member's size."""
+        """Return zeros without memory, of the shape and type of an array, which must agree with the member's size."""
         with self._archive.open(member) as file:
             version = np.lib.format.read_magic(file)
             read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -258,8 +258,8 @@ def open_npz(path: Path) -> Iterator[NpzFile]:
     """Open an npz file that `write_npz` wrote.
 
     Raises:
-      InputError: one line that names the file, when it is missing, truncated, of another kind, or, once it is read, any
-        bit of it has changed.
+      InputError: if the file is missing, truncated or of another kind, or if an array differs from its checksum when it
+        is read; the message is one line that names the file.
     """
     with _reading(path), zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
         yield NpzFile(archive)
@@ -288,7 +288,7 @@ def read_json(path: Path) -> Any:
     """Read the JSON value that `write_json` wrote.
 
     Raises:
-      InputError: one line that names the file, when it is missing, not such a file, or its content has changed.
+      InputError: if the file is missing, of another kind, or damaged; the message is one line that names the file.
     """
     with _reading(path):
         file = json.loads(_content(path))
@@ -298,7 +298,7 @@ def read_json(path: Path) -> Any:
 
 
 class _HashingFile:
-    """File whose content is hashed as it is written."""
+    """File whose content is hashed while it is written."""
 
     def __init__(self, file: IO[bytes]):
         self._file, self._sha = file, hashlib.sha256()
@@ -322,7 +322,7 @@ def first_difference(saved: object, new: object, path: str = "") -> str:
 
 
 def _member(name: str, method: int) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name)  # dated 1980: equal arrays make equal files
+    info = zipfile.ZipInfo(name)  # dated 1980, so that equal arrays make equal files
     info.compress_type = method
     return info
 

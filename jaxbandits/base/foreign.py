@@ -1,4 +1,4 @@
-"""Code from neither this package nor JAX, identified by its files, and its description in the results of a run."""
+"""Detection of foreign code (of neither this package nor JAX) by its files, and its description in results."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes, range, slice)
 def has_foreign_code(*objects: Any) -> bool:
     """Return whether objects, their fields and containers of them hold a class or function of another package.
 
-    A method that was replaced in a class of this package counts, and so do values of an unknown kind.
+    A method that replaces one in a class of this package counts as foreign, and so do values of an unknown type.
     """
     seen: set[int] = set()
 
@@ -56,7 +56,7 @@ def is_own_function(function: object) -> bool:
 
 
 def is_own_module(module: types.ModuleType) -> bool:
-    """Return whether no function or class in a module of this package was replaced by one of others."""
+    """Return whether no function or class in a module of this package was replaced by foreign code."""
     values = list(vars(module).values())
     functions = (value for value in values if isinstance(value, types.FunctionType))
     classes = (value for value in values if isinstance(value, type) and value.__module__ == module.__name__)
@@ -65,7 +65,7 @@ def is_own_module(module: types.ModuleType) -> bool:
 
 @functools.cache
 def is_own_file(name: str) -> bool:
-    """Return whether a file is one of this package, of JAX, or of the standard library, which makes named tuples."""
+    """Return whether a file belongs to this package, to JAX, or to the standard library, which makes named tuples."""
     path = Path(name)
     if path.is_relative_to(_STANDARD) and "site-packages" in path.relative_to(_STANDARD).parts:
         return path.is_relative_to(_PACKAGE) or path.is_relative_to(_JAX)
@@ -73,7 +73,7 @@ def is_own_file(name: str) -> bool:
 
 
 def _directory_of_jax() -> Path:
-    """Return where JAX is installed, without importing it."""
+    """Return the directory in which JAX is installed, without importing it."""
     spec = importlib.util.find_spec("jax")
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else _PACKAGE
 
@@ -82,7 +82,7 @@ _JAX, _STANDARD = _directory_of_jax(), Path(sysconfig.get_path("stdlib"))
 
 
 def lack_of_identity(spec: Mapping[str, Any]) -> str:
-    """Return in words which code of a specification no digest identifies, and the remedy; "" if all is identified."""
+    """Describe the code of a specification that no digest identifies, and the remedy; "" if all code is identified."""
     if not (found := ", ".join(spec.get("host code", ()))):
         return ""
     return f"{found}; no digest covers that: give identity='...' (a name for its version) from the first run on"

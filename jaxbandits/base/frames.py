@@ -1,6 +1,6 @@
 """Columns of data frames, by name: pandas, polars and pyarrow through Narwhals, and mappings of arrays.
 
-Nothing is guessed: a column is used where it is named, and no other is looked at.
+Columns are used only by name; the role of a column is never guessed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,15 @@ from jaxbandits.base.labels import Labels, number_labels
 
 
 class Columns:
-    """The columns of a frame.
+    """Columns of a frame.
 
     Raises:
-      InputError: for what is neither a frame in memory nor a mapping of text to arrays, frames without rows, and two
-        columns of one name; without Narwhals, for a frame.
+      InputError: for anything else than a frame in memory or a mapping from text to arrays, for a frame without rows or
+        with two columns of one name, and for any frame if Narwhals is not installed.
     """
 
     def __init__(self, frame: Any):
-        """Take a frame of pandas, polars or pyarrow, or a mapping of arrays."""
+        """Read a frame of pandas, polars or pyarrow, or a mapping from names to arrays."""
         if isinstance(frame, Mapping):
             self.names: list[Any] = list(frame)
             self._get, self._is_text = frame.__getitem__, lambda name: False
@@ -37,8 +37,8 @@ class Columns:
         try:
             table = nw.from_native(frame, eager_only=True)
             self.names, n_rows = list(table.columns), len(table)
-        except Exception as error:  # a TypeError for no frame; a DuplicateError for two columns of one name
-            is_lazy = hasattr(frame, "collect")  # then names would be computed
+        except Exception as error:  # a TypeError if it is no frame; a DuplicateError for two columns of one name
+            is_lazy = hasattr(frame, "collect")  # the names of a lazy frame would have to be computed
             names = () if is_lazy else getattr(frame, "column_names", getattr(frame, "columns", ()))
             repeated = next((name for k, name in enumerate(names) if name in list(names)[:k]), None)
             if repeated is not None:
@@ -55,10 +55,10 @@ class Columns:
         self._is_text = lambda name: table.get_column(name).dtype == nw.String
 
     def column(self, role: str, name: object) -> Any:
-        """Return a column as it is.
+        """Return a column in the type that the frame holds.
 
         Raises:
-          InputError: for a name that no column has, which suggests the closest.
+          InputError: for an unknown name; the message suggests the closest names.
         """
         if not isinstance(name, (str, int)) or isinstance(name, bool) or name not in self.names:
             raise InputError(f"{role}: {unknown_name('column of the frame', name, map(str, self.names))}")
@@ -95,10 +95,10 @@ class Columns:
         return labels._replace(numbers=numbers.to_numpy().astype(np.int32))
 
     def matrix(self, role: str, names: object) -> np.ndarray:
-        """Return columns of numbers side by side, `[n, p]` float64.
+        """Return several columns of numbers as a matrix, `[n, p]` float64.
 
         Raises:
-          InputError: for no list, an empty one, a column twice, and what `numbers` refuses.
+          InputError: if `names` is not a list of one or more different names, and as for `numbers`.
         """
         if isinstance(names, str) or not isinstance(names, Sequence):
             raise InputError(f"{role} must be a list of columns, got {format_value(names)}")

@@ -1,11 +1,11 @@
-"""Labels as numbers: the actions of a log, the classes of a table, the groups of a data set, each named once.
+"""Labels as numbers: actions of a log, classes of a table, or groups of a data set are numbered in the order of names.
 
     number_labels("action", ["b", "a", "b"], names=["a", "b", "c"]).numbers      array([1, 0, 1])
 
-The order of the names is what a number stands for. It is given, or that of the categories of a categorical column
-(unless they are unordered and merely sorted, as pandas' astype("category") makes them), or that of numbers: 2 comes
-before 10, whether they are written as numbers or as text. Other text is sorted, and `is_sorted_text` says so, because
-nobody has chosen that order.
+A label has the number of its position among the names. The names are given; or they are the categories of a categorical
+column (unless these are unordered and merely sorted, as pandas' astype("category") makes them); or, for numbers, they
+are in numerical order: 2 comes before 10, whether they are written as numbers or as text. Other text is sorted, and
+`is_sorted_text` is then True, because nobody has chosen that order.
 """
 
 import warnings
@@ -17,10 +17,11 @@ import numpy as np
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.base.ranges import check_concrete, is_missing, place
 
-MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"})  # as text files write it
-MANY_ROWS = 20  # from which a name for every second row is taken for a mistake
-_SHOWN = 4  # names that a message lists
-_LARGEST_FLOAT = 2.0**53  # above it different whole numbers are one float
+# Missing values in text files.
+MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"})
+MANY_ROWS = 20  # number of rows from which as many names as half the rows are taken for a mistake
+_SHOWN = 4  # largest number of names that a message lists
+_LARGEST_FLOAT = 2.0**53  # larger whole numbers share a float with their neighbours
 
 
 class Labels(NamedTuple):
@@ -28,9 +29,9 @@ class Labels(NamedTuple):
 
     Attributes:
       numbers: `[n]` int32, positions in `names`.
-      names: `[K]` different texts; a whole number is its digits.
+      names: `[K]` distinct names as text; a whole number is written in digits.
       is_sorted_text: True if the names are text in alphabetical order, which nobody chose.
-      is_text: True if the entries are text, also that of whole numbers.
+      is_text: True if the entries are text, even if this text consists of digits.
     """
 
     numbers: np.ndarray
@@ -51,8 +52,8 @@ def number_labels(
       names_argument: name of `names` in error messages.
 
     Raises:
-      InputError: for anything else, missing entries (also "?", "NA" and the like, unless they are among `names`), and
-        entries that are not among `names`; with the row, from 0.
+      InputError: for other values, for missing entries (also "?", "NA" and the like, unless they are among `names`),
+        and for entries that are not among `names`; the message names the row, from 0.
     """
     check_concrete(name, values)
     is_chosen = True
@@ -80,10 +81,10 @@ def number_labels(
 
 
 def label_names(name: str, names: object) -> tuple[str, ...]:
-    """Return a list of names as different texts.
+    """Return a list of names as distinct texts.
 
     Raises:
-      InputError: for no list, an empty one, and names that occur twice.
+      InputError: if it is not a list, is empty, or contains a name twice.
     """
     if isinstance(names, str):
         raise InputError(f"{name} must be a list, got {format_value(names)}")
@@ -101,35 +102,35 @@ def shorten(names: Sequence[str]) -> str:
 
 
 def warn_if_distinct(owner: str, rows: str, n_rows: int, what: str, n_names: int) -> None:
-    """Warn where more than every second row has a name of its own, as a column of ids or numbers has."""
+    """Warn if more than half of the rows have different names, as in a column of ids or numbers."""
     if n_rows >= MANY_ROWS and n_names > n_rows / 2:
         warnings.warn(f"{owner}: {n_rows:,} {rows} have {n_names:,} different {what}", stacklevel=5)
 
 
 def describe_names(plural: str, names: Sequence[str]) -> str:
-    """Return number, order and first names of something: "3 actions in alphabetical order: a, b, c"."""
+    """Describe names by number, order and first names: "3 actions in alphabetical order: a, b, c"."""
     is_sorted = len(names) > 1 and not all(map(_is_digits, names)) and list(names) == sorted(names)
     return f"{len(names):,} {plural}{' in alphabetical order' if is_sorted else ''}: {shorten(names)}"
 
 
 def names_of_arms(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of arms, () where these are the numbers from 0, which need none."""
+    """Return the names of arms; () if they are the numbers from 0, which need no names."""
     return () if list(names) == [str(k) for k in range(len(names))] else tuple(names)
 
 
 def _categories(values: object) -> Any:
-    """Return the categories of a categorical of pandas or an Enum of polars, in their order; None for others."""
+    """Return the categories of a pandas categorical or a polars Enum, in their order; None for other values."""
     dtype: Any = getattr(values, "dtype", None)
     return dtype.categories if type(dtype).__name__ in ("CategoricalDtype", "Enum") else None
 
 
 def _is_ordered(values: Any) -> bool:
-    """Return whether someone chose the order of categories: those of an Enum, or of an ordered categorical."""
+    """Return whether a person chose the order of categories, as in an Enum or an ordered categorical."""
     return bool(getattr(values.dtype, "ordered", True))
 
 
 def _texts(name: str, values: object) -> tuple[list[str], bool]:
-    """Return every entry as text, and whether they are text to begin with."""
+    """Return every entry as text, and whether the entries were text originally."""
     needs = f"{name} must be one name or whole number a row"
     try:
         array = np.asarray(values)
@@ -153,7 +154,7 @@ def _texts(name: str, values: object) -> tuple[list[str], bool]:
 
 
 def _texts_of_objects(name: str, needs: str, entries: list[Any]) -> tuple[list[str], bool]:
-    """Return the same for entries of an array of Python objects, which must all be of one kind."""
+    """Return the same as `_texts` for an array of Python objects, which must all be of one kind."""
     if all(isinstance(entry, str) for entry in entries):
         return list(map(str, entries)), True
     if all(isinstance(entry, int) for entry in entries):
@@ -169,7 +170,7 @@ def _texts_of_objects(name: str, needs: str, entries: list[Any]) -> tuple[list[s
 
 
 def _digits_of(name: str, entry: float, row: int) -> str:
-    """Write a float as the whole number that it is, or as the fraction; ids beyond 2^53 have lost digits."""
+    """Write a float without a fraction as a whole number; ids beyond 2^53 are refused, since they have lost digits."""
     if entry != entry:
         raise InputError(f"{name} must have no missing entries, but row {row} (from 0) is NaN")
     if abs(entry) > _LARGEST_FLOAT:
@@ -181,7 +182,7 @@ def _digits_of(name: str, entry: float, row: int) -> str:
 
 
 def _in_order(texts: Iterable[str], is_text: bool) -> list[str]:
-    """Sort numbers by value, also those written as text, and other text alphabetically."""
+    """Sort numbers, including numbers that are written as text, by value, and other text alphabetically."""
     if not is_text:
         return sorted(texts, key=lambda text: (text == "True") if text in ("True", "False") else _value(text))
     return sorted(texts, key=lambda text: (int(text), text)) if all(map(_is_digits, texts)) else sorted(texts)

@@ -1,6 +1,6 @@
-"""Lazy names of a package: imported on first access, and listed once.
+"""Lazy names of a package, which are imported on first access and declared in one place.
 
-The list is the `if TYPE_CHECKING:` block that type checkers read, one line per name:
+The declaration is the `if TYPE_CHECKING:` block that type checkers read, one line per name:
 
     if TYPE_CHECKING:
         from jaxbandits.algorithms.linear.oful import OFUL as OFUL
@@ -20,10 +20,10 @@ from typing import Any
 
 @functools.cache
 def declared_imports(package: str) -> Mapping[str, str]:
-    """Return the imports in the `if TYPE_CHECKING:` block of a package, which is imported.
+    """Return the imports in the `if TYPE_CHECKING:` block of a package that is already imported.
 
     Returns:
-      For each name its place, `module:name`, in the order of the block.
+      Mapping from each name to its place, `module:name`, in the order of the block.
     """
     spec: Any = importlib.import_module(package).__spec__
     tree = ast.parse(spec.loader.get_source(package))
@@ -35,7 +35,7 @@ def declared_imports(package: str) -> Mapping[str, str]:
 
 
 def exists(module: str) -> bool:
-    """Return whether there is a module of a name, without running it."""
+    """Return whether a module of this name exists, without running it."""
     return importlib.util.find_spec(module) is not None
 
 
@@ -46,11 +46,11 @@ def load(place: str) -> Any:
 
 
 def attach(package: str, *eager: str) -> None:
-    """Give a package `__getattr__`, `__dir__` and `__all__` for the names that it declares.
+    """Give a package `__getattr__`, `__dir__` and `__all__` for its declared names.
 
     Args:
       package: name of the package, whose module calls this function.
-      eager: further public names, which the package defines itself.
+      eager: further public names, which the package defines when it is imported.
     """
     namespace, places = vars(sys.modules[package]), declared_imports(package)
     public = sorted({*places, *eager})

@@ -1,4 +1,4 @@
-"""Checks that arrays fit into memory, before the operating system ends the process."""
+"""Check that arrays fit into memory, before the operating system ends the process."""
 
 import contextlib
 import os
@@ -8,13 +8,13 @@ from jaxbandits.base.errors import InputError
 
 
 def require(n_bytes: int, what: str, remedy: str, available: int | None = None) -> None:
-    """Raise an error if something takes more memory than there is.
+    """Raise an error if something takes more memory than is available.
 
     Args:
       n_bytes: lower bound of the memory, in bytes.
-      what: what takes the memory: the subject of the error message.
-      remedy: what to do: an imperative clause.
-      available: bytes; None: what this process can have on this machine.
+      what: the object that takes the memory, as the subject of the error message.
+      remedy: advice, as an imperative clause.
+      available: available bytes; None: the bytes that this process can allocate on this machine.
 
     Raises:
       InputError: if the memory does not suffice; the message names both sizes.
@@ -44,14 +44,14 @@ def _of_machine() -> int | None:
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         return 1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1])
-    with contextlib.suppress(AttributeError, OSError, ValueError):  # without /proc: all of it
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # without /proc, all memory counts as free
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
 
 
 def _of_group(directory: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Return what a container or batch system leaves of its limit."""
-    with contextlib.suppress(OSError, ValueError):  # no limit: "max"
+    """Return the free bytes under the memory limit of a container or batch system; None without a limit."""
+    with contextlib.suppress(OSError, ValueError):  # ValueError, since "max" means that there is no limit
         limit, used = (int((directory / name).read_text()) for name in ("memory.max", "memory.current"))
         cache = next(
             (

@@ -1,4 +1,4 @@
-"""Files that only this user can have written, read without following links.
+"""Files that only this user can have written, which are read without following links.
 
 Some files are code: loading a compiled program runs it. Such a file is read only if nobody else can have put it there,
 by the rules of POSIX permissions. On Windows, whose permissions Python does not read, nothing is checked.
@@ -13,10 +13,10 @@ HAS_OWNERS = hasattr(os, "getuid")
 
 
 def why_not_private(directory: Path) -> str | None:
-    """Return in a few words why others could change the files of a directory; None if they cannot.
+    """Return the reason why others could change the files of a directory; None if they cannot.
 
-    The directory must belong to this user, and no one else may write it. Links on the way to it must be this user's or
-    the administrator's, and directories above it that everyone may write must be sticky, as /tmp is.
+    The directory must belong to this user, and nobody else may write it. Links on its path must belong to this user or
+    to the administrator, and directories above it that everyone may write must be sticky, as /tmp is.
 
     Args:
       directory: an existing directory.
@@ -41,15 +41,15 @@ def why_not_private(directory: Path) -> str | None:
 def read_private(directory: Path, name: str) -> bytes | None:
     """Read a file of a directory; None if someone else can have written it.
 
-    Directory and file are opened once, the file without following a link, and judged by what was opened: what happens
-    to their names afterwards changes nothing.
+    Directory and file are opened once, the file without following a link, and the checks use the opened files, so that
+    later changes of names have no effect.
 
     Args:
       directory: its path.
       name: name of a file in it.
 
     Raises:
-      OSError: if there is no such file, or it cannot be read.
+      OSError: if the file does not exist or cannot be read.
     """
     if not HAS_OWNERS:
         return (directory / name).read_bytes()

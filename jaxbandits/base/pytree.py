@@ -37,9 +37,9 @@ T = TypeVar("T")
 # A number, or an array of them under trace. Any, because type checkers allow no arithmetic on jax.typing.ArrayLike.
 ArrayLike: TypeAlias = Any
 
-PyTree: TypeAlias = Any  # nested containers of arrays, which no type describes
+PyTree: TypeAlias = Any  # nested containers of arrays; no type describes them
 
-FieldValue: TypeAlias = Any  # of a field of any class: a number, an array, a size, a name, an object
+FieldValue: TypeAlias = Any  # value of a field of any class: a number, an array, a size, a name, an object
 Fields: TypeAlias = dict[str, FieldValue]  # arguments of a constructor by name
 
 _KIND, _RANGE, _DOC = "kind", "range", "doc"
@@ -115,7 +115,7 @@ def pytree(cls: type[T]) -> type[T]:
     keys = [_SharedKey(f.name) if is_shared(f) else jax.tree_util.GetAttrKey(f.name) for f in fields if f.name in data]
 
     def flatten(obj: T) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        # Not a plain tuple: 1, True and 1.0 are equal there, and one would get the compiled program of another.
+        # A plain tuple would not distinguish 1, True and 1.0, and one of them would get the program of another.
         return tuple(getattr(obj, name) for name in data), StaticFields(getattr(obj, name) for name in meta)
 
     def flatten_with_keys(obj: T) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
@@ -132,7 +132,7 @@ def pytree(cls: type[T]) -> type[T]:
 
 
 def _repr_by_shapes(obj: Any) -> str:
-    """Return the fields of an object, one line; of data the shapes only."""
+    """Return the fields of an object in one line, with shapes in place of shared data."""
     parts = []
     for field in dataclasses.fields(obj):
         value = getattr(obj, field.name)
@@ -142,7 +142,7 @@ def _repr_by_shapes(obj: Any) -> str:
 
 
 def named_constructors(cls: type) -> dict[str, Callable[..., Any]]:
-    """Return the public class methods of a class, by name: its presets and readers, without `example` and aliases."""
+    """Return the public class methods of a class by name, such as presets, without `example` and aliases."""
     members = {name: member for base in reversed(cls.__mro__) for name, member in vars(base).items()}
     names = [name for name, member in members.items() if isinstance(member, classmethod) and not name.startswith("_")]
     found = {name: getattr(cls, name) for name in names if name != "example"}
@@ -165,7 +165,7 @@ def shared_leaves(tree: object) -> tuple[bool, ...]:
 
 
 def map_traced(function: Callable[[Any], Any], tree: T) -> T:
-    """Apply a function to every leaf of a tree but the shared ones."""
+    """Apply a function to every leaf of a tree except shared leaves."""
     leaves, structure = jax.tree.flatten(tree)
     new = [leaf if is_common else function(leaf) for leaf, is_common in zip(leaves, shared_leaves(tree), strict=True)]
     return jax.tree.unflatten(structure, new)
@@ -181,11 +181,11 @@ class FieldInfo(typing.NamedTuple):
     doc: str
 
 
-REQUIRED = "required"  # in the place of a default
+REQUIRED = "required"  # shown in place of a default
 
 
 def field_table(obj: Any, prefix: str = "") -> Iterator[FieldInfo]:
-    """Yield the fields of a pytree dataclass, nested ones by dotted name: values of an object, defaults of a class."""
+    """Yield the fields of a pytree dataclass, with dotted names for nested fields: values of an object, or defaults."""
     for field in dataclasses.fields(obj):
         value = _default(field) if isinstance(obj, type) else getattr(obj, field.name)
         name = prefix + field.name
@@ -198,7 +198,7 @@ def field_table(obj: Any, prefix: str = "") -> Iterator[FieldInfo]:
 
 
 def _has_object(field: dataclasses.Field) -> bool:
-    """Return whether the default of a field is a nested object, and not an array that a factory makes."""
+    """Return whether the default of a field is a nested object rather than an array that a factory makes."""
     factory = field.default_factory
     return factory is not dataclasses.MISSING and dataclasses.is_dataclass(type(factory()))
 
@@ -252,7 +252,7 @@ def _check_static(name: str, value: object, allowed: str | None) -> None:
     except TypeError:
         raise InputError(f"{name} is static and must be hashable, got {type(value).__name__}") from None
     if allowed is not None:
-        entries = jax.tree.leaves(value) if isinstance(value, tuple) else value  # shapes may nest
+        entries = jax.tree.leaves(value) if isinstance(value, tuple) else value  # tuples of shapes may be nested
         if not is_real(entries) or not jnp.issubdtype(np.asarray(entries).dtype, jnp.integer):
             raise InputError(f"{name} must be a whole number in {allowed}, got {format_value(value)}")
         check_range(name, np.asarray(entries), allowed)
@@ -274,9 +274,9 @@ def _check_shared(name: str, value: object, allowed: str | None) -> None:
 
 
 def as_arrays(tree: T) -> T:
-    """Convert leaves to strongly typed arrays: numbers and floats in the default float dtype, integers and bools as is.
+    """Convert leaves to strongly typed arrays: floats of the default dtype for numbers; integers and bools stay.
 
-    New values then never retrace: a Python scalar would enter as a weak type and become strong after one step.
+    New values then never cause a new trace: a Python scalar would be weakly typed, and strongly typed after one step.
     """
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=_strong(leaf)), tree)
 
@@ -322,7 +322,7 @@ def field_kind(obj: object, path: str) -> Kind:
     """Return the kind of a field, along a dotted path.
 
     Raises:
-      InputError: if a field does not exist; the message names the existing ones.
+      InputError: if a field does not exist; the message names the fields that exist.
     """
     head, _, rest = path.partition(".")
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}

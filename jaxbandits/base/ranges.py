@@ -1,6 +1,6 @@
 """Checks of numbers and flags against declared ranges: for fields, for the arguments of presets and of functions.
 
-Every function takes the name that an error message gives the value, and raises `InputError` of one line.
+The first argument of every function is the name of the value for error messages. An `InputError` has one line.
 """
 
 import datetime
@@ -16,12 +16,12 @@ import numpy as np
 
 from jaxbandits.base.errors import InputError, format_value
 
-_EXACT = 2**53  # below it every whole number is a float
+_EXACT = 2**53  # every whole number below it is exactly a float
 BOOL = "True or False"  # the range of a flag
 
 
 def integer(name: str, value: Any, allowed: str = "[1, inf)") -> int:
-    """Return a whole number of an interval as an int; floats are refused, even 2.0: they usually are a mistake."""
+    """Return a whole number of an interval as an int; floats are refused, even 2.0, since they usually are mistakes."""
     check_concrete(name, value)
     if not is_whole(value) or not _inside(_as_float(int(value)), allowed):
         is_float = isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(value) < _EXACT
@@ -63,16 +63,16 @@ def numbers(name: str, value: object, allowed: str) -> Any:
 def floats(name: str, value: Any, *shapes: str) -> np.ndarray:
     """Return finite numbers from NumPy, JAX, pandas, polars, pyarrow or lists as a new float64 array.
 
-    Text, dates and complex numbers are refused, also where NumPy would convert them without a word, and so are missing
+    Text, dates and complex numbers are refused, even if NumPy would convert them silently, and so are missing
     entries: None, NaN, those of a nullable type, and the masked entries of a masked array.
 
     Args:
       name: name of the argument.
       value: the numbers.
-      *shapes: the shapes allowed, such as "(n,)" and "(n, K)", which fix the number of axes; none: any shape.
+      *shapes: allowed shapes, such as "(n,)" and "(n, K)", which fix the number of axes; by default any shape.
 
     Raises:
-      InputError: for anything else, with row and column (from 0) of the first bad entry.
+      InputError: for other values; the message names row and column (from 0) of the first bad entry.
     """
     check_concrete(name, value)
     needs = f"{name} must be numbers" + (f" of shape {' or '.join(shapes)}" if shapes else "")
@@ -112,7 +112,7 @@ def holds_dates(array: np.ndarray) -> bool:
 
 
 def _advice(entry: np.ndarray) -> str:
-    """Return advice for an array `[1]` or `[0]` whose entry is not a number; "" if there is none."""
+    """Return advice for an array `[1]` or `[0]` whose entry is not a number; "" if there is no advice."""
     if entry.size and (holds_dates(entry) or (isinstance(entry[0], str) and _DATE.match(entry[0]))):
         return _DATES
     return _ENCODE if entry.size and isinstance(entry[0], (str, bytes)) else ""
@@ -124,13 +124,13 @@ def axes_of(shape: str) -> list[str]:
 
 
 def place(bad: np.ndarray) -> str:
-    """Name the first True entry of an array by its row and, where it has several, its column."""
+    """Name the first True entry of an array by its row and, if it has several axes, its column."""
     row, *more = np.argwhere(np.atleast_1d(bad))[0]
     return f"row {row}" + (f", column {', '.join(map(str, more))}" if more else "") + " (from 0)"
 
 
 def _numbers_of_objects(name: str, needs: str, array: np.ndarray) -> np.ndarray:
-    """Convert an array of Python objects, as nullable columns of pandas are, if every one is a real number."""
+    """Convert an array of Python objects, such as a nullable column of pandas, if all entries are real numbers."""
     bad = np.array([not isinstance(entry, numbers_abc.Real | decimal.Decimal) for entry in array.flat], bool)
     if bad.any():
         first = array.ravel()[np.argmax(bad)]
@@ -161,7 +161,7 @@ def flag(name: str, value: object) -> bool:
 def check_flag(name: str, value: object) -> None:
     """Check that a value is a bool, or an array of bools."""
     check_concrete(name, value)
-    dtype = getattr(value, "dtype", None)  # an array of flags when they are swept
+    dtype = getattr(value, "dtype", None)  # swept flags are an array
     if not isinstance(value, bool) and (dtype is None or not jnp.issubdtype(dtype, jnp.bool_)):
         raise InputError(f"{name} must be True or False, got {format_value(value)}")
 
@@ -184,7 +184,10 @@ def check_concrete(name: str, value: object) -> None:
 
 
 def check_numbers(name: str, value: object, allowed: str) -> None:
-    """Check that numbers lie in an interval, also in the default float precision: in float32, 1e308 is infinite."""
+    """Check that numbers lie in an interval in their own precision and in the default float precision.
+
+    For example, 1e308 is infinite in float32.
+    """
     check_concrete(name, value)
     if not is_real(value):
         raise InputError(f"{name} must be a number in {allowed}, got {format_value(value)}")

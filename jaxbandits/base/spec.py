@@ -1,20 +1,20 @@
-"""Specifications: objects as JSON values and back, bit for bit.
+"""Specifications: conversion of objects to JSON values and back, bit for bit.
 
-`to_spec` writes an algorithm, an environment or a part of one as a JSON value, `from_spec` makes an equal object of it.
-Checkpoints, manifests, sweep files and reports name what runs by its specification:
+`to_spec` writes an algorithm, an environment or a part of one as a JSON value, and `from_spec` restores an equal
+object. Checkpoints, manifests, sweep files and reports identify an object by its specification:
 
     {"type": "linear/heavy_tailed", "dim": 2, "noise": {"type": "noise/student_t", "df": 2.1, "spread": 1.0}, ...}
 
     None, bool, int, str, list      themselves
     float                           a decimal that reads back exactly; {"float": "inf"}, "-inf" or "nan"
-    tuple                           {"tuple": [...]}; a named one is an object
-    dict with text keys             itself; {"dict": {...}} when it has one of the keys used here
+    tuple                           {"tuple": [...]}; a named tuple is an object
+    dict with text keys             itself; {"dict": {...}} if it has one of the keys of this table
     NumPy scalar                    {"number": 0.5, "dtype": "float32"}
-    array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}, or its digest when it is big
+    array                           {"array": [...], "dtype": "float64", "shape": [2, 3]}; its digest if it is large
     function or class with a name   {"function": "optax/adam"}
-    any other                       {"code": "module:name"}: cannot be read back
+    any other object                {"code": "module:name"}, which cannot be read back
 
-Names come from the registries (`jaxbandits.catalogue`); a class that is in none appears as `module:QualName`. What the
+Names come from the registries (`jaxbandits.catalogue`); an unregistered class has the name `module:QualName`. What the
 code of a class or function computes is not part of a specification; digests of the programs identify it. Reading
 imports no module and runs no code but the constructors of registered classes.
 """
@@ -35,8 +35,8 @@ from jaxbandits.base.errors import InputError, format_value, unknown_name
 from jaxbandits.base.pytree import validate
 from jaxbandits.base.ranges import is_traced
 
-_INLINE = 64  # entries up to which an array is written into the specification; a longer one as a digest
-_DEEPEST = 40  # levels of nesting
+_INLINE = 64  # largest number of entries of an array that is written into the specification; else only its digest is
+_DEEPEST = 40  # largest number of levels of nesting
 _DTYPES = (
     "bool",
     "int8",
@@ -63,9 +63,9 @@ def to_spec(obj: object, name_of: NameOf, data: MutableMapping[str, np.ndarray] 
     """Write an object as a JSON value.
 
     Args:
-      obj: an algorithm, environment, part, or any nest of lists, dicts, tuples, numbers and arrays of them.
-      name_of: the name of a class or function, None for one without.
-      data: receives the big arrays, by digest.
+      obj: an algorithm, environment or part, or nested lists, dicts and tuples of them, of numbers and of arrays.
+      name_of: function that returns the name of a class or function, or None if it has no name.
+      data: mapping that receives the large arrays by digest.
 
     Raises:
       InputError: for values that a specification cannot hold (complex numbers, text arrays, tracers).
@@ -74,12 +74,12 @@ def to_spec(obj: object, name_of: NameOf, data: MutableMapping[str, np.ndarray] 
 
 
 def from_spec(value: object, names: Names, data: Mapping[str, np.ndarray] | None = None, where: str = "spec") -> Any:
-    """Make the object that a JSON value specifies; missing fields take their defaults.
+    """Make the object that a JSON value specifies; missing fields have their defaults.
 
     Args:
-      value: written by `to_spec` or by hand.
-      names: the registry, name -> class or function.
-      data: the big arrays, by digest.
+      value: JSON value that was written by `to_spec` or by hand.
+      names: mapping from names to classes or functions.
+      data: the large arrays by digest.
       where: the place that errors name, such as `"algorithms.OFUL"`.
 
     Raises:

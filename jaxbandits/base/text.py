@@ -5,11 +5,11 @@ import textwrap
 
 _GAP = re.compile(r" {2,}")
 
-WIDTH = 100  # columns of a terminal that every table fits, unless its numbers alone are wider
+WIDTH = 100  # columns of a terminal; every table fits, unless its numbers alone are wider
 
 
 def fold(text: str, width: int = WIDTH) -> str:
-    """Break lines of text that are longer than `width` at spaces, and indent what follows by four more columns."""
+    """Break lines of text that are longer than `width` at spaces; indent continuation lines by four more columns."""
     found: list[str] = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
@@ -32,7 +32,7 @@ def count_of(n: int, noun: str) -> str:
 
 
 def refill(text: str, width: int = WIDTH) -> str:
-    """Fill paragraphs of a docstring anew where a line is longer than `width`; formulas keep their lines.
+    """Wrap the paragraphs of a docstring that have lines longer than `width`; formulas keep their lines.
 
     A paragraph is a run of lines with one indent, or a bullet with the lines below it; a line with a gap of several
     spaces in it is a formula or a row of a table.

@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 from typing import TypeAlias
 
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # to which a command adds its parser
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # commands add their parsers to it
 
 
 def whole(text: str) -> int:

@@ -2,9 +2,9 @@
 
 A reference is written in one of three forms, and several may follow each other:
 
-    Given Family, Given Family. Title. Venue year, place in it.
-    G. Family, G. Family, "Title", Venue year, place in it.
-    Given Family, Given Family: Title. Venue year. Place in it.
+    Given Family, Given Family. Title. Venue year, place in the paper.
+    G. Family, G. Family, "Title", Venue year, place in the paper.
+    Given Family, Given Family: Title. Venue year. Place in the paper.
 """
 
 import re
@@ -33,7 +33,7 @@ class Reference(NamedTuple):
       venue: conference, journal with volume, or publisher; "" for a preprint.
       year: year of publication, or of the preprint; "" if neither is known.
       arxiv: number of the preprint, or "".
-      place: the part that is used, such as "Algorithm 1, Theorem 1".
+      place: part of the paper that is used, such as "Algorithm 1, Theorem 1".
     """
 
     authors: tuple[str, ...]
@@ -95,11 +95,11 @@ def _reference(match: re.Match[str], rest: str) -> Reference:
     rest = _ARXIV.sub("", rest)
     year = _YEAR.search(rest)
     if year and _PLACE.search(rest[: year.start()]):
-        year = None  # of something else
+        year = None  # the year belongs to something else
     number = arxiv[1] if arxiv else ""
     if year:
         venue, place = rest[: year.start()], rest[year.end() :]
-    elif arxiv:  # a preprint: its number begins with the year and the month
+    elif arxiv:  # the number of a preprint begins with its year and month
         venue, place = before, after
     else:
         venue, place = rest, ""

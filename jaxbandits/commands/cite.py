@@ -51,7 +51,7 @@ _SOFTWARE = """@software{{jaxbandits,
 
 
 def _comment(text: str) -> str:
-    """Return text as a comment of BibTeX, where "@" would start an entry."""
+    """Return text as a comment of BibTeX, without "@", which would start an entry."""
     from jaxbandits.base.text import WIDTH, fold
 
     return "\n".join(f"% {line}" for line in fold(text.replace("@", "at"), WIDTH - 2).splitlines())
@@ -77,7 +77,7 @@ def full_names(name: str, known: Mapping[str, object]) -> list[str]:
 
     Args:
       name: a full name, its last part, or the name of a class, in lower or upper case.
-      known: full name to registry entry or experiment.
+      known: mapping from full names to registry entries or experiments.
 
     Raises:
       InputError: if the name is unknown (the message suggests the closest names) or ambiguous.

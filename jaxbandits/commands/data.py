@@ -52,7 +52,7 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def data_set_of(experiment: "Experiment") -> str | None:
-    """Return the published data set of an experiment, which `--data` supplies and a stand-in replaces otherwise."""
+    """Return the published data set of an experiment, which a stand-in replaces unless `--data` is given."""
     from jaxbandits.environments.datasets import published
 
     names = {name.lower() for name in experiment.stand_ins.values()}

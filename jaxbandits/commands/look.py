@@ -44,7 +44,7 @@ def _list(arguments: argparse.Namespace) -> int:
         rooms = {room: _of_family(names, arguments.what) for room, names in rooms.items()}
     elif arguments.what is not None:
         if arguments.what not in rooms:
-            raise unknown_name("room or family", arguments.what, [*rooms, *families])
+            raise unknown_name("kind or family", arguments.what, [*rooms, *families])
         rooms = {arguments.what: rooms[arguments.what]}
     _print_rooms(rooms)
     return 0

@@ -1,4 +1,4 @@
-"""`submit` to executors: a sweep runs on the processes of a cluster, and the command waits for them."""
+"""`submit` to executors: a sweep runs in the processes of a cluster while the command waits for the result."""
 
 import argparse
 import pickle
@@ -35,7 +35,7 @@ class PluginExecutor:
 
 
 def run_with_plugins(files: Sequence[str], pickled: bytes) -> object:
-    """Load plug-ins, then call the pickled function with its arguments."""
+    """Load plug-ins, then call a pickled function with its arguments."""
     for file in files:
         plugins.load(file)
     function, args = pickle.loads(pickled)

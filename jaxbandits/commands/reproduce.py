@@ -120,7 +120,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _with_data(experiment: "Experiment", given: Path | None) -> "tuple[Experiment, Path | None]":
-    """Return an experiment on its published data set and the path of the data; without data, print how to fetch."""
+    """Return an experiment on its published data set and the path of the data; print how to download missing data."""
     if given is not None:  # the experiment already uses these data
         return experiment, given
     path, message = data_lib.data_on_this_machine(experiment)
@@ -351,7 +351,8 @@ def _begin(files: Sequence[str]) -> None:
         plugins.load(file)
 
 
-_BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": None, "seed": 0}  # with their defaults
+# Arguments that a budget sets, with their defaults.
+_BY_BUDGET = {"seeds": None, "horizon": None, "preset": None, "interpretation": None, "seed": 0}
 
 
 def _discard(panels: Sequence[Path], parent: Path) -> None:
@@ -359,5 +360,5 @@ def _discard(panels: Sequence[Path], parent: Path) -> None:
 
     for panel in panels:
         checkpoint_lib.discard(panel)
-    with contextlib.suppress(OSError):  # not empty: files of other origin are kept
+    with contextlib.suppress(OSError):  # the directory is not empty if it contains other files, which are kept
         parent.rmdir()

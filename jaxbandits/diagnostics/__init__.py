@@ -1,6 +1,6 @@
-"""Diagnostics of runs: meters that record what an algorithm's analysis speaks about, and confidence regions.
+"""Diagnostics of runs: meters for the quantities in the analysis of an algorithm, and confidence regions.
 
-Give them to `simulate` or `compare` as `meters`: `linear.coverage()` records the estimation error over the confidence
-radius, `glm.kappa()` the curvature of an instance, `coco.lemma_4` and `oco.worst_stability` how far a run uses up an
-inequality of the analysis.
+Pass them to `simulate` or `compare` as `meters`: `linear.coverage()` records the estimation error over the confidence
+radius, `glm.kappa()` the curvature of an instance, and `coco.lemma_4` and `oco.worst_stability` the ratio or difference
+of the two sides of an inequality of the analysis.
 """

@@ -1,13 +1,13 @@
 """Certificates of the constrained learners, as functions of a whole `Round`, for meters.
 
-Meter("gap", meters.diagnostic("gap"), "last")                        a certificate: F_t(x_t) - min F_t is at most that
-Meter("oracle_calls", meters.diagnostic("oracle_calls"), "sum")       linear minimisations, in all
-Meter("weight", meters.diagnostic("weight"), "max")                   what a unit of violation came to cost
-Meter("lemma_4", meters.lemma_4, "max")                              at most 1 where Lemma 4 holds
-Meter("gap_excess", meters.gap_excess, "max")                        at most 0 where the gap is a certificate
+Meter("gap", meters.diagnostic("gap"), "last")                       upper bound on F_t(x_t) - min F_t, a certificate
+Meter("oracle_calls", meters.diagnostic("oracle_calls"), "sum")      total number of linear minimisations
+Meter("weight", meters.diagnostic("weight"), "max")                  largest weight of the constraint violation
+Meter("lemma_4", meters.lemma_4, "max")                              at most 1 if Lemma 4 holds
+Meter("gap_excess", meters.gap_excess, "max")                        at most 0 if the gap is a valid certificate
 
-The last two, and `oracle_shortfall`, know the learners that take one Frank-Wolfe step a round on a quadratic: OFW-TVC
-and SCOFW-TVC. They project, which the learners do not.
+The last two, and `oracle_shortfall`, are for the learners that take one Frank-Wolfe step per round on a quadratic,
+OFW-TVC and SCOFW-TVC. These meters project onto the domain, which the learners do not.
 """
 
 import functools
@@ -29,10 +29,10 @@ from jaxbandits.engine.meters import Round
 
 @functools.cache
 def diagnostic(name: str) -> Callable[[Any], jax.Array]:
-    """Return a value of the learner's `diagnostics` after the round, by name.
+    """Return a `measure` for meters: one entry of the learner's `diagnostics` after the round.
 
     Raises:
-      InputError: when the round is played, by a learner that does not say this; the names that it has are listed.
+      InputError: during tracing, if the learner has no diagnostic of this name; the message lists its diagnostics.
     """
 
     def measure(played: Round) -> jax.Array:
@@ -47,17 +47,17 @@ def diagnostic(name: str) -> Callable[[Any], jax.Array]:
 
 
 def oracle_residual(played: Any) -> jax.Array:
-    """Return the residual of the linear oracle's last answer; 0 where it is exact."""
+    """Return the residual of the latest answer of the linear oracle; 0 if the oracle is exact."""
     leaves = jax.tree.leaves(played.next_state, is_leaf=lambda x: isinstance(x, WarmStart))
     found = [leaf.residual for leaf in leaves if isinstance(leaf, WarmStart)]
     return found[0] if found else jnp.zeros(())
 
 
 class FollowedQuadratic(NamedTuple):
-    """`F = kappa ||x - middle||^2 + const`, of which the learner took a Frank-Wolfe step in this round."""
+    """Quadratic `F = kappa ||x - middle||^2 + const` on which the learner took a Frank-Wolfe step in this round."""
 
     kappa: jax.Array  # []
-    middle: Point  # [d]  the minimiser without constraints
+    middle: Point  # [d]  the unconstrained minimiser
 
     def excess(self, domain: ConvexSet, x: Point) -> jax.Array:
         """Return F(x) - min_K F."""
@@ -69,10 +69,10 @@ class FollowedQuadratic(NamedTuple):
 
 
 def followed_quadratic(played: Any) -> FollowedQuadratic:
-    """Return F_t of the round, with the gradient of the round in it.
+    """Return F_t of the round, which includes the gradient of the round.
 
     Raises:
-      InputError: when the round is played, by a learner that follows no quadratic.
+      InputError: during tracing, for a learner that takes no Frank-Wolfe step on a quadratic.
     """
     run = getattr(played.next_state, "run", None)
     if isinstance(run, Epochs):
@@ -85,7 +85,7 @@ def followed_quadratic(played: Any) -> FollowedQuadratic:
 
 
 def lemma_4(played: Any) -> jax.Array:
-    """Return `(F_{s:t}(x_{t+1}) - min_K F_{s:t}) / (2 D^2 sigma_{s,t+1})` of OFW-TVC, sigma as printed.
+    """Return `(F_{s:t}(x_{t+1}) - min_K F_{s:t}) / (2 D^2 sigma_{s,t+1})` of OFW-TVC, with sigma as printed.
 
     It is 0 for SCOFW-TVC.
     """
@@ -97,9 +97,9 @@ def lemma_4(played: Any) -> jax.Array:
 
 
 def gap_excess(played: Any) -> jax.Array:
-    """Return `F_t(x_t) - min_K F_t` less the Frank-Wolfe gap, over kappa D^2.
+    """Return `F_t(x_t) - min_K F_t` less the Frank-Wolfe gap, divided by kappa D^2.
 
-    It is positive where the gap certifies too much.
+    It is positive if the gap is too small to be a certificate.
     """
     f, domain = followed_quadratic(played), played.algorithm.domain
     excess = f.excess(domain, played.state.run.last.x) - played.next_state.run.last.gap
@@ -107,10 +107,12 @@ def gap_excess(played: Any) -> jax.Array:
 
 
 def oracle_shortfall(exact: Callable[[Any], Any]) -> Callable[[Any], jax.Array]:
-    """Return `1 - <c, v> / min_K <c, .>` of the round's direction c and answer v, on a set around 0.
+    """Return a `measure` for meters: `1 - <c, v> / min_K <c, .>` on a set K around 0.
+
+    Here c is the direction of the Frank-Wolfe step of the round, and v the answer of the oracle.
 
     Args:
-      exact: function from the learner's domain to one with an exact oracle.
+      exact: function from the learner's domain to the same domain with an exact oracle.
     """
 
     def measure(played: Round) -> jax.Array:

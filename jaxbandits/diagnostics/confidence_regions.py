@@ -1,11 +1,11 @@
 """Confidence sets of learners in the plane, after a recorded trace: boundaries and areas, for figures.
 
-    trace   = arms [T, 2] and rewards [T] that some policy played
+    trace   = arms xs [T, 2] and rewards rs [T] that some policy played
     region  = confidence_set("OFUGLB", OFUGLB.theory(dim=2, n_arms=20, norm_bound=S), xs, rs)
     points  = boundary(within_ball(region, S));   area(points)
 
-A set is where the learner's `error_ratio`, by which coverage is tested too, is at most 1. Every set is convex, so that
-its boundary is found along the rays from a point inside it.
+A confidence set contains the parameters at which the learner's `error_ratio`, which also measures coverage, is at most
+1. Every set is convex, so its boundary is found along rays from a point inside.
 """
 
 from collections.abc import Callable
@@ -23,14 +23,14 @@ from jaxbandits.types import FixedArmObs, Reward, State
 
 
 class Region(NamedTuple):
-    """A convex set of the plane."""
+    """Convex set in the plane."""
 
     name: str
-    center: np.ndarray  # [2]  a point inside; the boundary is sought along rays from it
+    center: np.ndarray  # [2]  a point inside the set, from which rays are searched for the boundary
     value: Callable[[np.ndarray], np.ndarray]  # [N, 2] -> [N], at most 0 inside, increasing along rays from `center`
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Return True `[N]` for points `[N, 2]` inside."""
+        """Return `[N]`, True for points `[N, 2]` inside the set."""
         return self.value(np.asarray(points, np.float64)) <= 0.0
 
 
@@ -81,14 +81,15 @@ def area(points: np.ndarray) -> float:
 
 
 def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> Region:
-    """Return the set `{theta: error_ratio <= 1}` of a learner after a trace, not cut by the ball.
+    """Return the set `{theta: error_ratio <= 1}` of a learner after a trace, without an intersection with the ball.
 
-    The learner need not have chosen the arms: its state is that of its own updates on them.
+    The learner need not have chosen the arms: its state results from its updates with these arms.
 
     Args:
       name: name of the region.
-      learner: with `dim=2`, `recommend`, which returns the centre, and `error_ratio`, which increases along its rays.
-      xs: arms `[T, 2]`; where the learner has `n_arms`, at most as many different ones.
+      learner: learner with `dim=2`, `recommend`, which returns the centre, and `error_ratio`, which increases along the
+        rays from the centre.
+      xs: arms `[T, 2]`; if the learner has `n_arms`, at most as many different arms.
       rs: rewards `[T]`.
 
     Raises:
@@ -102,7 +103,7 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
     n_arms = len(played) if n_arms is None else n_arms
     if len(played) > n_arms:
         raise InputError(f"{name} has n_arms = {n_arms}, and the trace has {len(played)} different arms")
-    arms = jnp.zeros((n_arms, 2)).at[: len(played)].set(played)  # those that were not played do not matter
+    arms = jnp.zeros((n_arms, 2)).at[: len(played)].set(played)  # arms that were not played do not matter
     learner, rounds = as_arrays(learner), jnp.int32(len(rs))
     state = _replay(learner, arms, jnp.asarray(index.ravel(), jnp.int32), jnp.asarray(rs, arms.dtype))
 
@@ -114,7 +115,7 @@ def confidence_set(name: str, learner: Any, xs: np.ndarray, rs: np.ndarray) -> R
 
 @jax.jit
 def _replay(learner: Any, arms: jax.Array, index: jax.Array, rs: jax.Array) -> Any:
-    """Return the state after playing `arms[index]` for rewards `rs`, both `[T]`."""
+    """Return the state of a learner after updates with arms `arms[index]` and rewards `rs`, both `[T]`."""
     key, obs, nowhere = jax.random.key(0), FixedArmObs(arms), level_set.nowhere(*arms.shape)
 
     def play(state: State, row: PyTree) -> tuple[Any, None]:

@@ -11,11 +11,12 @@ from jaxbandits.estimation.arms import largest
 from jaxbandits.numerics import inverse_factors
 
 
-@functools.cache  # one object per name: programs are looked up by their meters
+@functools.cache  # one object per name, since programs are found by their meters
 def coverage(name: str = "error_ratio") -> Meter:
-    """Return the largest `||theta_t - theta*|| / radius_t` so far: above 1 as soon as theta* leaves a confidence set.
+    """Return a meter of the largest `||theta_t - theta*|| / radius_t`, above 1 once theta* leaves a confidence set.
 
-    For learners with `error_ratio(t, state, theta)` on environments whose state has `theta`; taken after each update.
+    It is for learners with `error_ratio(t, state, theta)` on environments whose state has `theta`, and is measured
+    after each update.
     """
 
     def measure(r: Round) -> jax.Array:
@@ -26,12 +27,12 @@ def coverage(name: str = "error_ratio") -> Meter:
 
 @functools.cache
 def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_slack") -> Meter:
-    """Right minus left side of (11) in arXiv:2507.11847 for GLB-OMD: never negative, for any rewards.
+    """Return a meter of the right minus the left side of (11) in arXiv:2507.11847 for GLB-OMD, which is never negative.
 
         ||theta_t+1 - theta*||^2_{H_t+1} <= 4 lambda S^2 + 2 eta sum_s [l_s(theta*) - l_s(theta_s+1)]
             + (2 eta R S C_mu / g) sum_s ||theta_s - theta_s+1||^2 - sum_s ||theta_s - theta_s+1||^2_{H_s}
 
-    Both sides are summed by their increments, so that the value at a record point is the slack at that round.
+    Increments of both sides are summed, so that the value at a record point is the slack at that round.
 
     Args:
       largest_slope: `C_mu`, sup of mu' over arms and parameters; None: over the learner's ball and unit arms.
@@ -58,13 +59,13 @@ def lemma_4_slack(largest_slope: ArrayLike | None = None, name: str = "lemma_4_s
 
 @functools.cache
 def kappa(name: str = "kappa") -> Meter:
-    """Return `1 / min mu'(x'theta*)` over all arms of all rounds so far, the kappa that RS-GLinCB asks for."""
+    """Return a meter of `1 / min mu'(x'theta*)` over all arms of all rounds, the kappa that RS-GLinCB requires."""
     return Meter(name, lambda r: r.environment.kappa(r.env_state, r.obs), "max")
 
 
 @functools.cache
 def optimal_slope(name: str = "optimal_slope") -> Meter:
-    """Sum of mu' at the best arm of each round: `kappa_*` is the number of rounds over this."""
+    """Return a meter of the sum over rounds of mu' at the best arm: `kappa_*` is the number of rounds over this sum."""
 
     def measure(r: Round) -> jax.Array:
         arms, theta = r.obs.arms, r.env_state.theta

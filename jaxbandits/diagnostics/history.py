@@ -1,9 +1,9 @@
-"""The history of a trial: what was played and received in every round.
+"""History of a trial: the action and the feedback of every round.
 
     simulate(algorithm, environment, T, seeds, record_points=T, meters=history())
 
-has `[point, seed, T]` arrays of arms and rewards. With fewer record points the values are those of the rounds at the
-record points. A number a round and trial takes 8 bytes: a million rounds of a thousand trials are 8 GB a meter.
+records `[point, seed, T]` arrays of arms and rewards. With fewer record points, only the rounds at the record points
+are recorded. A number takes 8 bytes per round and trial: a million rounds of a thousand trials take 8 GB per meter.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ _FIELDS: dict[str, Callable[[Round], Any]] = {
 
 
 def history(*names: str) -> list[Meter]:
-    """Return meters of single rounds, for `record_points=horizon`.
+    """Return meters that record single rounds, for `record_points=horizon`.
 
     Args:
-      *names: of a bandit `arm` (its index), `received` (the reward), `probability` (with which the arm was drawn) and
-        `features` (of the arm, `[d]`); of online optimisation `played_point` `[d]` and `observed_loss` `[Q]`. The
+      *names: for a bandit `arm` (its index), `received` (the reward), `probability` (with which the arm was drawn) and
+        `features` (of the arm, `[d]`); for online optimisation `played_point` `[d]` and `observed_loss` `[Q]`. The
         default is `arm` and `received`.
 
     Raises:

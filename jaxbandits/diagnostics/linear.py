@@ -1,4 +1,4 @@
-"""Meters of the heavy-tailed family: coverage of any learner's confidence set, and what CRTM throws away."""
+"""Meters of the heavy-tailed family: coverage of any learner's confidence set, and truncations by CRTM."""
 
 import functools
 from typing import Any
@@ -14,23 +14,23 @@ from jaxbandits.simulation import Meter, Round
 def error_ratio(r: Round) -> Any:
     """Return ||theta_{t+1} - theta*||_{V_t} / radius_t of a learner that `HasConfidenceSet`.
 
-    Above 1, theta* is not covered.
+    If it is above 1, the confidence set does not contain theta*.
 
-    Centre and design are those of its regression: fields of the state, or of the state's `estimate`.
+    Centre and design matrix are those of the learner's regression: fields of the state, or of its `estimate`.
     """
     found = getattr(r.next_state, "estimate", r.next_state)
     length = jnp.sqrt(inverse_factors.norm_sq(found.inverse, found.theta - r.env_state.theta))
     return length / r.algorithm.radius(r.t + 1, r.next_state)
 
 
-@functools.cache  # one object per name: programs are looked up by their meters
+@functools.cache  # one object per name, since programs are found by their meters
 def coverage(name: str = "error_ratio") -> Meter:
-    """Return the largest `error_ratio` so far: above 1 as soon as theta* leaves a confidence set."""
+    """Return a meter of the largest `error_ratio` over rounds, above 1 once theta* leaves a confidence set."""
     return Meter(name, error_ratio, "max")
 
 
 def is_truncated(r: Round) -> Any:
-    """Return 1 where CRTM takes 0 for the reward of the round."""
+    """Return 1 if CRTM replaces the reward of the round by 0, else 0."""
     width = regression.add_arm(r.algorithm.mode, r.state.estimate, r.decision.x).width
     return jnp.where(width * jnp.abs(r.feedback.reward) > r.state.threshold, 1.0, 0.0)
 

@@ -1,10 +1,10 @@
-"""Certificates of the analysis of OONS, CLA-OONS and CA-OONS as measures of a whole `Round`, for meters.
+"""Certificates from the analysis of OONS, CLA-OONS and CA-OONS, as functions of a `Round` for meters.
 
     Meter("projection", meters.worst_projection, "max")
     Meter("slack", meters.least_slack((8.0,), (-8.0,)), "sum")
 
-They take the rounds of OONS and CLA-OONS as they are, and all base learners of CA-OONS. Those of the meta algorithm,
-`meta_*` and `worst_meta_precondition`, are about CA-OONS alone.
+They apply to rounds of OONS and CLA-OONS, and to all base learners of CA-OONS. The functions `meta_*` and
+`worst_meta_precondition` are about the meta algorithm, so they apply to CA-OONS alone.
 """
 
 import functools
@@ -26,15 +26,15 @@ from jaxbandits.numerics.linalg import Vector
 
 @functools.cache
 def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Callable[[Any], jax.Array]:
-    """Return a meter of the path-wise inequality for comparators u, each drawn into a learner's ball.
+    """Return a `measure` for meters: slack of the path-wise inequality for comparators u.
 
-    It measures the least slack over comparators and learners.
+    Each comparator is scaled into a learner's ball. The slack is the smallest over comparators and learners.
 
-    Every summand is >= 0 but for rounding, so its sum over the rounds is, and "max" of its negative is about 0.
+    It is >= 0 in every round up to rounding, and so is its sum over rounds; "max" of its negative is about 0.
 
     Args:
-      *comparators: one or several u, `d` coordinates each.
-      relative: to the size of the terms of the inequality (`rounds.inequality_slack`); for "max", not for "sum".
+      *comparators: one or several points u, with `d` coordinates each.
+      relative: True to divide by the size of the terms (`rounds.inequality_slack`); for "max", not for "sum".
     """
 
     def measure(played: Round) -> jax.Array:
@@ -51,19 +51,20 @@ def least_slack(*comparators: tuple[float, ...], relative: bool = False) -> Call
 
 
 def worst_projection(played: Any) -> jax.Array:
-    """Return the larger residual of both steps, the worst of the learners; for "max"."""
+    """Return the largest residual of the two projections in a round, over all learners; for "max"."""
     return jnp.max(jnp.stack(jax.vmap(rounds.projection_residuals)(_rounds(played))))
 
 
 def worst_precondition(played: Any) -> jax.Array:
-    """Return the worst ratio of `rounds.preconditions`; at most 1 under the theory's constants. For "max"."""
+    """Return the largest ratio of `rounds.preconditions`; at most 1 under the theory's constants. For "max"."""
     return jnp.max(jnp.stack(jax.vmap(rounds.preconditions)(_rounds(played))))
 
 
 def worst_stability(played: Any) -> jax.Array:
-    """Return the largest excess over Lemma C.3 (with factor 1) of the learners; <= 0 but for rounding. For "max".
+    """Return the largest excess of the learners over Lemma C.3 (with factor 1), <= 0 up to rounding. For "max".
 
-    Relative to the right side and to the product of norms on the left, which is what rounding of the points costs.
+    It is divided by the right side plus the product of norms on the left, which bounds the rounding error of the
+    points.
     """
     r = _rounds(played)
     product, bound = jax.vmap(rounds.stability)(r)
@@ -75,7 +76,7 @@ def worst_stability(played: Any) -> jax.Array:
 
 @functools.cache
 def meta_regret(i: int) -> Callable[[Any], jax.Array]:
-    """Return `<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
+    """Return a `measure` for meters: `<l_t, w_t - e_i>` of CA-OONS, for its base learner i = 0, 1, ...; for "sum"."""
 
     def measure(played: Round) -> jax.Array:
         return meta_loss(played) - _meta_losses(played)[i]
@@ -85,9 +86,9 @@ def meta_regret(i: int) -> Callable[[Any], jax.Array]:
 
 @functools.cache
 def meta_allowance(i: int) -> Callable[[Any], jax.Array]:
-    """Return `meta_bound` for base learner i after the rounds so far.
+    """Return a `measure` for meters: `meta_bound` of base learner i after the rounds up to the current round.
 
-    For "last". It is at least the sum of `meta_regret(i)`.
+    It is for "last", and at least the sum of `meta_regret(i)`.
     """
 
     def measure(played: Round) -> jax.Array:
@@ -102,16 +103,16 @@ def meta_loss(played: Any) -> jax.Array:
 
 
 def meta_budget(played: Any) -> jax.Array:
-    """Return the least over base learners i of `sum_t l_{t,i}` plus its `meta_bound`; for "last".
+    """Return the smallest value over base learners i of `sum_t l_{t,i}` plus the `meta_bound` of i; for "last".
 
-    The sum of `meta_loss` minus this is the largest violation of the meta regret inequality over all base learners:
-    negative where all hold.
+    The sum of `meta_loss` minus this value is the largest violation of the meta regret inequality over all base
+    learners: it is negative if all inequalities hold.
     """
     return jnp.min(played.next_state.meta.loss_sum.total + _allowances(played))
 
 
 def worst_meta_precondition(played: Any) -> jax.Array:
-    """Return `2 c_meta beta_k |l_t^j - h_t^j|`, the largest over k and j in Z(k).
+    """Return the largest `2 c_meta beta_k |l_t^j - h_t^j|` over k and j in Z(k).
 
     It is at most 1 under the theory's constants.
     """
@@ -123,7 +124,7 @@ def worst_meta_precondition(played: Any) -> jax.Array:
 
 
 def meta_bound(learners: Middle, square_sum: jax.Array, c_meta: ArrayLike = 32.0) -> jax.Array:
-    """Return the meta regret `[N]` that MsMwC-Master may have against each expert i, with all its constants.
+    """Return the bound `[N]` on the meta regret of MsMwC-Master against each expert i, with all its constants.
 
     sum_t <l_t, w_t - e_i> <= min over k with i in Z(k) of ln(1 / p'_{1,k}) / beta_k + sum_j p'_{1,j} / beta_j - 1 /
     beta_k + ln(card Z(k)) / (2 beta_k) + 2 c beta_k sum_t (l_{t,i} - h_{t,i})^2.
@@ -147,7 +148,7 @@ def _rounds(played: Any) -> rounds.OONSRound:
 
 
 def _ca_oons(played: Any) -> CAOONS:
-    """Return CA-OONS, as it is or restarted by the anytime version."""
+    """Return CA-OONS, either the learner itself or the learner inside its anytime version."""
     algorithm = played.algorithm.learner if isinstance(played.algorithm, AnytimeCAOONS) else played.algorithm
     if not isinstance(algorithm, CAOONS):
         raise InputError(f"certificates of the meta algorithm know CAOONS, not {type(algorithm).__name__}")
@@ -155,14 +156,14 @@ def _ca_oons(played: Any) -> CAOONS:
 
 
 def _meta_losses(played: Any) -> jax.Array:
-    """Return `[N]` l_t."""
+    """Return the losses l_t `[N]` of the base learners."""
     return _ca_oons(played).losses(played.feedback, played.state.points)
 
 
 def _allowances(played: Any) -> jax.Array:
-    """Return `[N]` meta_bound of the rounds so far.
+    """Return `meta_bound` `[N]` after the rounds up to the current round.
 
-    It is that of a whole run, which the anytime version forgets at every restart.
+    The bound is for a whole run of CA-OONS, whereas the anytime version resets its sums at every restart.
     """
     if isinstance(played.algorithm, AnytimeCAOONS):
         raise InputError("AnytimeCAOONS restarts its sums: bound the meta regret of CAOONS, or of one epoch")

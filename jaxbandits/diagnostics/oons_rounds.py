@@ -1,8 +1,9 @@
-"""Inequalities in the analysis of OONS, CLA-OONS and CA-OONS, which hold in every round of every trace, as numbers.
+"""Inequalities in the analysis of OONS, CLA-OONS and CA-OONS that hold in every round of every trace, as numbers.
 
-Nothing here is hidden in an O(.), so a run can watch all of it: pure functions of one round of OONS, `OONSRound`.
-`inequality_slack` for a comparator u (the path-wise regret inequality), `projection_residuals` (both steps are
-minimisers), `stability` (Lemma C.3), `preconditions` (Theorem 3.1). `meters` has them as measures for meters.
+Every inequality has explicit constants, so a run can check it. The functions take one round of OONS, an `OONSRound`:
+`inequality_slack` is for a comparator u (the path-wise regret inequality), `projection_residuals` shows that both steps
+are minimisers, `stability` is Lemma C.3, and `preconditions` are those of Theorem 3.1. `diagnostics.oco` has them as
+functions for meters.
 """
 
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from jaxbandits.types import Feedback, PointDecision, State
 
 
 class OONSRound(NamedTuple):
-    """One round of an Optimistic Online Newton Step, under the names of the paper."""
+    """One round of an Optimistic Online Newton Step, in the notation of the paper."""
 
     play: Vector  # [d]  x_t
     center: Vector  # [d]  x'_t
@@ -33,7 +34,7 @@ class OONSRound(NamedTuple):
     nabla: Vector  # [d]  g_t + c_corr eta_t <x_t, e_t> e_t
     metric: Symmetric  # [d, d]  A_t
     eta: jax.Array  # []  eta_t
-    radius: jax.Array  # []  of the ball
+    radius: jax.Array  # []  radius of the ball
     hint_range: jax.Array  # []  z_t, which bounds ||e_t||
     c_corr: jax.Array  # []
 
@@ -42,13 +43,13 @@ class OONSRound(NamedTuple):
 
 
 def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Array:
-    """Right minus left of the path-wise inequality in one round, >= 0 but for rounding, for every ||u|| <= radius.
+    """Return right minus left side of the path-wise inequality in one round, >= 0 up to rounding, for ||u|| <= radius.
 
     <g_t, x_t - u> <= <x_t - x'_{t+1}, nabla_t - m_t> + (||u - x'_t||^2 - ||u - x'_{t+1}||^2 - ||x'_{t+1} - x_t||^2
                       - ||x_t - x'_t||^2) / 2 + (c_corr / 2) eta_t (<u, e_t>^2 - <x_t, e_t>^2)        norms of A_t
 
-    Both steps being minimisers gives it; it holds for any constants. `relative`: divided by the sum of the sizes of its
-    terms, so that rounding leaves a few machine epsilons wherever u is.
+    The inequality follows from both steps being minimisers, and holds for any constants. With `relative` the slack is
+    divided by the sum of the sizes of its terms, so that rounding errors are a few machine epsilons for any u.
     """
 
     def square_norm(x: Vector) -> jax.Array:
@@ -73,12 +74,12 @@ def inequality_slack(r: OONSRound, u: Vector, relative: bool = False) -> jax.Arr
 
 
 def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
-    """Return `(R ||q|| + <q, x>) / (R s)` of both steps, q the gradient at x, s its scale.
+    """Return `(R ||q|| + <q, x>) / (R s)` of both steps, where q is the gradient at x, and s its scale.
 
     It is 0 at the minimiser over the ball.
 
-    Rescaling to the sphere in the Euclidean norm, the tempting mistake, leaves about 0.1 here while the inequality
-    above goes on to hold.
+    A step that projects in the Euclidean norm, a plausible mistake, has a residual of about 0.1, although it satisfies
+    the inequality above.
     """
     return _residual(r, r.play, r.hint), _residual(r, r.next_center, r.nabla)
 
@@ -86,15 +87,17 @@ def projection_residuals(r: OONSRound) -> tuple[jax.Array, jax.Array]:
 def _residual(r: OONSRound, x: Vector, slope: Vector) -> jax.Array:
     pull = r.metric @ (x - r.center)
     gradient = pull + slope
-    # A (x - x') is known up to the rounding of x, eps R ||A||: the scale contains that, too.
+    # A (x - x') has the rounding error of x, eps R ||A||, so the scale includes that term.
     scale = jnp.linalg.norm(slope) + jnp.linalg.norm(pull) + r.radius * jnp.trace(r.metric)
     return (jnp.linalg.norm(gradient) + (gradient @ x) / r.radius) / scale
 
 
 def stability(r: OONSRound) -> tuple[jax.Array, jax.Array]:
-    """Lemma C.3: `0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2` in the inverse of A_t; both numbers.
+    """Return both numbers of Lemma C.3: `0 <= <x_t - x'_{t+1}, nabla_t - m_t> <= ||nabla_t - m_t||^2`.
 
-    The lemma has a factor 2 on the right; it holds without.
+    The norm is that of the inverse of A_t.
+
+    The lemma has a factor 2 on the right side; the inequality holds without this factor.
     """
     step = r.nabla - r.hint
     solved = linalg.solve(linalg.factor(r.metric), step)
@@ -111,7 +114,7 @@ class Preconditions(NamedTuple):
 
 
 def preconditions(r: OONSRound) -> Preconditions:
-    """Return the conditions as ratios to what is allowed."""
+    """Return the left sides of the preconditions as ratios to their largest allowed values."""
     error = r.grad - r.hint
     norm = jnp.linalg.norm(error)
     correction = r.c_corr * r.eta * (r.play @ error)
@@ -119,7 +122,7 @@ def preconditions(r: OONSRound) -> Preconditions:
         hint_error=norm / r.hint_range,
         step_size=64.0 * r.eta * r.radius * r.hint_range,
         correction=2.0 * jnp.abs(correction),
-        # nabla_t - m_t is (1 + correction) e_t; subtracting would show rounding where e_t is of its size.
+        # nabla_t - m_t is (1 + correction) e_t; a subtraction would show rounding errors if e_t is small.
         step=jnp.where(norm > 0.0, jnp.abs(1.0 + correction) / 1.5, 0.0),
     )
 
@@ -136,7 +139,7 @@ def oons_round(learner: OONS, state: State, play: Vector, grad: Vector) -> OONSR
 
 
 def cla_oons_round(learner: CLAOONS, state: State, play: Vector, grad: Vector) -> OONSRound:
-    """Return the same for CLA-OONS: clipped gradient, and x'_{t+1} before a restart."""
+    """Return a round of CLA-OONS, with the clipped gradient and x'_{t+1} before a restart."""
     after = learner.step_on_ball(state, play, grad)
     clipped = state.hint + (grad - state.hint) * (state.scale / after.scale)
     eta = learner.step_size(state)
@@ -163,7 +166,7 @@ def _round(
 
 
 def inside(algorithm: Any, state: State, decision: PointDecision, feedback: Feedback) -> OONSRound:
-    """Return `[L]`, the OONS rounds inside a round of OONS or CLA-OONS (L = 1) or CA-OONS (L = N base learners)."""
+    """Return `[L]` rounds of OONS inside a round of OONS or CLA-OONS (L = 1) or of CA-OONS (L = N base learners)."""
     if isinstance(algorithm, AnytimeCAOONS):
         algorithm = algorithm.learner
     if isinstance(algorithm, CAOONS):

@@ -36,5 +36,5 @@ class Carry(NamedTuple):
     env_state: State
     alg_state: State
     totals: Totals  # totals of the rounds since the last record point
-    # `Interaction` of the rounds whose feedback is late, with leaves `[rounds, ...]`; () if no feedback is late.
+    # `Interaction` of the rounds whose feedback is delayed, with leaves `[rounds, ...]`; () if no feedback is delayed.
     delay_buffer: PyTree = ()

@@ -1,7 +1,7 @@
 """Checkpoints: one directory per run, one file per batch, every file replaced atomically.
 
     spec.json          everything that determines the numbers of the run; it must be the same on resume
-    batch-0-00012.npz  job 0, batch 12: values at the record points reached and, unless it is finished, the trials
+    batch-0-00012.npz  job 0, batch 12: its values at the record points and, until it is finished, its trials
 
 A file is written under a temporary name, synced, then renamed, so that the previous file survives if the process is
 killed. Every file of a batch names its run, by the digest of `spec.json`, and its batch. The directory is locked by the
@@ -33,16 +33,16 @@ _VALUES = "values:"  # prefix of the names of arrays with block values, followed
 
 
 class BatchCheckpoint(NamedTuple):
-    """A batch of trials between two calls of its program."""
+    """State of a batch of trials between two calls of its program, and the values that it has recorded."""
 
     rounds: int  # rounds already played
     block_values: dict[Metric, np.ndarray]  # [record points reached, ..., W]
-    carry: PyTree | None  # the trials on the host, with `key_data` of keys; None once the batch is finished
+    carry: PyTree | None  # state of the trials on the host, keys as `key_data`; None once the batch is finished
     seconds: float  # seconds of computation
 
 
 def discard(directory: Path) -> None:
-    """Remove the files of a checkpoint, and its directory if nothing else is in it."""
+    """Remove the files of a checkpoint, and its directory if it contains no other files."""
     for pattern in ("spec.json", "batch-*.npz", ".lock", "*.tmp"):
         for path in directory.glob(pattern):
             path.unlink(missing_ok=True)
@@ -57,13 +57,13 @@ class Store:
         """Choose a directory.
 
         Args:
-          directory: its path; it need not exist.
+          directory: path of the directory, which need not exist.
           plan: the plan to run.
           spec: everything that determines the numbers of the plan; a resume needs an equal specification.
         """
         self.directory = Path(directory)
         self.plan = plan
-        self.spec = json.loads(json.dumps(spec))  # in the form in which it is read back, with lists for tuples
+        self.spec = json.loads(json.dumps(spec))  # in the form in which JSON returns it, with lists for tuples
         self._run = digest(self.spec)
         self._exit_stack = contextlib.ExitStack()
 
@@ -122,8 +122,8 @@ class Store:
         """Return the checkpoint of a batch; None if there is none.
 
         Args:
-          batch: index of the batch.
-          carry_shape: shapes of its trials.
+          batch: the batch to load.
+          carry_shape: shapes of the arrays in the carry of the batch.
 
         Raises:
           InputError: if the file is damaged or belongs to another run; the message names it (delete it to compute the

@@ -1,4 +1,4 @@
-"""Make trials from block values: sums in float64, comparators in hindsight, derived metrics, units and axes."""
+"""Convert the block values of a job to `Trials`: sum in float64, add metrics in hindsight and derived metrics."""
 
 import dataclasses
 import hashlib
@@ -28,13 +28,13 @@ Hindsight = dict[tuple[Any, ...], dict[str, np.ndarray]]  # metrics by instance,
 def collect_trials(
     job: Job, block_values: dict[Metric, np.ndarray], timing: Timing, hindsight: Hindsight, spec: JsonObject
 ) -> Trials:
-    """Make the trials of a job.
+    """Make the `Trials` of a job.
 
     Args:
       job: the job that was run.
       block_values: array `[trials, M, ...]` of each metric.
-      timing: timing of the job.
-      hindsight: metrics of instances that are already evaluated; receives those of new instances.
+      timing: cost of the job.
+      hindsight: metrics in hindsight by instance, shared by all jobs; those of new instances are added to it.
       spec: specification of the job.
     """
     shape = (len(job.points), job.n_seeds)
@@ -49,7 +49,7 @@ def collect_trials(
     derived = _call_host(job, "derive", job.environment.derive, values) if isinstance(job.environment, Derives) else {}
     measured = list(values)
     _add_metrics(job, values, "derive", derived)
-    values = {name: values[name] for name in (*derived, *measured)}  # derived ones first
+    values = {name: values[name] for name in (*derived, *measured)}  # derived metrics come first
     axes = dict(getattr(job.environment, "axes", {})) | {meter.name: meter.axes for meter in job.meters if meter.axes}
     units = dict(getattr(job.environment, "units", {})) | {meter.name: meter.unit for meter in job.meters if meter.unit}
     return Trials(
@@ -73,11 +73,11 @@ def collect_trials(
 
 
 def metric_names(job: Job, block_values: dict[Metric, Any]) -> list[str] | None:
-    """Return the names of the metrics that `collect_trials` will find; None if they are known only after a run.
+    """Return the names of the metrics that the `Trials` of a job will have; None if a run is needed to know them.
 
     Args:
       job: the job to run.
-      block_values: shapes of the values that it reports at a record point.
+      block_values: shapes of the values that the job reports at a record point.
     """
     shapes = {metric.name: x.shape for metric, x in block_values.items() if metric not in (HEALTHY, INADMISSIBLE)}
     if isinstance(job.environment, InHindsight):
@@ -171,7 +171,7 @@ def _in_hindsight(job: Job, values: dict[str, np.ndarray], hindsight: Hindsight)
 def _with_rebuilt_instances(
     job: Job, instances: list[tuple[int, dict[str, np.ndarray]]]
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
-    """Add the results of `rebuild_instance`, if the environment has it, to the recorded metrics of instances."""
+    """Add the results of the environment's `rebuild_instance`, if it has this method, to the metrics of instances."""
     if not isinstance(job.environment, RebuildsInstance) or not instances:
         return instances
     points = [h for h, _ in instances]

@@ -37,7 +37,7 @@ from jaxbandits.tracing import target
 from jaxbandits.tracing.settings import own_settings, settings_for_threads
 from jaxbandits.types import Algorithm, Environment
 
-_RECORD_CAPACITIES = (16, 128, 1024)  # few sizes, so that runs with other record points share programs
+_RECORD_CAPACITIES = (16, 128, 1024)  # only a few sizes, so that runs with different record points can share programs
 _MAX_RECORD_BYTES = 2**26  # largest size of the block values that one call returns
 _REFRESH_SECONDS = 0.5  # interval between updates of the progress bar during compilation
 
@@ -49,7 +49,7 @@ class Timing:
     compile_s: float
     run_s: float
     rounds: int  # trial-rounds computed in this run, without padding and without resumed rounds
-    # Per batch: wall time of a worker per round and slot (padding included), over all runs.
+    # For each batch: seconds of a worker per round and slot (padding included), including interrupted earlier runs.
     ns_per_round: tuple[float, ...]
 
 
@@ -116,7 +116,7 @@ def record_capacity(job: Job, block_values: dict[Metric, Any]) -> int:
     """Return the number of record points that one call can report.
 
     Args:
-      job: the job to run; the capacity is enough for all of its record points, within memory.
+      job: the job; the capacity suffices for all of its record points, unless it is limited by `_MAX_RECORD_BYTES`.
       block_values: shapes of the values that a trial reports at a record point.
     """
     bytes_of_point = job.width * sum(x.size * x.dtype.itemsize for x in block_values.values())
@@ -143,18 +143,19 @@ class _Run:
         self.base_key = base_key(plan.base_seed)
         self.stop = threading.Event()
         self.lock = threading.Lock()
-        # By label, number of batches that workers are playing.
+        # Number of batches that workers are playing, by label.
         self.running: collections.Counter[str] = collections.Counter()
-        # Per job:
+        # One entry per job:
         self.compile_s = [0.0] * len(plan.jobs)
         self.run_s = [0.0] * len(plan.jobs)
         self.rounds = [0] * len(plan.jobs)
         self.ns_per_round: list[list[float]] = [[] for _ in plan.jobs]
         self.block_values: list[dict[Metric, np.ndarray]] = [{} for _ in plan.jobs]
-        # Per job and device:
+        # One entry per job and device:
         self.programs: dict[tuple[int, Device], Program] = {}
         self.shared: dict[tuple[int, Device], list[Any]] = {}  # shared leaves on the device
-        self.latest: dict[tuple[int, Device], tuple[np.ndarray, tuple[Any, Any]]] = {}  # `[W]` points, hyperparameters
+        # Points `[W]` of the latest batch, and its algorithm and environment on the device.
+        self.latest: dict[tuple[int, Device], tuple[np.ndarray, tuple[Any, Any]]] = {}
 
     def run(self) -> Output:
         begin = time.perf_counter()
@@ -172,7 +173,7 @@ class _Run:
                 self.bar.begin_stage(
                     f"compiling {n} program{'s' * (n > 1)} (or loading {'them' if n > 1 else 'it'} from the cache)"
                 )
-                for job in self.plan.jobs:  # in this thread, as if traced by the user
+                for job in self.plan.jobs:  # traced in this thread, since the code may depend on the user's thread
                     trace_job(job, self.devices[0], self.traces)
                 # Compile several jobs at a time, each with the context variables of this thread, since tracing runs
                 # code of the user.
@@ -357,7 +358,7 @@ def trace_job(job: Job, device: Device | None = None, traces: TraceCache | None 
     Args:
       job: the job to run.
       device: device that will run the job; None: JAX's default device.
-      traces: traces of this run; None: this job alone is run.
+      traces: traces of this run; None: the trace is not shared with other jobs.
 
     Raises:
       InputError: if algorithm and environment do not fit together.
@@ -410,15 +411,17 @@ def play_call(
     rounds: int,
     block_values: dict[Metric, np.ndarray],
 ) -> tuple[Any, int]:
-    """Play rounds of a batch in one call, at most up to the horizon and to as many record points as a call can report.
+    """Play rounds of a batch in one call of its program.
+
+    The call ends at the horizon at the latest, and passes no more record points than the program can report.
 
     Args:
       program: program of the job.
       job: the job to run.
-      algorithm: arguments of the batch on the device.
-      environment: arguments of the batch on the device.
+      algorithm: hyperparameters of the batch, on the device.
+      environment: fields of the environment in the batch, on the device.
       carry: the trials after `t` rounds.
-      t: rounds already played.
+      t: number of rounds already played.
       rounds: largest number of further rounds (on accelerators rounded up to the end of a block).
       block_values: `[M, ..., W]` per metric, made by the first call; receives the values of the record points that are
         passed.
@@ -464,7 +467,7 @@ def carry_after(job: Job, base_seed: int, rounds: int, device: Device) -> Any:
 
 
 def _with_room(values: np.ndarray, n: int) -> np.ndarray:
-    """Return an array of n record points that begins with `values` `[record points reached, ...]`."""
+    """Return an array with room for n record points, whose first entries are `values`."""
     longer = np.empty((n, *values.shape[1:]), values.dtype)
     longer[: len(values)] = values
     return longer

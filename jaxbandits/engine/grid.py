@@ -28,12 +28,12 @@ from jaxbandits.base.exact import exact_key
 from jaxbandits.base.ranges import check_concrete, floats
 from jaxbandits.types import Algorithm
 
-Point: TypeAlias = dict[str, Any]  # value by field
+Point: TypeAlias = dict[str, Any]  # values by field name
 Points: TypeAlias = (  # fields whose product is taken, or a list of points
     Mapping[str, Sequence[Any] | Mapping[Any, Any]] | Sequence[Mapping[str, Any]]
 )
 Name: TypeAlias = str | int | float  # name of an array
-Arrays: TypeAlias = dict[str, dict[Name, np.ndarray]]  # by field and name
+Arrays: TypeAlias = dict[str, dict[Name, np.ndarray]]  # arrays by field and name
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +67,7 @@ class Grid:
     """An algorithm and the points at which `compare` runs it.
 
     Attributes:
-      algorithm: algorithm, whose other fields do not change.
+      algorithm: the algorithm; fields that `points` does not name keep their values.
       points: mapping from fields to values (their product), or a list of points, such as those of `product` and
         `zip_fields`. Values are numbers, names (of a static field), or arrays, given as `[H, ...]`, as a list of
         arrays, or as a mapping from names to arrays.

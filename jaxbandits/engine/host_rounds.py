@@ -8,7 +8,7 @@ This is the environment's part of `loop.play_round`, with the keys of `loop.tria
 receives the same instances and noise as compiled learners. Metrics are summed as in `loop.play_rounds`, in the same
 order.
 
-The trial axis is the last one on the device, and the first one in the arrays that the learner receives, as in NumPy.
+The trial axis is the last axis on the device, and the first axis in the arrays that the learner receives.
 Arms that never change within a trial are copied to the host only once.
 """
 
@@ -58,14 +58,14 @@ T = TypeVar("T", "TracedStart", "TracedRound")
 
 
 class View(NamedTuple):
-    """Observation of a round for the learner, and its time; leaves `[W, ...]`."""
+    """Observation that the learner receives in a round, and the learner's time; leaves `[W, ...]`."""
 
     obs: Obs
-    time: Any = None  # [W] int32, the learner's `t` if the environment `CountsRounds`; None: that of the loop
+    time: Any = None  # [W] int32, the learner's `t` in environments that are `CountsRounds`; None: the t of the loop
 
 
 class HostCarry(NamedTuple):
-    """Trials between an observation and the decision, on the device, with leaves `[..., W]`."""
+    """State of the trials after an observation and before the decision, on the device, with leaves `[..., W]`."""
 
     env_state: State
     obs: Obs
@@ -76,7 +76,7 @@ class Receipt(NamedTuple):
     """The part of a round that the learner receives after its decision, leaves `[W]`."""
 
     reward: Any
-    is_counted: Any = None  # only if the environment `CountsRounds`
+    is_counted: Any = None  # only in environments that are `CountsRounds`
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,7 +108,7 @@ class TracedRound:
 
 
 class _RecommendedArm:
-    """Stand-in for a learner in Python at a record point, whose state is the arm that it recommends."""
+    """Learner at a record point whose state is the recommended arm; it stands for a learner in Python."""
 
     def recommend(self, state: State) -> State:
         """Return the arm."""
@@ -150,8 +150,8 @@ def trace_round(
 
     Args:
       meters: extra meters.
-      environment: shapes of its fields.
-      start: the trial up to its first decision.
+      environment: shapes of the fields of the environment.
+      start: traced functions of the trial up to its first decision.
       has_probability: True if the learner returns the probability with which it drew an arm.
       recommends: True if the learner recommends an arm at record points.
 
@@ -227,7 +227,7 @@ def _choice_shapes(has_probability: bool) -> tuple[Any, ...]:
 
 
 def _without_fixed_arms(obs: Obs) -> Any:
-    """Drop arms that never change within a trial from an observation, since the learner has those of round 0."""
+    """Drop arms that never change within a trial from an observation, since the learner received them in round 0."""
     return obs._replace(arms=()) if _has_fixed_arms(obs) else obs
 
 
@@ -242,7 +242,7 @@ def _init(start: TracedStart, width: int, keys: Any, env: Any) -> PyTree:
 
 def _observe_first(start: TracedStart, width: int, env: Any, streams: Any, state: State, t: Any) -> tuple[Any, View]:
     obs, view = loop.vmap_trials(start.observe, width, (t,), env, streams, state)
-    return obs, _trials_first(view._replace(obs=obs))  # with all arms
+    return obs, _trials_first(view._replace(obs=obs))  # the first view contains all arms
 
 
 def _play(
@@ -328,9 +328,9 @@ class HostRounds:
         self.n_arms = obs.arms.shape[0]
         features = obs.context.shape if isinstance(obs, ContextObs) else obs.arms.shape[1:]
         self.dim = features[0] if features else 0
-        # State before, state after, and arrays for the learner.
+        # Memory for the state before a round, the state after it, and the arrays for the learner.
         size = 3 * job.width * bytes_of((self._start.init.out, obs, view))
-        require(size, f"{job.label}: {job.n_trials:,} trials side by side", "play fewer seeds at a time")
+        require(size, f"{job.label}: a batch of {job.n_trials:,} trials", "play fewer seeds at a time")
         self._base_key = base_key(base_seed)
         self._environment = jax.device_put(job.at_points(job.slots(0, job.n_trials)[0])[1], device)
         self.digests: dict[str, str] = {}
@@ -353,10 +353,10 @@ class HostRounds:
         self.compile_s = time.perf_counter() - begin
 
     def start(self, first_seed: int | None = None) -> View:
-        """Draw the instances, and return what the learner receives before its first decision.
+        """Draw the instances, and return the observation of round 0.
 
         Args:
-          first_seed: global index of the first trial; None: that of the job.
+          first_seed: global index of the first trial; None: the first seed of the job.
         """
         _, seeds = self._job.slots(0, self._job.n_trials)
         shift = 0 if first_seed is None else first_seed - self._job.first_seed
@@ -371,19 +371,19 @@ class HostRounds:
         return view
 
     def step(self, t: int, index: np.ndarray, probability: np.ndarray | None = None) -> tuple[Receipt, View]:
-        """Play round t and observe the next one.
+        """Play round t and observe the next round.
 
         Args:
-          t: rounds finished before this one.
+          t: number of rounds finished before this one.
           index: `[W]` arms.
           probability: `[W]` probabilities of the drawn arms, in every round or in none; None: the learner returns none.
 
         Returns:
-          What the learner receives after its decision, and the observation of round t + 1.
+          The feedback for the learner, and the observation of round t + 1.
 
         Raises:
-          InputError: in the first round, for an environment without rewards, and for metrics with wrong names or
-            values; and for probabilities in some rounds only.
+          InputError: in the first round, if the environment has no rewards or metrics have wrong names or values; in
+            any later round, if the learner returns probabilities in some rounds only.
         """
         has_probability = probability is not None
         if self._play is None:
@@ -431,7 +431,7 @@ class HostRounds:
         return jax.tree.map(lambda x: np.asarray(x)[: self._job.n_trials], tree)
 
     def _one(self, tree: PyTree) -> Any:
-        """Return shapes on the device."""
+        """Return shapes of arrays that lie on the device."""
         sharding = jax.sharding.SingleDeviceSharding(self._device)
         return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), tree)
 

@@ -71,12 +71,12 @@ def plan_spec(plan: Plan, devices: Sequence[Device], traces: TraceCache, identit
 
 
 def program_host_code(job: Job, device: Device, traces: TraceCache) -> list[str]:
-    """Describe the host code that a program uses and no digest covers."""
+    """Describe the host code that a program uses and that no digest covers."""
     return [f"{job.label} uses {text}" for text in prepare_job(job, device, traces).host_code]
 
 
 def result_host_code(job: Job) -> list[str]:
-    """Describe the host code of a user that computes metrics of whole runs."""
+    """Describe the user's host code that computes metrics of whole runs."""
     environment = job.environment
     methods = [("derive", Derives), ("in_hindsight", InHindsight)]
     found = [name for name, protocol in methods if isinstance(environment, protocol)]
@@ -84,7 +84,7 @@ def result_host_code(job: Job) -> list[str]:
 
 
 def host_identity(host_code: Sequence[str], identity: str | None) -> dict[str, Any]:
-    """Return the entry of a specification for host code: `identity` if given; nothing without host code."""
+    """Return the entry of a specification for host code: `identity` if given; no entry without host code."""
     if identity is not None:
         return {"identity": identity}
     return {"host code": sorted(set(host_code))} if host_code else {}

@@ -30,8 +30,8 @@ class LabelJobs(NamedTuple):
     """The jobs of one label."""
 
     label: str
-    whole: Job  # job with all points, run unchanged if no static field is swept
-    jobs: list[tuple[list[int], Job]]  # positions of the points and job, for every combination of static values
+    whole: Job  # job with all points; it is run undivided if no static field is swept
+    jobs: list[tuple[list[int], Job]]  # for every combination of static values: the positions of its points, its job
 
 
 @own_settings()
@@ -153,7 +153,7 @@ _METHODS = {
 
 
 def _check_roles(label: str, algorithm: Algorithm, environment: Environment) -> None:
-    """Check that the first object is an algorithm and the second one an environment."""
+    """Check that the first object is an algorithm and the second object is an environment."""
     if hasattr(algorithm, "step") and not hasattr(algorithm, "select"):
         raise InputError(f"algorithm {label!r} is an environment: the algorithm comes first, the environment second")
     _check_role("algorithm", f" {label!r}", algorithm)
@@ -172,10 +172,10 @@ def _check_role(role: str, owner: str, obj: Any) -> None:
 
 
 def check_environment(label: str, environment: Any, horizon: int) -> None:
-    """Check an environment that a learner in Python plays, as `make_jobs` checks those of compiled learners.
+    """Check an environment that a learner in Python plays, as `make_jobs` checks environments of compiled learners.
 
     Raises:
-      InputError: for another object, values out of range, or a horizon beyond the environment's data.
+      InputError: for an object that is no environment, values out of range, or a horizon beyond the environment's data.
     """
     _check_role("environment", f" of {label!r}", environment)
     validate(environment)
@@ -211,7 +211,7 @@ def _checked_job(job: Job, width: int | None, device: Device, traces: TraceCache
     if width is None:
         first_point = dataclasses.replace(job, points=job.points[:1])  # all points have the same shapes
         trial = trace_job(first_point, device, traces)
-        # Code that prints would print in every slot of a batch, including padding.
+        # Width 1, since code that prints would print in every slot of a batch, including padding.
         fits = default_width(bytes_of_round(trial), device)
         width = 1 if trial.has_effects else max(fits, getattr(job.algorithm, "min_width", 1))
         job = dataclasses.replace(job, width=width)
@@ -229,7 +229,7 @@ def _by_static_values(whole: Job) -> list[tuple[list[int], Job]]:
     for positions in groups.values():
         pair = {"algorithm": whole.algorithm, "environment": whole.environment}
         first = whole.points[positions[0]]
-        # Set arrays as well, since those of the objects may have the shape of another static value.
+        # Set arrays as well, since the arrays of the objects may have the shape that another static value requires.
         for field, value in [(f, first[f]) for f in static] + [(f, of[first[f]]) for f, of in whole.arrays.items()]:
             role = "environment" if field.startswith(ENVIRONMENT) else "algorithm"
             pair[role] = set_field(pair[role], field.removeprefix(ENVIRONMENT), value)

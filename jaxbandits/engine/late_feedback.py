@@ -1,9 +1,9 @@
-"""Choose the round in which a learner is updated: the round of the play, a later round, or the end of a batch.
+"""Choose when a learner receives the feedback of a round: at its end, some rounds later, or after the end of a batch.
 
 `update_schedule` chooses one of four schedules, which share two functions:
 
-    init_buffer(first_interaction)                           zeros in place of the rounds whose feedback is late
-    update(algorithm, carry, interaction, t, learner_time)   the learner's state, and the buffer, after round t
+    init_buffer(first_interaction)                           zeros in place of the rounds whose feedback is delayed
+    update(algorithm, carry, interaction, t, learner_time)   the learner's state and the buffer after round t
 """
 
 from collections.abc import Callable
@@ -33,11 +33,11 @@ from jaxbandits.types import (
     State,
 )
 
-_Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is late, with leaves `[rounds, ...]`, or ()
+_Buffer: TypeAlias = Any  # `Interaction` of the rounds whose feedback is delayed, leaves `[rounds, ...]`; () if none is
 
 
 class AtOnce(NamedTuple):
-    """Update with every round at its end."""
+    """Update the learner at the end of every round with the feedback of that round."""
 
     def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
         return ()
@@ -50,7 +50,7 @@ class AtOnce(NamedTuple):
 
 
 class Late(NamedTuple):
-    """Update with round `t - delay` at the end of round t."""
+    """Update the learner at the end of round t with the feedback of round `t - delay`."""
 
     delay: int
 
@@ -66,14 +66,14 @@ class Late(NamedTuple):
         past, buffer = materialize((_row(carry.delay_buffer, index), carry.delay_buffer))
         buffer = _write(buffer, interaction, index)
         past = _with_fixed_arms(past, interaction)
-        state = batching.cond(  # a real branch, since t is the same for all trials
+        state = batching.cond(  # a branch at run time and not a select, since t is the same for all trials
             t >= self.delay, lambda: algorithm.update(key, t - self.delay, state, *past), lambda: state
         )
         return state, buffer
 
 
 class InBatches(NamedTuple):
-    """Update with every round of a batch, in order, `delay` rounds after the batch ended."""
+    """Update the learner with every round of a batch, in order, `delay` rounds after the batch ended."""
 
     delay: int
     batch: int  # rounds
@@ -98,7 +98,7 @@ class InBatches(NamedTuple):
             row = _with_fixed_arms(_row(buffer, lax.rem(past, rounds)), interaction)
             return algorithm.update(rng.fold_in(carry.streams.update, past), past, state, *row)
 
-        state = batching.cond(  # a real branch, since t is the same for all trials
+        state = batching.cond(  # a branch at run time and not a select, since t is the same for all trials
             (first >= 0) & (lax.rem(first, jnp.asarray(self.batch, t.dtype)) == 0),
             lambda: batching.fori_loop(0, self.batch, apply_row, state),
             lambda: state,
@@ -107,18 +107,21 @@ class InBatches(NamedTuple):
 
 
 class QueueBuffer(NamedTuple):
-    """Rounds whose feedback is late, round t at place t mod S."""
+    """Interactions whose feedback has not been used; that of round t is stored at position t mod S."""
 
     rows: Interaction  # leaves [S, ...]
     due: jax.Array  # [S] int32, 1 + the round at whose end the feedback arrives; 0 once it has been used
 
 
 class Queue(NamedTuple):
-    """Update once per round, with the feedback that arrived first, and among equals with that of the first round.
+    """Update the learner at most once per round, with the feedback that arrived first.
 
-    With random delays of at most b rounds, no more than b rounds wait after any round: a round adds one, and takes one
-    away unless nothing has arrived, when only the last b rounds can be on their way. So feedback is used at most b
-    rounds after it arrives, and S = delay + 2 b + 1 places suffice.
+    Among feedback that arrived in the same round, the feedback of the earliest round is used.
+
+    Let random delays be at most b rounds, in addition to the fixed `delay`. After any round, at most b of the rounds
+    up to `delay` rounds ago have unused feedback: every round adds one to their number, and the update takes one away
+    unless no feedback has arrived; then only the last b of these rounds can be under way. Feedback is therefore used at
+    most b rounds after it arrives, and a buffer of S = delay + 2 b + 1 positions suffices.
     """
 
     delay: int
@@ -127,7 +130,7 @@ class Queue(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """S."""
+        """Number of rounds in the buffer, S."""
         return self.delay + 2 * self.bound + 1
 
     def init_buffer(self, first_interaction: Callable[[], Interaction]) -> _Buffer:
@@ -139,11 +142,13 @@ class Queue(NamedTuple):
         key, state, places = _fold_in(carry.streams.update, t), carry.alg_state, jnp.arange(self.rounds, dtype=t.dtype)
         lag = self.delay + self.draw_delay(_fold_in(carry.streams.step, t))
         present = lax.rem(t, jnp.asarray(self.rounds, t.dtype))
-        rows = _write(carry.delay_buffer.rows, interaction, present)  # one place for all trials
+        rows = _write(carry.delay_buffer.rows, interaction, present)  # the same position for all trials
         due = jnp.where(places == present, (t + lag + 1).astype(jnp.int32), carry.delay_buffer.due)
-        age = lax.rem(present - places + self.rounds, jnp.asarray(self.rounds, t.dtype))  # rounds since each was played
+        # Number of rounds since each interaction was played.
+        age = lax.rem(present - places + self.rounds, jnp.asarray(self.rounds, t.dtype))
         waited = t + 1 - due
-        drawn = age - self.delay - waited  # the random delay: of two that have waited as long, the longer is older
+        # The random delays. Of two interactions that arrived in the same round, that with the longer delay is older.
+        drawn = age - self.delay - waited
         order = jnp.where((due > 0) & (waited >= 0), waited * (self.bound + 1) + drawn, -1)
         first = jnp.argmax(order).astype(t.dtype)
         is_due = jnp.max(order) >= 0
@@ -158,7 +163,7 @@ def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | 
     """Return the schedule of updates, by `feedback_delay`, `feedback_batch` and `delay_bound` of the environment.
 
     Raises:
-      InputError: if feedback is late and the learner needs it immediately.
+      InputError: if feedback is delayed and the learner needs it immediately.
     """
     delay = environment.feedback_delay if isinstance(environment, Delays) else 0
     batch = environment.feedback_batch if isinstance(environment, Batches) else 1
@@ -166,11 +171,11 @@ def update_schedule(algorithm: Algorithm, environment: Environment) -> AtOnce | 
     if isinstance(environment, DelaysAtRandom) and environment.delay_bound:
         queue = Queue(delay, environment.delay_bound, environment.draw_delay)
     if (delay or batch > 1 or queue) and getattr(algorithm, "needs_immediate_feedback", False):
-        late = f"is {delay} late" if delay else f"arrives in batches of {batch}"
+        late = f"has a delay of {delay}" if delay else f"arrives in batches of {batch}"
         if queue:
-            late = f"is up to {delay + queue.bound} late"
+            late = f"has a delay of up to {delay + queue.bound}"
         raise InputError(
-            f"{type(algorithm).__name__} needs the feedback of a round before the next one, and here it {late}"
+            f"{type(algorithm).__name__} needs the feedback of a round before the next round, but here it {late}"
         )
     if queue and batch > 1:
         raise InputError(f"{type(environment).__name__} has batches and random delays, which cannot be combined")

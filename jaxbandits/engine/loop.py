@@ -93,9 +93,10 @@ def init_algorithm(
     Args:
       key: `TrialKeys.alg_init`.
       algorithm: its hyperparameters in this trial.
-      environment: environment of this trial, used only for a learner that is `InitFromObs`.
-      observe: stream of the environment's observations, used likewise.
-      env_state: first state of the environment, used likewise.
+      environment: environment of this trial. This argument and the next two are used only for a learner that is
+        `InitFromObs`.
+      observe: stream of the environment's observations.
+      env_state: first state of the environment.
     """
     state = algorithm.init(key)
     if isinstance(algorithm, InitFromObs):
@@ -123,8 +124,8 @@ def _observe(algorithm: Algorithm, environment: Environment, key: jax.Array, t: 
         by_number = isinstance(obs, (IndexObs, ItemObs, AdviceObs))
         family = "contextual" if isinstance(obs, ContextObs) else "armed" if by_number else "linear"
         raise InputError(
-            f"{type(algorithm).__name__} looks at {seen}, and {type(environment).__name__} shows none: "
-            f"take a learner of jaxbandits.{family}"
+            f"{type(algorithm).__name__} needs {seen}, which {type(environment).__name__} does not provide: "
+            f"use a learner of jaxbandits.{family}"
         )
     return obs
 
@@ -144,8 +145,8 @@ def init_carry(
       keys: keys of the trial.
       env_state: first state of the environment.
       alg_state: first state of the learner.
-      totals: totals of no rounds; by default there are no metrics.
-      delay_buffer: zeros in place of late feedback.
+      totals: totals before the first round; by default there are no metrics.
+      delay_buffer: zeros in place of delayed feedback.
     """
     return Carry(keys.streams, env_state, alg_state, totals, delay_buffer)
 
@@ -156,7 +157,7 @@ def init_trial(base_key: jax.Array, algorithm: Algorithm, environment: Environme
     Args:
       base_key: key of the run.
       algorithm: its hyperparameters in this trial.
-      environment: the same.
+      environment: its fields in this trial.
       seed_index: `[]` global index of the trial.
     """
     keys = trial_keys(base_key, seed_index)
@@ -171,12 +172,12 @@ def play_round(algorithm: Algorithm, environment: Environment, t: jax.Array, car
 
     Args:
       algorithm: its hyperparameters in this trial.
-      environment: the same.
-      t: `[]` int32, rounds finished before this one.
+      environment: its fields in this trial.
+      t: `[]` int32, number of rounds finished before this one.
       carry: the trial before the round.
 
     Returns:
-      The trial after the round, with unchanged totals, and the round as the argument of meters.
+      The trial after the round, with unchanged totals, and the round as the argument that meters take.
     """
     is_counting = isinstance(environment, CountsRounds)
     learner_time = environment.learner_time(t, carry.env_state) if is_counting else t
@@ -210,7 +211,7 @@ _States = tuple[Any, Any]  # states of the environment and of the learner
 def _keep_learner(
     algorithm: Algorithm, environment: Environment, t: jax.Array, interaction: Interaction, old: _States, new: _States
 ) -> _States:
-    """Keep the state of the learner in a round that its environment does not count."""
+    """Restore the previous state of the learner after a round that its environment does not count."""
     if not isinstance(environment, CountsRounds):
         return new
     is_counted = environment.is_counted(t, old[0], interaction.obs, interaction.decision)
@@ -220,7 +221,7 @@ def _keep_learner(
 def _keep_both(
     algorithm: Algorithm, environment: Environment, t: jax.Array, interaction: Interaction, old: _States, new: _States
 ) -> _States:
-    """Keep both states after the learner has stopped."""
+    """Restore both previous states if the learner had stopped before the round."""
     return trees.where(algorithm.stopped(old[1]), old, new) if isinstance(algorithm, Stops) else new
 
 
@@ -235,12 +236,12 @@ def _interact(
     check_decision(algorithm, environment, decision)
     with own_code(environment):
         env_state, feedback, outcome = environment.step(step_key, t, carry.env_state, obs, decision)
-    # Without a barrier every consumer recomputes the draw behind the feedback.
+    # Without a barrier, XLA recomputes the random draw of the feedback in every consumer.
     return (env_state, feedback, outcome), Interaction(obs, decision, barrier(narrow(feedback, algorithm.feedback)))
 
 
 def _init_delay_buffer(algorithm: Algorithm, environment: Environment, carry: Carry) -> PyTree:
-    """Return zeros `[rounds, ...]` for the interactions whose feedback is late; () if no feedback is late."""
+    """Return zeros `[rounds, ...]` for the interactions whose feedback is delayed; () if no feedback is delayed."""
 
     def first_interaction(carry: Carry) -> Interaction:
         t = jnp.int32(0)
@@ -349,22 +350,21 @@ def play_rounds(
     end: jax.Array,
     record_points: jax.Array,
 ) -> tuple[Carry, dict[Metric, jax.Array]]:
-    """Play a batch of trials up to round `end`, and report at every record point up to then.
+    """Play a batch of trials up to round `end`, and report their metrics at every record point up to `end`.
 
-    The loop over rounds is outside and the batch inside, so that t is one scalar for all trials. A schedule that
-    depends on t remains a branch, whereas a counter in the state would turn it into a select. A call may end at any
-    round: totals since the last record point are part of the carry, so no result depends on the division of rounds into
-    calls.
+    The loop over rounds is outside and the batch inside, so that t is one scalar for all trials. A branch on t then
+    remains a branch, whereas a branch on a counter in the state would become a select. A call may end at any round:
+    totals since the last record point are part of the carry, so no result depends on the division of rounds into calls.
 
     Args:
       trial: traced functions of one trial (static).
       width: W trials (static); 1 has no trial axis.
       algorithm: hyperparameters with leaves `[..., W]`; shared leaves have no trial axis.
-      environment: the same.
+      environment: fields of the environment, with the same axes.
       carry: the trials after t rounds, leaves `[..., W]`.
-      t: `[]` int32, rounds already played.
-      end: `[]` int32, rounds played after the call.
-      record_points: `[C]` increasing record points after `t`, in rounds.
+      t: `[]` int32, number of rounds already played.
+      end: `[]` int32, number of rounds played when the call ends.
+      record_points: `[C]` increasing record points after `t`.
 
     Returns:
       The trials after the call, and for each metric an array `[C, ..., W]` of values of the blocks of rounds that end

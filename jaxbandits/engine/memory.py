@@ -36,7 +36,7 @@ def check_job(job: Job, trial: TracedTrial, device: Device, workers: int) -> Non
     batch = getattr(job.environment, "feedback_batch", 1)
     what, remedy = "", "choose a smaller width or fewer workers"
     if 2 * kept > state:
-        what = f" with feedback in batches of {batch:,}" if batch > 1 else " with the feedback that is late"
+        what = f" with feedback in batches of {batch:,}" if batch > 1 else " with delayed feedback"
         remedy = "choose smaller batches" if batch > 1 else "choose a shorter delay"
     require(
         2 * at_once * state,

@@ -25,12 +25,12 @@ STRETCH = 256  # number of rounds in a plain sum
 class Round(NamedTuple):
     """One round of one trial: the argument of a meter."""
 
-    t: jax.Array  # [] rounds finished before this one
+    t: jax.Array  # [] number of rounds finished before this one
     algorithm: Any  # hyperparameters
     environment: Any
-    env_state: State  # before the round
-    state: State  # before the round
-    next_state: State  # after the update
+    env_state: State  # state of the environment before the round
+    state: State  # state of the learner before the round
+    next_state: State  # state of the learner after its update
     obs: Obs
     decision: Decision
     feedback: Feedback  # complete feedback of the environment
@@ -38,7 +38,7 @@ class Round(NamedTuple):
 
 
 Reduction: TypeAlias = Literal["sum", "max", "last", "snapshot"]  # over the rounds between two record points
-Reduce: TypeAlias = Literal["sum", "max", "last"]  # of a meter, which needs a round
+Reduce: TypeAlias = Literal["sum", "max", "last"]  # reductions of a meter, which is measured in every round
 
 
 class Metric(NamedTuple):
@@ -74,7 +74,7 @@ class Metric(NamedTuple):
 
     @property
     def initial(self) -> float:
-        """Value for no rounds."""
+        """Value of a block without rounds."""
         return -np.inf if self.reduction == "max" else 0.0
 
     def is_compensated(self, x: Any) -> bool:
@@ -82,7 +82,7 @@ class Metric(NamedTuple):
         return self.reduction == "sum" and bool(jnp.issubdtype(x.dtype, jnp.floating))
 
     def add(self, total: jax.Array, value: jax.Array) -> jax.Array:
-        """Return the value of some rounds and one additional round."""
+        """Return the reduction of `total` and the value of one further round."""
         if self.reduction == "sum":
             return total + value
         return jnp.maximum(total, value) if self.reduction == "max" else value
@@ -102,7 +102,7 @@ class Meter:
     Attributes:
       name: name of the metric.
       measure: function from a `Round` to a number, or to an array of the same shape in every round.
-      reduce: `"sum"` (cumulative), `"max"` (running maximum) or `"last"` (value of the newest round).
+      reduce: `"sum"` (cumulative), `"max"` (running maximum) or `"last"` (value of the latest round).
       axes: names of the axes of an array.
       unit: unit for tables and figures.
     """
@@ -157,8 +157,8 @@ def check_meters(meters: object) -> tuple[Meter, ...]:
 class Totals(NamedTuple):
     """Metrics of the rounds since the last record point."""
 
-    recent: dict[Metric, jax.Array]  # values since the last multiple of `STRETCH`
-    earlier: dict[Metric, CompensatedSum]  # sums of floats over the rounds before that
+    recent: dict[Metric, jax.Array]  # values of the rounds since the last multiple of `STRETCH`
+    earlier: dict[Metric, CompensatedSum]  # sums of floats over the rounds up to that multiple
 
     @classmethod
     def init(cls, shapes: Mapping[Metric, Any], full: Callable[..., Any] = jnp.full) -> "Totals":
@@ -172,7 +172,7 @@ class Totals(NamedTuple):
         return self._replace(recent={metric: metric.add(self.recent[metric], x) for metric, x in metrics.items()})
 
     def fold(self) -> "Totals":
-        """Add recent sums to the earlier ones."""
+        """Add the recent sums to the earlier sums."""
         earlier = {metric: total.add(self.recent[metric]) for metric, total in self.earlier.items()}
         return Totals(self.recent | {metric: jnp.zeros_like(self.recent[metric]) for metric in earlier}, earlier)
 

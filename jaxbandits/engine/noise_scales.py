@@ -2,8 +2,8 @@
 
 Learners for sub-Gaussian rewards state their assumed scale R (`AssumesNoiseScale`), and environments with bounded
 rewards state the range of rewards (`BoundsRewards`). Rewards in an interval of width w are sub-Gaussian of scale w / 2
-(Hoeffding's lemma). With a larger R a learner only explores longer, and compares badly with learners for bounded
-rewards.
+(Hoeffding's lemma). A learner with a larger R only explores longer, and looks worse in a comparison with learners for
+bounded rewards.
 """
 
 import warnings
@@ -21,7 +21,7 @@ _ROUNDING = 1e-5  # relative tolerance, since scales are float32 in some runs
 
 
 class _Assumption(NamedTuple):
-    """Scale that a learner assumes at one point, and the range of its rewards."""
+    """Noise scale that a learner assumes at one hyperparameter point, and the range of rewards in its environment."""
 
     label: str
     learner: type
@@ -59,7 +59,7 @@ def warn_of_noise_scales(label_jobs: Sequence[LabelJobs]) -> None:
 
 
 def _assumptions(job: Job) -> list[_Assumption]:
-    """Return the different assumptions at the points of a job; [] if learner or environment state none."""
+    """Return the different assumptions at the points of a job; [] if the learner or the environment states none."""
     algorithm, environment = job.stack  # fields [H] of all points
     if not isinstance(algorithm, AssumesNoiseScale) or not isinstance(environment, BoundsRewards):
         return []

@@ -21,14 +21,14 @@ WIDTH_UNIT = 16
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings of a run. The first five determine its numbers, and the others only the computation.
+    """Settings of a run. The first five settings determine its numbers, the others only how they are computed.
 
     Attributes:
       meters: list of additional `Meter`s.
       seed: base seed, 0 to 2^32 - 1, from which all random numbers of the run follow.
       first_seed: index of the first seed, to extend or shard a run.
-      width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default follows from the
-        bytes of a round of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and is 1 for code that prints
+      width: number of trials that one program runs as a batch, 1 or a multiple of 16. The default on CPUs follows from
+        the bytes of the arrays of one trial (64 up to 3 KB, 16 up to 64 KB, 1 beyond), and is 1 for code that prints
         (`jax.debug.print`). On CPUs all widths except 1 give the same bits.
       compile: `"full"`, or `"fast"`, which compiles rounds without optimisation in about two fifths of the time. The
         rounds run at 1/8 to 1/48 of the speed, which suits fewer than about a million rounds. The last bits of results
@@ -113,7 +113,7 @@ def make_options(**settings: Unpack[Settings]) -> Options:
     """Return checked options.
 
     Raises:
-      InputError: for an unknown name (the message lists the closest ones), or for an invalid value.
+      InputError: for an unknown name (the message lists the closest names), or for an invalid value.
     """
     names = [field.name for field in dataclasses.fields(Options)]
     for name in settings:

@@ -56,7 +56,7 @@ class Job:
 
     @functools.cached_property
     def stack(self) -> tuple[Any, Any]:
-        """Algorithm and environment of all points, with leaves `[H, ...]` on the host (shared ones without that axis).
+        """Algorithm and environment of all points, with leaves `[H, ...]` on the host (shared leaves have no H axis).
 
         Raises:
           InputError: for points whose fields are not traced, or values out of range.

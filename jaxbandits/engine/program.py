@@ -78,15 +78,16 @@ class Program(abc.ABC):
         """Start a batch of trials.
 
         Args:
-          algorithm: arguments of the batch, with leaves `[..., W]` (without that axis for W = 1 and for shared leaves).
-          environment: the same.
+          algorithm: hyperparameters of the batch, with leaves `[..., W]` (without that axis for W = 1 and for shared
+            leaves).
+          environment: fields of the environment, with the same axes.
           base_key: `[2]` uint32, `key_data` of the key of the run.
           seed_index: `[W]` global seed indices.
 
         Returns:
           The trials, with streams as `key_data`.
         """
-        # Keys are derived on the host, since this code would be longer than most learners in the program.
+        # Keys are derived on the host, since the code that derives them is longer than the program of most learners.
         keys = trial_keys(base_key, seed_index)
         env_state = self.init_environment(keys.env_init, environment)
         visible = (environment, keys.observe, env_state) if isinstance(algorithm, InitFromObs) else ()
@@ -100,12 +101,12 @@ class Program(abc.ABC):
         """Play rounds `t` to `end` of a batch.
 
         Args:
-          algorithm: arguments of the batch on the device.
-          environment: the same.
+          algorithm: hyperparameters of the batch, on the device.
+          environment: fields of the environment in the batch, on the device.
           carry: the trials after `t` rounds.
-          t: rounds already played.
-          end: rounds played after the call, at most the last of the record points.
-          record_points: `[<= record_capacity]` the record points after `t`.
+          t: number of rounds already played.
+          end: number of rounds played when the call ends, at most the last of the record points.
+          record_points: `[n]` the record points after `t`, with n at most `record_capacity`.
 
         Returns:
           The trials after the call; for each metric block values `[n, ..., W]` of the record points that were passed;
@@ -125,7 +126,7 @@ class LoopProgram(Program):
         """Play as in `Program.play`, exactly up to `end`."""
         missing = self.record_capacity - len(record_points)
         padded = np.pad(record_points, (0, missing), constant_values=_NO_RECORD_POINT).astype(np.int32)
-        # Passed from the host, since a separate transfer would block for as long as thousands of rounds.
+        # Passed as NumPy arrays, since a separate transfer would block for as long as thousands of rounds take.
         carry, block_values = self.play_rounds(algorithm, environment, carry, np.int32(t), np.int32(end), padded)
         n = int(np.searchsorted(record_points, end, side="right"))
         return carry, {metric: values[:n] for metric, values in to_host(block_values).items()}, end
@@ -181,11 +182,11 @@ class TraceCache:
         Args:
           meters: extra meters.
           algorithm: hyperparameters of one trial.
-          environment: the same.
+          environment: fields of the environment in one trial.
           device: device that will run it; None: JAX's default device.
 
         Raises:
-          InputError: for code whose trace differs each time.
+          InputError: for code that is traced to a different program each time.
         """
         pair = (algorithm, environment)
         shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (*pair, *_key_and_round()))
@@ -213,7 +214,7 @@ class TraceCache:
         device: Device,
         compile: str = "full",
     ) -> "PreparedProgram":
-        """Return the program of a traced trial as `prepare_program` does, but only once per run."""
+        """Return the program of a traced trial, which `prepare_program` makes once per run."""
         args = (trial, algorithm, environment, width, record_capacity, device, compile)
         key = (trial, exact_structure((algorithm, environment)), _types((algorithm, environment)), *args[3:])
         return self._programs.get(key, lambda: prepare_program(*args))
@@ -233,7 +234,7 @@ def share_traces() -> Iterator[None]:
 
 
 def traces_of_call() -> TraceCache:
-    """Return the cache that `share_traces` shares, or a new one."""
+    """Return the cache that `share_traces` shares, or a new cache."""
     return _shared.get() or TraceCache()
 
 
@@ -259,7 +260,7 @@ def trace_anew(
     JAX caches the traces of a user's jitted function even if a global that the function reads has changed. Code from
     outside this package and JAX is therefore traced a second time without these caches. If both traces differ, a third
     trace distinguishes a cached trace from code whose trace differs each time. In a later call with the same key one
-    trace without caches is enough if it equals the earlier one.
+    trace without caches is enough if it equals the earlier trace.
 
     Args:
       key: key that is equal for functions of the same objects and arguments, regardless of their code.
@@ -286,7 +287,7 @@ def trace_anew(
             only, has_drawn = _trace_and_watch(trace)
         if not has_drawn and agreed == _Agreement(digests(only), holds_foreign_code(only)):
             return only, True
-    if not is_foreign:  # nothing of this package draws from a global generator
+    if not is_foreign:  # since no code of this package draws from a global generator
         first = trace()
         if not holds_foreign_code(first):
             return first, False
@@ -308,8 +309,8 @@ def trace_anew(
 def _trace_without_draws(trace: Callable[[], T], digests: Callable[[T], list[str]]) -> T:
     """Trace functions that do not draw from a global generator.
 
-    Other threads may draw meanwhile: a worker of Dask does so with each of its heartbeats, twice a second. Where they
-    do, the function is taken to draw nothing if four traces agree.
+    Other threads may draw at the same time: a worker of Dask does so with each of its heartbeats, twice a second. If
+    they do, the function is assumed to draw nothing if four of its traces agree.
 
     Raises:
       InputError: for a function that draws.
@@ -326,13 +327,13 @@ def _trace_without_draws(trace: Callable[[], T], digests: Callable[[T], list[str
 
 
 def _trace_and_watch(trace: Callable[[], T]) -> tuple[T, bool]:
-    """Trace functions; return the traces, and whether anything was drawn from a global generator meanwhile."""
+    """Trace functions; return the traces, and whether anything was drawn from a global generator during tracing."""
     before = _global_generators()
     return trace(), _global_generators() != before
 
 
 def _other_threads_draw() -> bool:
-    """Return whether threads besides this one draw from a global generator within about a second."""
+    """Return whether other threads draw from a global generator within about a second."""
     if threading.active_count() == 1:
         return False
     before = _global_generators()
@@ -409,7 +410,7 @@ def prepare_program(
     Args:
       trial: the trial, traced for the device.
       algorithm: hyperparameters of one trial.
-      environment: the same.
+      environment: fields of the environment in one trial.
       width: trials per batch.
       record_capacity: record points that one call can report.
       device: device that will run the program.
@@ -445,8 +446,11 @@ def prepare_program(
 
 
 def _init_units(trial: TracedTrial, width: int, alg: Any, env: Any, key: Any, carry: Carry) -> dict[str, CompileUnit]:
-    """Return both starts; each runs once per batch and is large (every arm is an output), so it is compiled fast."""
-    # Only a learner that needs the environment receives it, so that the start of any other serves all environments.
+    """Return the units that draw the first states of environment and learner.
+
+    They run once per batch and are large (every arm is an output), so they are compiled without optimisation.
+    """
+    # Only a learner that needs the environment receives it; the unit of any other learner serves all environments.
     visible = (env, carry.streams.observe, carry.env_state) if isinstance(alg, InitFromObs) else ()
     return {
         "init_environment": CompileUnit(
@@ -485,7 +489,7 @@ def loop_unit(
     rounds: tuple[Any, ...],
     cpu_options: Mapping[str, Any] = FAST_CODE,
 ) -> CompileUnit:
-    """Return the rounds of a `LoopProgram`.
+    """Return the unit that plays the rounds of a `LoopProgram`.
 
     Args:
       trial: traced trial.

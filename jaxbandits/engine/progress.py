@@ -18,7 +18,7 @@ class Display(NamedTuple):
 
     enabled: bool = True
     title: str = ""  # text in front of the running labels
-    stages: bool = True  # if there is no bar, print a line for every stage; False: only one line at the end
+    stages: bool = True  # if there is no bar, print a line for every stage; False: only every 30 seconds and at the end
 
 
 class ProgressBar:
@@ -35,10 +35,10 @@ class ProgressBar:
           total: number of units.
           unit: name of the units, in the plural.
           title: beginning of every line.
-          enabled: False: no output at all.
-          scale: write numbers with k and M.
-          stages: print a line for every stage interval between lines if there is no bar; else only those of every 30
-            seconds and the end.
+          enabled: False for no output at all.
+          scale: True to write numbers of the bar with k and M.
+          stages: if there is no bar, print a line for every stage; False: print only a line every 30 seconds and a line
+            at the end.
         """
         self._prefix, self._unit = f"{title}: " if title else "", unit
         self._prints_lines, self._prints_stages = enabled and not is_interactive(), stages
@@ -99,7 +99,7 @@ class ProgressBar:
             self._bar.refresh()
 
     def _print_state(self, now: float) -> None:
-        """Print the finished share and the remaining time, if the last such line is old enough."""
+        """Print the finished share and the remaining time, if the last line of this kind is at least 30 seconds old."""
         computed = self._done - self._resumed
         if now - self._last_line < _SECONDS_PER_LINE or not computed or self._done >= self._total:
             return

@@ -14,14 +14,14 @@ from jaxbandits.types import Admits, Algorithm, Environment, Evaluates, Recommen
 INADMISSIBLE = Metric("sum", "inadmissible")  # number of rounds with an inadmissible decision
 HEALTHY = Metric("snapshot", "healthy")  # False if a state holds a NaN
 STOPPING_TIME = Metric("sum", "stopping_time")  # rounds played by a learner that `Stops`
-STOPPED = Metric("snapshot", "stopped")  # 1 if such a learner has stopped
+STOPPED = Metric("snapshot", "stopped")  # 1 if a learner that `Stops` has stopped
 RESERVED = (INADMISSIBLE.name, HEALTHY.name, *trials.RESERVED)  # no metric may have these names
 
 
 def measure(meters: tuple[Meter, ...], played: Round) -> dict[Metric, jax.Array]:
     """Return the metrics of one round: fields of the outcome, meters, inadmissible decisions.
 
-    In rounds after a learner has stopped, the sums are 0.
+    The sums are 0 in all rounds after a learner has stopped.
 
     Raises:
       InputError: at trace time, for values that are not real numbers or arrays, and for two metrics with the same name.

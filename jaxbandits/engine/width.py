@@ -1,9 +1,9 @@
 """Default batch width: the number of trials that fit into the fast memory of a device.
 
-On a CPU 64 trials use the vector units best, as long as the arrays of a round stay close to the core. Larger trials run
+On a CPU 64 trials use the vector units best, as long as the arrays of a round take at most 192 KiB. Larger trials run
 in batches of 16 (one AVX-512 register of float32), whose arrays stay in the L1 and L2 caches. If even 16 trials do not
-fit, a trial runs alone: its vectors are long enough to use the vector units, and those of a batch would be read from
-memory in every round. On accelerators every multiprocessor must be busy, and device memory is the limit. A width
+fit, a trial runs alone: its vectors are long enough to use the vector units, and the vectors of a batch would be read
+from memory in every round. On accelerators every multiprocessor must be busy, and device memory is the limit. A width
 depends on the sizes of one trial and on the device, but not on the number of trials, since bits must not change when
 seeds are added.
 """

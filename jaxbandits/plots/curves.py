@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 # Okabe & Ito's palette, distinguishable with colour-vision deficiency, followed by further colours of Tol.
-SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # of one axes
+SMALL_LEGEND: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small", "frameon": False}  # for single axes
 COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -114,13 +114,13 @@ def is_logarithmic(record_points: np.ndarray) -> bool:
     return bool(
         len(gaps) > 2
         and record_points[-1] > 10 * record_points[0]
-        and (np.diff(gaps) >= -1).all()  # rounded to whole rounds
+        and (np.diff(gaps) >= -1).all()  # -1, since record points are whole numbers of rounds
         and gaps[-1] >= 4 * gaps[len(gaps) // 2] > 0
     )
 
 
 def legend(ax: "Axes", title: str, outside: bool = False) -> None:
-    """Add a legend where it covers the fewest points of curves, or next to the axes.
+    """Add a legend, either at the place where it covers the fewest points of curves, or next to the axes.
 
     Args:
       ax: axes to draw on.
@@ -254,7 +254,7 @@ def heatmap(
 
 
 def _print_numbers(ax: "Axes", means: np.ndarray, image: "AxesImage") -> None:
-    """Print every value in its cell, dark on light colours and light on dark ones."""
+    """Print every value in its cell, dark on light colours and light on dark colours."""
     for (i, j), value in np.ndenumerate(means):
         if np.isfinite(value):
             shade = "black" if np.asarray(image.norm(value)) > 0.6 else "white"
@@ -311,7 +311,7 @@ def _check_abscissa(label: str, trials: Trials, x: str, metric: str) -> None:
 
 
 def _abscissa(trials: Trials, x: str, h: int, entry: Mapping[str, int]) -> np.ndarray:
-    """Return the `[S, M]` x-values for the entry of a curve."""
+    """Return the x-values `[S, M]` of a curve; `entry` is its entry of a vector metric."""
     chosen = tuple(entry[name] for name in trials.axis_names(x)) if trials.values[x].ndim > 3 else ()
     return trials.values[x][(h, slice(None), slice(None), *chosen)]
 
@@ -328,7 +328,7 @@ def _checked_line(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def axes(ax: "Axes | None") -> "Axes":
-    """Return the axes to draw on; new ones for None."""
+    """Return the axes to draw on; new axes for None."""
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 
@@ -345,7 +345,7 @@ def spoken(metric: str, unit: str) -> str:
 
 
 def _one_curve(ax: "Axes", x: np.ndarray, values: np.ndarray, band: str, index: int, line: dict[str, Any]) -> None:
-    present = [column[~np.isnan(column)] for column in values.T]  # a trial has no value before a round has counted
+    present = [column[~np.isnan(column)] for column in values.T]  # a trial has no value before its first counted round
     if band == "mean":
         ends = [intervals.metric_interval(column)[:3] for column in present] if np.isnan(values).any() else None
         centre, low, high = intervals.metric_interval(values)[:3] if ends is None else np.array(ends).T

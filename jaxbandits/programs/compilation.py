@@ -1,10 +1,10 @@
 """Functions of programs: lower and identify them, and compile them when they are needed.
 
 Within a process a function is found by its computation: its traces, the structure of its arguments, the settings and
-the device. Code that changes between two runs is therefore compiled anew, wherever it is. A function whose traces do
-not show its whole computation (`tracing.traces`) is lowered in every run and found by its text, and one that calls
-Python is compiled in every run. Other processes find programs by their text (`programs.executables`). An LRU cache
-keeps at most `MAX_COMPILED` functions.
+the device. Code that changes between two runs is therefore compiled again, in whichever module it is. A function whose
+traces do not show its whole computation (`tracing.traces`) is lowered in every run and found by its text, and one that
+calls Python is compiled in every run. Other processes find programs by their text (`programs.executables`). An LRU
+cache keeps at most `MAX_COMPILED` functions.
 
 Compiled functions take and return random keys as plain arrays (`key_data`): JAX calls programs on plain arrays faster.
 """
@@ -42,8 +42,8 @@ Device: TypeAlias = Any  # a jax.Device, which type checkers treat as a variable
 MAX_COMPILED = 256  # compiled functions in the cache; three per program (five on accelerators), a few megabytes each
 FAST_COMPILE = {"xla_backend_optimization_level": 0}
 NO_UNROLLING = "no_unrolling"  # an option of this package, for `jax_compat.without_unrolling`
-# Measured speed-ups of these options: 1.1 to 1.25 with AVX-512 and no loss without; 1.2 to 2, with 2/3 of the
-# compilation.
+# Measured speed-ups: 512-bit vectors 1.1 to 1.25 with AVX-512, and no loss without it; no unrolling 1.2 to 2, with two
+# thirds of the compilation time.
 FAST_CODE = {"xla_cpu_prefer_vector_width": 512, NO_UNROLLING: True}
 # Error for code whose trace differs each time.
 FROZEN = (
@@ -109,7 +109,11 @@ class RateEstimator:
         return rounds if previous is None else min(rounds, previous * _LARGEST_STEP)
 
     def update(self, seconds: float, rounds: int, target_seconds: float) -> None:
-        """Update the estimate with a call; a slower call counts only if it took too long to be mostly overhead."""
+        """Update the estimate with a call.
+
+        A call that took longer per round counts only if it took more than a tenth of `target_seconds`, since a shorter
+        call is mostly overhead.
+        """
         new, old = seconds / rounds, self._seconds_per_round
         if old is None or new < old or seconds > 0.1 * target_seconds:
             self._seconds_per_round = new
@@ -122,7 +126,7 @@ class CompileUnit(NamedTuple):
     function: Callable[..., Any]
     static_args: tuple[Any, ...]  # first arguments of the function
     args: tuple[PyTree, ...]  # shapes of the other arguments
-    cpu_options: Mapping[str, Any]  # options of XLA on a CPU; on accelerators those of `gpu_graphs` are used
+    cpu_options: Mapping[str, Any]  # options of XLA on a CPU; accelerators use the options of `gpu_graphs`
     traces: tuple[TracedFunction, ...]  # traces from which the function is made
     width: int  # trials of a batch
     is_foreign: bool  # True if the traces contain foreign code, which JAX must trace anew each time
@@ -131,7 +135,7 @@ class CompileUnit(NamedTuple):
 
 
 class LoadedExecutable:
-    """A compiled function from disk. If its first call misses a function, it is compiled and called again."""
+    """Compiled function from disk. If its first call needs a function that this process lacks, it is compiled again."""
 
     def __init__(self, executable: Callable[..., Any], compile_again: Callable[[], Callable[..., Any]]):
         self._executable, self._compile_again = executable, compile_again
@@ -268,7 +272,7 @@ def _options(unit: CompileUnit, device_target: target.Target) -> Mapping[str, An
 
 
 def _compile(lowered: Any, options: Mapping[str, Any]) -> Any:
-    """Compile a lowered function with those options that this jaxlib knows."""
+    """Compile a lowered function with all options that this jaxlib supports."""
     options = {name: value for name, value in options.items() if name not in _unknown_options}
     unrolling = contextlib.nullcontext if not options.pop(NO_UNROLLING, False) else without_unrolling
     while True:
@@ -305,7 +309,7 @@ def compiled_count() -> int:
 
 
 def is_key(x: Any) -> bool:
-    """Return True for an array of random keys, or a shape that stands for one."""
+    """Return True for an array of random keys, or for the shape of such an array."""
     return bool(jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
 
 

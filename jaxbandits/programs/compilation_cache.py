@@ -1,15 +1,15 @@
-"""The directory of compiled programs, from which a second process reads those of the first.
+"""Directory of compiled programs, from which later processes read programs instead of compiling them.
 
 The cache is on by default, in the user's cache directory, with one folder for each kind of CPU (programs compiled for
-one may not run on another). The least recently used files are deleted. On a CPU the cache is `executables`, on
-accelerators it is that of JAX.
+one may not run on another). If it grows beyond 1 GiB, the least recently used files are deleted. On a CPU the files are
+those of `programs.executables`, on accelerators those of JAX's own compilation cache.
 
     JAXBANDITS_CACHE=off          no cache
     JAXBANDITS_CACHE=/some/where  another directory
     JAX_COMPILATION_CACHE_DIR, jax_compilation_cache_dir, jax_enable_compilation_cache: JAX's settings take precedence
 
 Caching is best effort: if its directory cannot be written, nothing is cached and nothing fails. Since programs are
-code, they are not read from a directory that others can write; there is one warning.
+code, a directory that other users can write is not used; a warning says so once.
 """
 
 import functools
@@ -40,7 +40,7 @@ def executables_for(device: Any) -> Executables | None:
     jitted functions are cached, too.
     """
     if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
-        return None  # in addition, programs read from JAX's cache cannot be serialised again
+        return None  # JAX's own cache is in use, and programs that are read from it cannot be serialised again
     directory = cache_directory()
     if directory is None:
         return None

@@ -8,9 +8,9 @@ that nobody else can have written are read (`base.private_files`), and only unde
 each file begins with a checksum of key and content. A program that cannot be saved or read is compiled.
 
 Machine code may call functions of its process by name (custom calls). JAX looks up the addresses of LAPACK's routines
-when it lowers a program that needs them. A process that only reads such a program looks the addresses up first, since a
+when it lowers a program that needs them. A process that only reads such a program looks up the addresses first, since a
 call to a missing address ends the process. Programs with any other custom call (host callbacks, FFI targets of a user)
-are not saved: a later process may not have registered them.
+are not saved, since a later process may not have registered them.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ from jaxbandits.tracing.jax_compat import executables
 LARGEST = 2**30  # largest size of all files in bytes; above it, the least recently used files are deleted
 _LAPACK = "lapack_"  # prefix of the names of jaxlib's LAPACK targets
 _CHECKSUM = hashlib.sha256().digest_size  # bytes at the beginning of a file
-_WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after the checksum
+_WITH_LAPACK, _PLAIN = b"L", b"P"  # the byte after the checksum: whether the program calls routines of LAPACK
 
 
 class Executables:

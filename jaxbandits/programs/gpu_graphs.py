@@ -68,7 +68,7 @@ def runs_loops_in_graphs(device: Any) -> bool:
 
 @functools.cache
 def _passes_test(device_id: int, versions: str) -> bool:
-    """Return whether the test succeeds on a device, from the stored result if there is one."""
+    """Return whether the test succeeds on a device, from the stored result if it exists."""
     directory = cache_directory()
     name = "gpu-loops-" + hashlib.sha256(versions.encode()).hexdigest()[:16]
     answer = _read(directory, name)

@@ -1,8 +1,8 @@
-"""Identity of a program: a digest of its lowered text, and the host code that no digest covers.
+"""Identity of a program: a digest of its lowered text, and a description of the host code that no digest covers.
 
 The text contains all operations, constants and shapes, wherever their source code is. Functions outside the program
-(custom calls) appear by name only. The version of JAX determines its own functions. Callbacks to Python and FFI targets
-of a user are host code, for which two programs with the same text may compute different numbers.
+(custom calls) appear by name only. The version of JAX determines the custom calls of JAX itself. Callbacks to Python
+and FFI targets of a user are host code, for which two programs with the same text may compute different numbers.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     for family in (linear, glm, oco, coco, dro, classics)
     for experiment in family.EXPERIMENTS
 }
-BUILT_IN = frozenset(EXPERIMENTS)  # names of the package's own
+BUILT_IN = frozenset(EXPERIMENTS)  # names of the experiments of this package
 TABLES: dict[str, MultiplierTable] = {
     "coco": coco.TABLE,
     "dro": dro.TABLE,
@@ -25,7 +25,7 @@ def register_experiment(experiment: Experiment) -> None:
     """Add an experiment of your own, for `jaxbandits reproduce` with its tables, verdicts and figures.
 
     Raises:
-      InputError: when its name is taken or not of the form `family/name`, or it is no `Experiment`.
+      InputError: if it is no `Experiment`, or if its name is taken or not of the form `family/name`.
     """
     if not isinstance(experiment, Experiment):
         raise InputError(f"experiment must be an Experiment, got {format_value(experiment)}")

@@ -1,4 +1,4 @@
-"""The vocabulary of what is said about experiments: sentences, quantities, statistics, thresholds.
+"""Vocabulary for the claims of experiments: sentences, quantities, statistics and thresholds.
 
 from jaxbandits.reproduction.sentences import claims, mean
 

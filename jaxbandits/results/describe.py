@@ -50,7 +50,7 @@ def _setting(value: object) -> str:
 
 
 def analysis(result: "Result", metric: str | None, threshold: float | None, level: float) -> str:
-    """Return the best points of labels that sweep, all pairs, growth exponents, time to a threshold; as text.
+    """Describe a result in tables of text: best points of swept labels, all pairs, growth exponents, hitting times.
 
     If fields of the environment are swept, each of its points is described separately. A table that cannot be computed
     is replaced by a line with the reason.

@@ -36,8 +36,8 @@ _BESIDE = ("healthy", "inadmissible")  # columns of every trial in addition to i
 def dataset(trials: Trials, info: Mapping[str, Any]) -> "Dataset":
     """Return an `xarray.Dataset` of one label.
 
-    Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with the
-    fields as coordinates that can be selected by; then `seed`, `round`, and the named axes of a metric.
+    Dimensions are the swept fields if the points are a full grid (so `sel(ridge=0.1)` works), else `point` with the
+    fields as coordinates; then `seed`, `round`, and the named axes of a metric.
     """
     xarray = optional("xarray")
     names = _fields(trials)
@@ -195,7 +195,7 @@ def optional(package: str) -> ModuleType:
 
 
 def _fields(trials: Trials) -> dict[str, str]:
-    """Return swept fields with the names of their columns, which differ from those of metrics and axes."""
+    """Map swept fields to the names of their columns, which differ from the names of metrics and axes."""
     taken = {
         *RESERVED,
         *_BESIDE,

@@ -1,4 +1,4 @@
-"""Merging of results: the same jobs, run for other seeds or other points."""
+"""Merge results of the same jobs that were run for other seeds or other points."""
 
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,11 +17,11 @@ from jaxbandits.results.result import Result
 def merge(results: Sequence[Result]) -> Result:
     """Merge results: labels with the same name become one, with the points and seeds of all.
 
-    The bits of every trial are unchanged: shards by `first_seed` merge to the result of one run.
+    The bits of every trial are unchanged, so shards that differ in `first_seed` merge to the result of one run.
 
     Args:
-      results: at least one; results that share a label must share its job (spec, record points, metrics), and all of
-        them the base seed. Per label, every point must have every seed.
+      results: at least one result. All must have the same base seed, and results with a label in common the same job
+        for this label (spec, record points, metrics). For each label, every point must have every seed.
 
     Raises:
       InputError: if jobs differ, two results have different values for a trial, a point lacks seeds, or code is not
@@ -46,7 +46,7 @@ def _check_identified(label: str, parts: Sequence[Trials]) -> None:
 
 
 def join(results: Sequence[Result]) -> Result:
-    """Merge results of one run, whose host code is that of one process.
+    """Merge results of one run, whose host code is the same because one process computed them.
 
     Raises:
       InputError: as `merge`, except for code that is not identified by a digest.

@@ -38,7 +38,7 @@ class Result(LabelledTrials):
     """Result of a run: one set of trials per label, each with its points, seeds, record points and metrics.
 
     Attributes:
-      trials: label to `Trials`; `result[label]` is short for `result.trials[label]`.
+      trials: mapping from labels to `Trials`; `result[label]` is short for `result.trials[label]`.
       info: versions, devices, workers, wall time, start, base seed.
     """
 
@@ -64,7 +64,7 @@ class Result(LabelledTrials):
         Args:
           metric: name of the metric; the first by default.
           level: coverage of the interval of the mean, in (0, 1).
-          **at: entries of a vector metric: axis name to index, such as `group=2`; all entries by default.
+          **at: index on an axis of a vector metric, such as `group=2`; all entries by default.
 
         Raises:
           InputError: for unknown names, an index out of range, or another level.
@@ -130,8 +130,8 @@ class Result(LabelledTrials):
         Args:
           metric: name of the metric, taken at the horizon; the first by default.
           by: `"mean"`, `"median"`, or a function of one point's values `[seeds, ...]` on the selection seeds. A failed
-            trial counts as infinitely bad. `"environment"`: by the mean, for every point of the environment by itself.
-          minimise: whether less is better.
+            trial counts as infinitely bad. `"environment"`: by the mean, separately for every point of the environment.
+          minimise: True if smaller values are better.
           select: share (in (0, 1)) or number of the seeds that are used for the choice.
           level: coverage of the interval on the evaluation seeds.
 
@@ -198,7 +198,7 @@ class Result(LabelledTrials):
 
         Args:
           metric: name of the metric; the first by default.
-          points: points of the swept labels, as for `plot`: at most 20 labels and points in all.
+          points: points of the swept labels, as for `plot`: at most 20 labels and points in total.
           level: simultaneous coverage of all intervals.
           margin: irrelevant difference, in units of the metric: pairs whose interval lies within it are comparable. The
             default is the margin of `until`, or 0, with which no pair is comparable.
@@ -237,8 +237,8 @@ class Result(LabelledTrials):
         Args:
           metric: name of the metric; None: the first.
           threshold: the value.
-          above: look for values at or above the level instead.
-          level: coverage of each interval: of the share of trials that reach the threshold (exact), and of the median
+          above: True to find values at or above the threshold instead.
+          level: coverage of the intervals for the share of trials that reach the threshold (exact), and for the median
             round (order statistics; infinite if fewer than half of the trials reach it).
 
         Raises:
@@ -248,7 +248,7 @@ class Result(LabelledTrials):
         return growth.hitting_times(of, metric, threshold, above, intervals.checked_level(level))
 
     def only(self, points: Mapping[str, Any]) -> "Result":
-        """Select labels, each at some of its points: label to points as for `plot`, None for all.
+        """Select labels, each at some of its points: a mapping from labels to points as for `plot`, or None for all.
 
         Raises:
           InputError: for unknown names or points.
@@ -278,12 +278,12 @@ class Result(LabelledTrials):
           x: quantity on the x-axis: `"round"`, or a recorded metric (its mean over seeds), which is scalar or has the
             axes of `metric`.
           algorithms: labels to draw; all that measured the metric by default. Colours do not depend on it.
-          points: points of the swept labels: field to a value or to several, such as `{"ridge": 0.1}`, or
+          points: points of the swept labels: mapping from fields to one or several values, such as `{"ridge": 0.1}`, or
             positions; all by default.
           ax: axes to draw on; a new figure by default.
           band: `"mean"` (t-interval) or `"quantile"` (median, 10 to 90 %).
-          xscale: `"linear"`, `"log"` or `"symlog"`; None: logarithmic if the record points are (`record_points="log"`),
-            else linear.
+          xscale: `"linear"`, `"log"` or `"symlog"`; None: logarithmic if the record points are spaced by ratios
+            (`record_points="log"`), else linear.
           **settings: indices of a vector metric's axes, such as `group=2`; all others, such as `linewidth=2`, are
             passed to `matplotlib.axes.Axes.plot`.
 
@@ -322,8 +322,8 @@ class Result(LabelledTrials):
           ax: axes to draw on; a new figure by default.
           scale: colour scale: `"linear"`, `"log"`, or `"auto"`: logarithmic if the largest mean is at least 100
             times the smallest, and all are positive.
-          minimise: whether the smallest mean is the best.
-          **at: the entry of a vector metric: axis name to index.
+          minimise: True if the smallest mean is the best.
+          **at: index on each axis of a vector metric, by the name of the axis.
 
         Raises:
           InputError: for unknown names, if two points fall into one cell, or if a mean is not positive on a logarithmic
@@ -413,7 +413,7 @@ class Result(LabelledTrials):
     def to_xarray(self) -> "dict[str, Dataset]":
         """Return an `xarray.Dataset` for each label, as these may differ in points and seeds. Needs the extra `xarray`.
 
-        Dimensions are the swept fields where the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
+        Dimensions are the swept fields if the points are a full grid (so `sel(ridge=0.1)` works), else `point` with
         the fields as coordinates; then `seed`, `round`, and the named axes of a metric.
         """
         return {label: export.dataset(trials, self.info) for label, trials in self.trials.items()}
@@ -421,7 +421,8 @@ class Result(LabelledTrials):
     def to_polars(self) -> "PolarsFrame":
         """Return a tidy `polars.DataFrame`: a row per (label, point, seed, round). Needs the extra `frames`.
 
-        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; vector metrics have one per entry,
+        Columns: label, swept fields, seed, round, healthy, inadmissible, metrics; a vector metric has one column per
+          entry,
         such as `risk[2]`. Fields and metrics that a label lacks are null.
         """
         return export.polars(self.trials)

@@ -70,15 +70,17 @@ def compare(
     different environment for each learner.
 
     Args:
-      algorithms: label to algorithm, or to a `Grid` (an algorithm and its points); a list is labelled by class names.
-      environment: one value or label to value.
-      horizon: rounds per trial; one value or label to value.
-      seeds: trials per hyperparameter point; one value or label to value.
-      record_points: as for `simulate`; one value or label to value.
+      algorithms: mapping from labels to algorithms or to `Grid`s (an algorithm and its points); the elements of a list
+        are labelled by class names.
+      environment: one value, or a mapping from labels to values.
+      horizon: rounds per trial; one value, or a mapping from labels to values.
+      seeds: trials per hyperparameter point; one value, or a mapping from labels to values.
+      record_points: as for `simulate`; one value, or a mapping from labels to values.
       until: `"decided"` or a `StoppingRule`: adds seeds in groups of `seeds` until every pair of labels (and points) is
-        decided, or ten groups were run. A label whose pairs are all decided runs no further. The probability of any
-        wrong decision is at most 5 % (a group-sequential test; `simulation.stopping` has the measured error for skewed
-        metrics, which need groups of 50 seeds); `result.pairs()` shows them.
+        decided, or the largest number of groups (ten for `"decided"`) has run. A label whose pairs are all decided
+        receives no further seeds. The probability of any wrong decision is at most 5 % (a group-sequential test;
+        `simulation.stopping` has the measured error for skewed metrics, which need groups of 50 seeds).
+        `result.pairs()` shows the decisions.
       **settings: see `Options`.
 
     Returns:
@@ -104,23 +106,24 @@ def sweep(
     record_points: PerLabel[RecordPoints] = 100,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Run an algorithm over a grid of its fields or the environment's, on top of seeds.
+    """Run an algorithm at every point of a grid over its own fields or fields of the environment.
 
     Args:
-      algorithm: the algorithm, whose other fields do not change; or label to algorithm, each over the same grid (a
-        `Grid` among them keeps its points).
+      algorithm: the algorithm; fields that `grid` does not name keep their values. Or a mapping from labels to
+        algorithms, which all run on the same grid (a `Grid` among them keeps its own points).
       environment: the environment.
       horizon: rounds per trial.
       seeds: trials per grid point; all points have the same instances and noise.
-      grid: field to values (their product is run), or a list of points, such as `zip_fields` and `product` make. A name
-        is a field of the algorithm (`"beta_scale"`), with dots for nested fields; `"environment.noise.df"` is a field
-        of the environment. Traced fields share one compiled program, values of static fields have one each. Values of
-        a field that holds an array are arrays; a mapping from names to arrays names them in the results (see `Grid`).
+      grid: mapping from fields to values (their product is run), or a list of points, such as `zip_fields` and
+        `product` make. A name is a field of the algorithm (`"beta_scale"`), with dots for nested fields;
+        `"environment.noise.df"` is a field of the environment. Points that differ in traced fields share one compiled
+        program; each value of a static field has its own program. Values of a field that holds an array are arrays; a
+        mapping from names to arrays names them in the results (see `Grid`).
       record_points: as for `simulate`.
       **settings: see `Options`.
 
     Returns:
-      A `Result` with one label, the name of the class, or those given; and one point per grid point.
+      A `Result` with one label, the name of the class, or with the given labels; and one point per grid point.
 
     Raises:
       InputError: if an argument is invalid.

@@ -1,4 +1,4 @@
-"""One trial, stepped in Python round by round: for reading, printing and breakpoints inside a learner."""
+"""One trial, stepped in Python round by round, to read, print and set breakpoints inside a learner."""
 
 from typing import Any
 
@@ -22,16 +22,16 @@ def step_through(
 ) -> "SteppedTrial":
     """Return one trial of `simulate(algorithm, environment, ...)`, to be stepped in Python.
 
-    Nothing is compiled as a whole: methods of learner and environment run as they are written, on arrays with values,
-    so that `print`, `breakpoint` and `if` work in them (under `jax.disable_jit()` also in the bodies of loops). The
-    numbers are those of the compiled run up to rounding, and a round takes some ten milliseconds.
+    The rounds are not compiled: methods of learner and environment run as Python code on concrete arrays, so that
+    `print`, `breakpoint` and `if` work in them (under `jax.disable_jit()` also in the bodies of loops). The numbers are
+    those of the compiled run up to rounding, and a round takes about ten milliseconds.
 
     Args:
       algorithm: as for `simulate`.
       environment: as for `simulate`.
-      trial: which trial: its global seed index, as in `result[label].seeds`.
+      trial: global seed index of the trial, as in `result[label].seeds`.
       seed: base seed of the run, as for `simulate`.
-      skip: rounds that a compiled program plays before the first one that is stepped.
+      skip: number of rounds that a compiled program plays before the first round in Python.
 
     Raises:
       InputError: as for `simulate`.
@@ -58,12 +58,12 @@ def step_through(
 
 
 class SteppedTrial:
-    """One trial between two rounds; made by `step_through`.
+    """State of one trial between two rounds; made by `step_through`.
 
     Attributes:
       t: number of rounds played.
       carry: complete state of the trial, as arrays of JAX.
-      round: the last round as meters receive it (`Round`), as arrays of JAX; None before the first one.
+      round: the last round as meters receive it (`Round`), as arrays of JAX; None before the first round.
     """
 
     def __init__(self, job: Job, seed: int, skip: int):
@@ -77,10 +77,10 @@ class SteppedTrial:
         return loop.init_trial(key, self._algorithm, self._environment, jnp.int32(self._job.first_seed))
 
     def step(self, rounds: int = 1) -> "SteppedTrial":
-        """Play some rounds; the attributes show the last one.
+        """Play some rounds; afterwards the attributes describe the last of them.
 
         Raises:
-          InputError: beyond the data of the environment.
+          InputError: if the environment has no data for these rounds.
         """
         ranges.integer("rounds", rounds)
         environment: Any = self._environment
@@ -104,7 +104,7 @@ class SteppedTrial:
 
     @property
     def feedback(self) -> Feedback:
-        """Feedback of the last round, narrowed to the fields that the learner receives (late under a delay)."""
+        """Feedback of the last round, with the fields that the learner receives (later, if feedback is delayed)."""
         return None if self.round is None else plain(narrow(self.round.feedback, self._algorithm.feedback))
 
     @property
@@ -123,7 +123,7 @@ class SteppedTrial:
         return plain(self.carry.env_state)
 
     def __repr__(self) -> str:
-        """Return the last round, a line for each part."""
+        """Describe the last round, with one line for each of its parts."""
         pair = f"{type(self._job.algorithm).__name__} on {type(self._job.environment).__name__}"
         lines = [f"{pair}, trial {self._job.first_seed}: {self.t:,} round{'s' * (self.t != 1)} played"]
         names = ("obs", "decision", "feedback", "outcome", "state") if self.round is not None else ("state",)
@@ -131,7 +131,7 @@ class SteppedTrial:
 
 
 def plain(tree: PyTree) -> PyTree:
-    """Return a tree with NumPy arrays for arrays, and numbers for arrays `[]`; random keys as their words."""
+    """Convert the arrays of a tree to NumPy arrays, or to numbers if they have no axes; random keys become words."""
 
     def convert(leaf: ArrayLike) -> object:
         is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -35,10 +35,10 @@ def run_comparison(
 
     Args:
       algorithms: as for `compare`.
-      environment: one value or label to value.
-      horizon: one value or label to value.
-      seeds: one value or label to value.
-      record_points: one value or label to value.
+      environment: one value, or a mapping from labels to values.
+      horizon: one value, or a mapping from labels to values.
+      seeds: one value, or a mapping from labels to values.
+      record_points: one value, or a mapping from labels to values.
       options: settings of the run.
       warns: whether to warn of noise scales; if several calls make one run, only the first call warns.
 

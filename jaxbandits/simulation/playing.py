@@ -1,6 +1,6 @@
-"""Play learners that run in Python: NumPy, PyTorch, scikit-learn, a class of one's own.
+"""Play learners that run in Python, for example with NumPy, PyTorch or scikit-learn.
 
-The environment is compiled and serves all trials in one call a round; the learner is called in Python between two of
+The environment is compiled and plays all trials in one call per round. The learner is called in Python between two of
 these calls, never from inside a compiled program. Instances and noise are those of `simulate` and `compare`, so that
 `merge([played, simulated]).pairs()` compares both on the same seeds.
 """
@@ -34,30 +34,30 @@ from jaxbandits.results.result import Result
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Batches, Delays, Environment, Evaluates, Obs
 
-_BAR_SECONDS = 0.2  # between updates of the progress bar
+_BAR_SECONDS = 0.2  # seconds between updates of the progress bar
 
 
-Rounds: TypeAlias = int | np.ndarray  # of all trials, or `[W]`
-Choice: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]  # `[W]` arms; and the probabilities `[W]` of these
+Rounds: TypeAlias = int | np.ndarray  # number of rounds, one for all trials or `[W]`
+Choice: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]  # arms `[W]`, or arms and their probabilities `[W]`
 
 
 class HostLearner(Protocol):
     """A learner in Python that plays W trials at once; no base class is needed.
 
-    Arrays have the trial axis first, as NumPy has it, and are read-only. `obs` is what the environment shows:
-    `obs.arms` is `[W, K, d]`, or the numbers of the arms `[W, K]`; a `ContextObs` has `obs.context` `[W, p]` besides;
-    `obs.mask` is `[W, K]`, or None where all arms may be played.
+    The trial axis comes first in all arrays, and the arrays are read-only. `obs` is the observation of the environment:
+    `obs.arms` holds the features `[W, K, d]` or the numbers `[W, K]` of the arms; a `ContextObs` also has `obs.context`
+    `[W, p]`; `obs.mask` is `[W, K]`, or None if all arms may be played.
     """
 
     def select(self, t: Rounds, obs: Obs) -> Choice:
         """Choose an arm in every trial.
 
         Args:
-          t: rounds played before, from 0; `[W]` where the environment has rounds that do not count (`LoggedReplay`).
+          t: number of rounds played, from 0; `[W]` in environments that do not count all rounds (`LoggedReplay`).
           obs: observation, leaves `[W, ...]`.
 
         Returns:
-          `[W]` integers 0, ..., K - 1; or a tuple of these and of the probabilities `[W]` with which they were drawn.
+          `[W]` integers 0, ..., K - 1; or a tuple of these integers and the probabilities `[W]` of drawing them.
         """
         ...
 
@@ -65,24 +65,24 @@ class HostLearner(Protocol):
         """Learn from the rewards of a round.
 
         Args:
-          t: the round that the rewards belong to.
+          t: number of rounds played before the round of these rewards.
           obs: the observation of that round.
-          index: `[W]` arms that were played in it.
-          reward: `[W]` their rewards. Where the environment has rounds that do not count, a fifth argument
-            `is_counted` `[W]` says in which trials this one does.
+          index: `[W]` arms that were played in that round.
+          reward: `[W]` rewards of these arms. Environments that do not count all rounds pass a fifth argument,
+            `is_counted` `[W]`: True in the trials in which this round counts.
         """
         ...
 
 
 @runtime_checkable
 class RecommendingLearner(HostLearner, Protocol):
-    """Optional: a learner in Python with an output besides its plays, such as the arm that it takes for the best."""
+    """Optional protocol of a learner in Python that also recommends an arm, such as its estimate of the best arm."""
 
     def recommend(self, t: Rounds, obs: Obs) -> ArrayLike:
         """Recommend an arm in every trial, at a record point of an environment that evaluates recommendations.
 
         Args:
-          t: rounds played; `[W]` where the environment has rounds that do not count.
+          t: number of rounds played; `[W]` in environments that do not count all rounds.
           obs: observation of the next round, leaves `[W, ...]`.
 
         Returns:
@@ -104,31 +104,32 @@ def play(  # noqa: PLR0913
     identity: str | None = None,
     progress: bool = True,
 ) -> Result:
-    """Run independent trials of a learner that is written in Python, all side by side.
+    """Run independent trials of a learner that is written in Python, with all trials in one batch.
 
     Args:
       learner: an object with `select(t, obs)` and `update(t, obs, index, reward)` for W trials at once (`HostLearner`),
-        or `each(factory)` of learners for one trial. Its `start(n_trials=, n_arms=, dim=, seeds=)`, if it has one, is
-        called first, with the global seed indices `[W]`. Its `recommend(t, obs)`, if it has one, is called at every
-        record point where the environment evaluates recommendations, and returns arms `[W]`: those of
-        `BernoulliArms`, for instance, have the metrics `correct` and `simple_regret`. A mapping gives learners labels,
-        else the class is the label.
-      environment: a bandit: it shows arms and pays rewards.
+        or `each(factory)` of learners for one trial. An optional method `start(n_trials=, n_arms=, dim=, seeds=)` is
+        called first, with the global seed indices `[W]`. An optional method `recommend(t, obs)`, which returns arms
+        `[W]`, is called at every record point if the environment evaluates recommendations: `BernoulliArms`, for
+        instance, computes the metrics `correct` and `simple_regret` from them. A mapping assigns labels to learners;
+        otherwise the label is the name of the class.
+      environment: a bandit environment: its observations contain arms, and its feedback is a reward.
       horizon: rounds per trial, 1 to 2^31 - 1.
-      seeds: W, number of trials; trial i meets the instance and the noise that it meets in `simulate`.
+      seeds: W, number of trials; trial i has the same instance and the same noise as in `simulate`.
       record_points: as for `simulate`.
       meters: extra `Meter`s; `algorithm`, `state` and `next_state` of their rounds are None.
-      seed: base seed of instances and noise; randomness of the learner is its own.
+      seed: base seed of instances and noise; the learner draws its own random numbers.
       first_seed: global index of the first trial.
-      identity: a name of your choice, such as a version, for the code of the learner, which no digest covers: with it
-        results of several calls can be merged.
+      identity: name, such as a version, that identifies the code of the learner, since no digest covers this code.
+        Results of several calls can be merged only with a name.
       progress: show a progress bar on standard error.
 
     Returns:
       A `Result` like that of `simulate`; `merge` joins it with results of `simulate` and `compare`.
 
     Raises:
-      InputError: for bad input, in one line; for an invalid arm, the error names the round and the trial.
+      InputError: if an argument is invalid, or if the learner returns an invalid arm or probability; the message then
+        names the round and the trial.
 
     Example:
       >>> import numpy as np
@@ -176,12 +177,12 @@ def play(  # noqa: PLR0913
 
 
 def each(factory: Callable[[int], Any]) -> "Each":
-    """Combine learners for single trials to one learner for many trials.
+    """Combine learners for single trials into one learner for many trials.
 
     Args:
-      factory: from the global seed index of a trial to a learner with `select(t, obs) -> int` and
-        `update(t, obs, index, reward)`, and in all trials or none with `recommend(t, obs) -> int`. Its arrays have no
-        trial axis: `obs.arms` is `[K, d]`, or `[K]` numbers.
+      factory: function from the global seed index of a trial to a learner with `select(t, obs) -> int` and
+        `update(t, obs, index, reward)`. All of these learners or none also have `recommend(t, obs) -> int`. Their
+        arrays have no trial axis: `obs.arms` is `[K, d]`, or `[K]` numbers.
 
     Example:
       >>> from jaxbandits import armed, each, play
@@ -200,12 +201,12 @@ def each(factory: Callable[[int], Any]) -> "Each":
 
 
 class Each:
-    """Learners for one trial each, behind the interface for many trials; made by `each`."""
+    """Learner for many trials that consists of one learner per trial; made by `each`."""
 
     def __init__(self, factory: Callable[[int], Any]):
         self._factory = factory
         self.learners: list[Any] = []
-        self.recommend: Callable[[Rounds, Obs], list[int]] | None = None  # until `start`
+        self.recommend: Callable[[Rounds, Obs], list[int]] | None = None  # set by `start`
 
     def start(self, n_trials: int, n_arms: int, dim: int, seeds: np.ndarray) -> None:
         """Make a learner for every trial."""
@@ -221,7 +222,7 @@ class Each:
         self.recommend = self._recommend if n_recommending else None
 
     def select(self, t: Rounds, obs: Obs) -> Choice:
-        """Choose an arm in every trial, one after the other."""
+        """Ask the learner of every trial for an arm, one trial after the other."""
         rows = zip(self.learners, self._times(t), split_trials(obs), strict=True)
         chosen = [learner.select(own_t, one) for learner, own_t, one in rows]
         if isinstance(chosen[0], tuple):
@@ -238,7 +239,7 @@ class Each:
     def update(
         self, t: Rounds, obs: Obs, index: np.ndarray, reward: np.ndarray, is_counted: np.ndarray | None = None
     ) -> None:
-        """Pass every trial its reward."""
+        """Update the learner of every trial with its reward."""
         n, times = len(self.learners), self._times(t)
         counts = [True] * n if is_counted is None else is_counted
         rows = zip(self.learners, times, split_trials(obs), index.tolist(), reward.tolist(), counts, strict=True)
@@ -256,7 +257,7 @@ def split_trials(obs: Obs) -> Iterator[Obs]:
 
 
 class _Round(NamedTuple):
-    """Arguments of an update that is due later."""
+    """Arguments of an update that takes place in a later round."""
 
     t: Rounds
     obs: Obs
@@ -297,7 +298,7 @@ def _play_job(
         bar.describe(job.label)
         if (start := getattr(learner, "start", None)) is not None:
             start(n_trials=job.n_trials, n_arms=rounds.n_arms, dim=rounds.dim, seeds=job.seeds)
-        has_recommend = callable(getattr(learner, "recommend", None))  # after `start`, for `Each`
+        has_recommend = callable(getattr(learner, "recommend", None))  # after `start`, which sets it in `Each`
         rounds.recommends = has_recommend and isinstance(job.environment, Evaluates)
         block_values = _play_rounds(learner, job, rounds, bar)
     seconds = time.perf_counter() - begin
@@ -349,7 +350,7 @@ _record = own_settings()(HostRounds.record)
 
 
 def _due(t: int, delay: int, batch: int) -> int:
-    """Return the number of rounds whose feedback arrives after round t, as in `engine.loop`."""
+    """Return the number of rounds whose feedback arrives after round t, as in `engine.late_feedback`."""
     if batch == 1:
         return int(t >= delay)
     first = t - (delay + batch - 1)
@@ -383,7 +384,7 @@ def _check_choice(chosen: Choice, t: int, job: Job, n_arms: int) -> tuple[np.nda
     """Return the arms `[W]` and their probabilities, if the learner returns them.
 
     Raises:
-      InputError: naming round and trial.
+      InputError: for invalid arms or probabilities; the message names round and trial.
     """
     chosen, probability = chosen if isinstance(chosen, tuple) and len(chosen) == 2 else (chosen, None)
     index, n = _check_arms(chosen, "select", t, job, n_arms), job.n_trials
@@ -402,7 +403,7 @@ def _check_arms(chosen: ArrayLike, method: str, t: int, job: Job, n_arms: int) -
     """Return the arms `[W]` that a method of a learner has returned.
 
     Raises:
-      InputError: naming method, round and trial.
+      InputError: for invalid arms; the message names method, round and trial.
     """
     try:
         index = np.asarray(chosen)

@@ -1,31 +1,32 @@
-"""Race the points of a grid: a point that a paired sequential test rejects plays no further seeds.
+"""Race the points of a grid: points that a paired sequential test rejects play no further seeds.
 
 All points play the same seeds (common random numbers) in groups. After each group every point is
 tested against the leader, the point with the smallest mean so far, on the differences d = x - (1 + tolerance) y per
 seed (x the metric of the point, y that of the leader; 1 - tolerance where the leader's mean is negative). A point drops
 out once a test rejects "the mean of d is at most 0", or immediately if one of its trials failed.
 
-Two tests, each with half of the error:
+There are two tests, and each has half of the error:
 
-* Student's, corrected for skewness (`results.pairs.skewed`), of d minus `_MORE` / n times the range of the leader's n
-  values (as if `_MORE` further values of the leader were worse by that range). It is fast if d varies little.
+* Student's test, corrected for skewness (`analysis.pairs.skewed_mean`), of the differences d less `_MORE` / n times the
+  range of the leader's n values, as if `_MORE` further values of the leader were worse by that range. This test is fast
+  if d varies little.
 * A test by betting (I. Waudby-Smith & A. Ramdas, Estimating means of bounded random variables by betting, JRSS B
   2024): a bettor with wealth 1 multiplies it by 1 + b d / L on every seed, for a share b in (0, 1) and the largest
-  possible loss L, and the test rejects once the wealth reaches 1 / error. It is fast if a point fails badly on some
-  seeds, as learners with too small a radius do, which makes both the mean and the variance of d large. L is `_LARGEST`
-  times (1 + tolerance) max y, minus the smallest value of any point if that is negative; gains are clipped at `_MOST`
-  L.
+  possible loss L, and the test rejects once the wealth reaches 1 / error. This test is fast if a point fails badly on
+  some seeds, as learners with too small a radius do, since such failures make both the mean and the variance of d
+  large. L is `_LARGEST` ((1 + tolerance) max y - min(0, m)), with m the smallest value of any point. Gains are clipped
+  at `_MOST` L.
 
-Error. Let b be the point that `best` would choose from the true means. Only a test against one of its K - 1
-rivals can drop it, and against each of them its hypothesis is true. Each rival has an equal part of the error, half of
-it for either test. Student's test spends an equal part at each look. Betting needs no division, since by Ville's
-inequality a wealth that does not grow in the mean ever reaches 1 / error with at most that probability. So b drops out
+Error. Let p be the point that `best` would choose from the true means. Only a test against one of its K - 1 rivals can
+drop p, and the hypothesis of each of these tests is true. Each rival has an equal part of the error, half of it for
+either test. Student's test spends an equal part at each look. The test by betting needs no such division: by Ville's
+inequality, a wealth that does not grow in the mean ever reaches 1 / error with at most that probability. So p drops out
 with probability at most `error`, for any dependence of points and looks and any sequence of leaders, if Student's
-intervals keep their level and no later value of the leader is above `_LARGEST` times its earlier ones. No
+intervals keep their level and no later value of the leader is above `_LARGEST` times its earlier values. No
 distribution-free test can do without such an assumption. The worst case is a best point that varies little among rivals
-with the same mean and a long tail: the one that has not yet shown its tail leads. The table shows how often the best
-point then drops out, in % of the races (upper limits), at error = 5 %; coin (p) is a learner that fails on a share p of
-the seeds (tests/engine/test_levels.py):
+with the same mean and a long tail: a rival whose tail has not yet appeared in the sample is the leader. The table shows
+how often the best point then drops out, in % of the races (upper limits), at error = 5 %; coin (p) is a learner that
+fails on a share p of the seeds (tests/engine/test_levels.py):
 
     points x seeds        2 x 64         10 x 64        10 x 128
     normal                5              5              5
@@ -39,8 +40,8 @@ the seeds (tests/engine/test_levels.py):
 
 No test can predict a failure that has not occurred on any seed. Nothing is decided before `FEWEST` seeds, nor before a
 learner that fails on three of ten seeds has failed at least once with probability 1 - error / (K - 1). A point does not
-drop out if one more seed, on which the leader loses by the largest difference so far, would make them equal. A learner
-that fails on one seed of ten may still win, as it may in a grid with few seeds.
+drop out if one more seed, on which the leader loses by the largest difference so far, would make both means equal. A
+learner that fails on one seed of ten may still win, as it may in a grid with few seeds.
 """
 
 import dataclasses
@@ -64,11 +65,11 @@ from jaxbandits.simulation.comparison import run_comparison
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Environment
 
-_FEWEST_TRIALS = 32  # of a call
+_FEWEST_TRIALS = 32  # smallest number of trials in a call
 FEWEST = 16  # smallest number of seeds at the first look
-_SHOWN = 0.3  # share of failures that the first look detects
+_SHOWN = 0.3  # share of seeds on which a learner fails that the first look detects
 _GROUP, _GROUPS = 4, 16  # smallest number of seeds in a group, and largest number of groups
-_BETS = np.asarray([0.3, 0.95])  # an equal part of the wealth for each
+_BETS = np.asarray([0.3, 0.95])  # shares of the wealth that are bet; each strategy begins with an equal part of it
 _MOST, _LARGEST = 4.0, 3.0
 _MORE = 4.0
 
@@ -77,7 +78,7 @@ class Candidate(NamedTuple):
     """One point of a grid at the end of a race.
 
     Attributes:
-      point: field to value.
+      point: mapping from fields to values.
       mean: mean of the metric over the seeds that it played; infinite if a trial failed.
       seeds: number of seeds that it played.
       outcome: "winner", "survivor", "worse" (dropped by the test) or "failed" (dropped because a trial failed).
@@ -99,7 +100,7 @@ class Race:
       index: position of the winner in the grid.
       candidates: `[K]` every point of the grid with its mean, its seeds and the reason for dropping it; prints as a
         table.
-      values: `[K, S]` the metric by point and seed, NaN where a point had dropped out.
+      values: `[K, S]` the metric by point and seed; NaN on seeds that a point did not play.
       metric: name of the metric; small values are good.
       error: bound on the probability that the best point drops out (see `race`).
       tolerance: relative difference up to which means are equivalent.
@@ -155,21 +156,22 @@ def race(
 
     Points that a paired sequential test rejects drop out (see the documentation of the module
     `jaxbandits.simulation.racing`). The best point drops out with probability at most `error`, if values are at most as
-    skewed as lognormal ones of sigma 1.5 and learners that fail sometimes do so on at least three seeds of ten. Among
+    skewed as lognormal values of sigma 1.5 and learners that fail sometimes do so on at least three seeds of ten. Among
     survivors whose means are within `tolerance` of the smallest one, the winner is the point whose values are nearest
     to 1, the neutral value of a multiplier.
 
     Args:
-      grid: an algorithm and its points; or label to grid, the same points in each, for several problems whose mean
-        decides.
-      environment: one value, or label to value (with one grid: the grid runs on each, and the mean over them decides).
-      horizon: rounds per trial; one value or label to value.
+      grid: a `Grid`; or a mapping from labels to grids with the same points, for several problems, over which the
+        metric is averaged.
+      environment: one environment, or a mapping from labels to environments. With one grid and several environments the
+        grid runs on each of them, and the metric is averaged over them.
+      horizon: rounds per trial; one value, or a mapping from labels to values.
       seeds: trials per point, for points that stay in the race to its end. Points drop out after 16 seeds at the
         earliest, so that with fewer seeds the whole grid is played.
-      metric: a scalar metric, its value at the horizon decides; None: the first of the environment.
-      error: probability that the best point drops out, in (0, 0.5].
-      tolerance: relative to the smallest mean, in [0, 1); points whose means differ by less are equivalent, and drop
-        out only when they are worse by more.
+      metric: name of a scalar metric, whose values at the horizon are compared; None: the first of the environment.
+      error: largest probability that the best point drops out, in (0, 0.5].
+      tolerance: relative tolerance, in [0, 1): points whose means differ by less than this share of the smallest mean
+        are equivalent, and a point drops out only if it is worse by more.
       **settings: see `Options`; with `checkpoint`, each group of seeds has a directory there.
 
     Returns:
@@ -245,24 +247,24 @@ def race_values(
 
     Args:
       play: function from positions `[k]` of points, the first seed (counted from 0) and the number of seeds n to values
-        `[k, n]`, not finite where a trial failed.
+        `[k, n]`, not finite for failed trials.
       n_points: K.
       seeds: S, number of seeds of a point that does not drop out.
       error: bound on the probability that the best point drops out.
       tolerance: relative difference up to which points are equivalent.
 
     Returns:
-      `[K, S]` values, infinite where a trial failed and NaN where nothing was played; and for each point that dropped
-      out the position of the leader that it was worse than, None if it failed.
+      `[K, S]` values, infinite for failed trials and NaN for trials that were not played; and for each point that
+      dropped out the position of the leader that it was worse than, None if it failed.
     """
     values = np.full((n_points, seeds), np.nan)
     active, rivals, end = np.arange(n_points), {}, 0
     group = max(_GROUP, -(-seeds // _GROUPS))
     first = max(FEWEST, math.ceil(math.log(max(n_points - 1, 1) / error) / -math.log1p(-_SHOWN)))
-    looks = 1 + -(-max(seeds - first, 0) // group)  # at most
+    looks = 1 + -(-max(seeds - first, 0) // group)  # largest number of looks
     alpha = 0.5 * error / max(n_points - 1, 1)  # error of either test against one rival
     while end < seeds and len(active) > 1:
-        # Few points play more seeds: a call with fewer trials does not cost less.
+        # If few points are left, a group has more seeds, since a call with fewer trials does not cost less.
         more = max(group, _FEWEST_TRIALS // len(active)) if end else max(group, first)
         begin, end = end, min(seeds, end + more)
         found = play(active, begin, end - begin)
@@ -295,7 +297,7 @@ def log_wealth(difference: np.ndarray, loss: float) -> np.ndarray:
 
     Args:
       difference: `[K, n]` at least `-loss`.
-      loss: largest possible loss on a seed; if it is 0, nothing is bet.
+      loss: largest possible loss on a seed; if it is 0, no bet is placed.
     """
     if loss <= 0.0:
         return np.zeros(len(difference))
@@ -308,13 +310,13 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
     """Return the position of the smallest mean; of means within the tolerance, that of the point nearest to 1.
 
     Args:
-      points: field to value; distances are Euclidean in the logarithms of all numbers; flags, names and arrays are
-        ignored.
+      points: mappings from fields to values; distances are Euclidean in the logarithms of all numbers; flags, names and
+        arrays are ignored.
       means: mean of each point; infinite if a trial failed.
-      tolerance: relative, of the size of the smallest mean.
+      tolerance: relative tolerance, as a share of the size of the smallest mean.
 
     Returns:
-      The position; the first one of equally near points, and if no mean is finite.
+      The position; of equally near points the first; 0 if no mean is finite.
     """
     least = min(means)
     if not math.isfinite(least):
@@ -325,7 +327,7 @@ def best(points: Sequence[Mapping[str, Any]], means: Sequence[float] | np.ndarra
 
 
 def at_edge(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any]) -> bool:
-    """Return True if a field with several values has its smallest or largest one at the point."""
+    """Return True if a field with several values has its smallest or largest value at the point."""
     for field, value in point.items():
         values = {other[field] for other in points}
         if len(values) > 1 and _is_number(value) and value in (min(values), max(values)):
@@ -343,7 +345,7 @@ def _is_number(value: object) -> bool:
 
 
 def _label_grids(grid: Grid | Mapping[str, Grid], environment: PerLabel[Environment]) -> dict[str, Grid]:
-    """Return label to grid, checked: at least two points, the same ones for every label."""
+    """Return the grid of every label, after a check that all grids have the same points, at least two."""
     if isinstance(grid, Grid):
         labels = list(environment) if isinstance(environment, Mapping) else [type(grid.algorithm).__name__]
         grid = dict.fromkeys(labels, grid)

@@ -1,13 +1,13 @@
 """Group-sequential test: seeds are added in groups until every pair of contestants is decided.
 
-After each group the mean paired difference of every pair gets an interval. A pair is decided once its interval excludes
-zero, and comparable once the interval lies within a margin around zero, if one was given.
+After each group, every pair has an interval for its mean paired difference. A pair is decided once its interval
+excludes zero, and comparable once its interval lies within a margin around zero, if a margin was given.
 
 Each of n pairs has the share 1 / n of the error `1 - level` and spends it over the looks by the function of O'Brien and
 Fleming, which spends little at the first looks. The shares of all looks and pairs add up to `1 - level`. The
 probability that any interval misses its mean at any look, and hence that any decision is wrong, is therefore at most
 `1 - level` for any dependence of looks and pairs, if each interval keeps its level. For this the intervals are
-corrected for skewness (`results.pairs`). A test at 5 % that is repeated until it rejects would err in a third of all
+corrected for skewness (`analysis.pairs`). A test at 5 % that is repeated until it rejects would err in a third of all
 runs.
 
 Upper limits of the probability of a wrong decision in %, at level 0.95, among four learners with the same mean whose
@@ -48,9 +48,9 @@ class StoppingRule:
     """Rule by which `compare(until=...)` stops adding seeds.
 
     Attributes:
-      metric: the scalar metric that decides, at the horizon; None: the first.
+      metric: name of the scalar metric whose values at the horizon are compared; None: the first.
       looks: largest number of groups, each of `seeds` seeds (50 or more for skewed quantities).
-      level: probability that no decision is wrong, in (0, 1); for skewed quantities see the table of the module.
+      level: smallest probability that no decision is wrong, in (0, 1); the table of the module is for skewed metrics.
       margin: an irrelevant difference, in units of the metric: a pair whose interval lies within `margin` of zero is
         comparable and needs no more seeds. With 0, equal learners run to the last look.
     """
@@ -100,7 +100,7 @@ def run_until_decided(
       One result; its `info["until"]` holds the rule, the number of groups, and every pair at its last look.
 
     Raises:
-      InputError: if labels have different numbers of seeds, if there are too many contestants, and as `run_comparison`.
+      InputError: if labels have different numbers of seeds, for too many contestants, and as for `run_comparison`.
     """
     labelled = label_algorithms(algorithms)
     n_contestants = sum(len(list_points(a.points)) if isinstance(a, Grid) else 1 for a in labelled.values())

@@ -1,6 +1,6 @@
-"""Points of a grid from a tuner with an ask-and-tell interface, such as a study of Optuna.
+"""Play the points of a grid that a tuner with an ask-and-tell interface proposes, such as a study of Optuna.
 
-A tuner proposes several points at once, which are played side by side on the same seeds.
+A tuner proposes several points at once, which are played in one call on the same seeds.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,14 +12,14 @@ from jaxbandits.base import ranges
 from jaxbandits.base.errors import InputError, format_value
 from jaxbandits.engine.options import COUNT
 
-Point: TypeAlias = Mapping[str, Any]  # field to value
+Point: TypeAlias = Mapping[str, Any]  # mapping from fields to values
 
 
 class StudyTrial(Protocol):
     """Proposal of a tuner; its methods `suggest_float` and the like return values."""
 
     def set_user_attr(self, key: str, value: float) -> None:
-        """Store a number beside the value."""
+        """Attach a number to the trial."""
         ...
 
 
@@ -39,9 +39,9 @@ class StudyPoint(NamedTuple):
     """Point that a tuner has proposed, and its value.
 
     Attributes:
-      point: field to value.
-      mean: of the metric over the seeds; infinite if a trial failed.
-      standard_error: of the mean over the seeds; NaN with one seed.
+      point: mapping from fields to values.
+      mean: mean of the metric over the seeds; infinite if a trial failed.
+      standard_error: standard error of this mean; NaN with one seed.
     """
 
     point: Point
@@ -56,23 +56,23 @@ def play_study(
     n_points: int,
     n_batches: int,
 ) -> list[StudyPoint]:
-    """Ask a tuner for points, play those of a batch side by side, and tell their means.
+    """Ask a tuner for batches of points, play each batch, and report the mean of every point to the tuner.
 
-    The standard error of a mean and the number of seeds are the user attributes `standard_error` and `seeds`. The mean
-    of a point with a failed trial is the worst value there is, plus or minus infinity by `study.direction`.
+    Each trial of the study also receives the user attributes `standard_error` (of the mean) and `seeds` (their number).
+    The mean of a point with a failed trial is infinite, with the sign that is worst for `study.direction`.
 
     Args:
-      study: with `ask` and `tell`.
+      study: tuner with the methods `ask` and `tell`.
       suggest: function from a trial of the study to a point.
-      play: function from points to the values `[n, S]` at their seeds, not finite where a trial failed.
-      n_points: points of a batch.
-      n_batches: number of batches; each learns from the ones before it.
+      play: function from points to the values `[n, S]` at their seeds, not finite for failed trials.
+      n_points: number of points in a batch.
+      n_batches: number of batches; the tuner learns from each before it proposes the next.
 
     Returns:
       All points in the order in which they were asked for.
 
     Raises:
-      InputError: for another study, numbers out of range, and a function that returns no point.
+      InputError: for a study without these methods, numbers out of range, or a function that returns no point.
     """
     for method in ("ask", "tell"):
         if not callable(getattr(study, method, None)):

@@ -1,4 +1,4 @@
-"""Time per round, from the first round to the last, of programs that are called directly."""
+"""Measure the time per round, from the first round to the last, by direct calls of compiled programs."""
 
 import dataclasses
 import time
@@ -19,13 +19,13 @@ from jaxbandits.engine.width import bytes_of
 from jaxbandits.tracing.settings import own_settings
 from jaxbandits.types import Environment
 
-_MIN_REPEATS = 3  # even for a learner that has used up its time
+_MIN_REPEATS = 3  # smallest number of repeats, even for a learner that has exceeded `patience`
 
 
 class RoundTimes(NamedTuple):
     """Measured time per round against the number of rounds already played."""
 
-    width: int  # trials side by side
+    width: int  # number of trials in a batch
     stretch_ends: np.ndarray  # [n] number of rounds at the end of each measured stretch; the first stretch begins at 0
     ns: dict[str, np.ndarray]  # per label [repeats, n], nanoseconds per round and trial; negative values are noise
     state_bytes: dict[str, int]  # per label, bytes of the algorithm's state in one trial
@@ -52,17 +52,17 @@ def time_rounds(  # noqa: PLR0913
     """Time rounds from first to last on one thread, without compilation and without the overhead of calls.
 
     Every stretch takes two calls of a compiled program: one for all rounds but the last, and one for the last round.
-      The second call is nearly all overhead; its median over a trial is subtracted from the first. Stretches that take
-      less than a call (half a millisecond) are therefore noisy. Learners alternate, so that a temporary slowdown of the
-      machine affects all of them.
+    The second call is nearly all overhead; its median over a trial is subtracted from the first. Stretches that take
+    less than a call (half a millisecond) are therefore noisy. Learners alternate, so that a temporary slowdown of the
+    machine affects all of them.
 
     Args:
       algorithms: as for `compare`.
       environment: as for `compare`; the measured times include it.
       horizon: rounds per trial.
       width: trials in a batch, 1 for a single trial.
-      repeats: independent batches.
-      patience: seconds after which a learner has no further repeats, once it has three.
+      repeats: number of independent batches.
+      patience: seconds after which a learner is not repeated again, if it has at least three repeats.
       stretches: number of equal parts of the horizon, which are timed separately.
       progress: show a progress bar on standard error.
       title: text of the bar before the current label.
@@ -87,7 +87,7 @@ def time_rounds(  # noqa: PLR0913
         for job in jobs:
             bar.describe(f"compiling {job.label}")
             programs.append(compile_job(job, device))
-            # A program's first calls are slower than all later ones.
+            # The first calls of a program are slower than all later calls.
             _time_calls(job, programs[-1], np.arange(1, min(3, horizon) + 1), 0)
         bar.begin_stage(f"timing {width} trial{'s side by side' * (width > 1)} of {', '.join(ns)}")
         for repeat in range(repeats):
@@ -120,7 +120,12 @@ def _time_calls(job: Job, program: Program, ends: np.ndarray, first_seed: int) -
 
 
 def _without_overhead(ns: np.ndarray, rounds: np.ndarray) -> np.ndarray:
-    """Return `[n]` nanoseconds per round of n stretches, from `[2 n]` calls: all rounds but one, then that one."""
+    """Return nanoseconds per round `[n]` of the stretches, without the overhead of a call.
+
+    Args:
+      ns: `[2 n]` nanoseconds per round of the calls: for each stretch all rounds but the last, then the last round.
+      rounds: `[2 n]` number of rounds of each call.
+    """
     if len(ns) == 1:  # a horizon of one round: call and round cannot be separated
         return ns
     long, rounds, overhead = ns[::2], rounds[::2], np.median(ns[1::2])

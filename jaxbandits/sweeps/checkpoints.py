@@ -20,12 +20,12 @@ class PartStore(Store):
     """A `Store` that delays writing finished batches; an interrupted run writes them before it ends."""
 
     def __init__(self, directory: str | os.PathLike[str], plan: Plan, spec: JsonObject, save_every: float):
-        """Refer to a directory.
+        """Choose a directory.
 
         Args:
-          directory: its path; it need not exist.
-          plan: the part.
-          spec: everything that determines its numbers.
+          directory: path of the directory, which need not exist.
+          plan: plan of the part.
+          spec: everything that determines the numbers of the part.
           save_every: seconds between writes of finished batches.
         """
         super().__init__(directory, plan, spec)

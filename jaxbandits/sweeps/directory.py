@@ -61,14 +61,14 @@ _PATIENCE = 0.5  # seconds, longer than any process takes to test the lock of a 
 class PartState(enum.Enum):
     """State of a part of a sweep.
 
-    Computing takes MISSING and DAMAGED parts, and FAILED ones on request, to RUNNING, and from there to DONE or FAILED.
-    A process that is killed leaves MISSING, with a checkpoint from which the next one resumes.
+    A process sets a MISSING or DAMAGED part, or on request a FAILED part, to RUNNING, and later to DONE or FAILED. If
+    the process is killed, the part is MISSING again, and the next process resumes from its checkpoint.
     """
 
     MISSING = "missing"
     RUNNING = "running"  # a process holds its lock
     FAILED = "failed"
-    DAMAGED = "damaged"  # recorded, but its results are not the recorded ones
+    DAMAGED = "damaged"  # its record exists, but its results do not have the recorded checksum
     DONE = "done"
 
 
@@ -76,7 +76,7 @@ class Directory:
     """Directory of a sweep."""
 
     def __init__(self, path: str | os.PathLike[str]):
-        """Refer to a directory, which need not exist."""
+        """Choose a directory, which need not exist."""
         self.path = files.path_of(path, "a sweep is stored in a directory")
 
     @property
@@ -88,7 +88,7 @@ class Directory:
         """Read the manifest of the sweep.
 
         Raises:
-          InputError: if there is none, or it is damaged or of another version.
+          InputError: if there is none, or if it is damaged or of another version.
         """
         if not os.path.exists(self.manifest):
             raise InputError(f"{self.path} holds no sweep (it has no manifest.json)")
@@ -100,7 +100,7 @@ class Directory:
         return found
 
     def begin(self, manifest: JsonObject, check_same: Callable[[dict[str, Any], dict[str, Any]], None]) -> None:
-        """Write the manifest; if anything was computed already, compare it with the saved one instead.
+        """Write the manifest; if anything was computed already, compare the manifest with the saved one instead.
 
         Args:
           manifest: manifest of the sweep.
@@ -126,7 +126,7 @@ class Directory:
             raise InputError(f"{self.path} can be neither resumed nor shared between processes nor merged: {why}")
 
     def _check_not_foreign(self) -> None:
-        """Raise an error if the directory holds another kind of manifest, such as that of a reproduction."""
+        """Raise an error if the directory holds the manifest of something else, such as a reproduction."""
         if self.manifest.exists():
             try:
                 self.read_manifest()
@@ -149,7 +149,7 @@ class Directory:
         return self.path / "working" / name
 
     def read_state(self, name: str) -> PartState:
-        """Return the state of a part by its record, without reading its results: a DAMAGED part is DONE here."""
+        """Return the state of a part from its record, without reading its results; a DAMAGED part counts as DONE."""
         if self.read_record(name) is not None:
             return PartState.DONE
         if files.is_locked(self.working_path(name)):
@@ -191,7 +191,7 @@ class Directory:
         self.clear_failure(name)
 
     def read_failure(self, name: str) -> str | None:
-        """Return the error of a part that failed; None for any other."""
+        """Return the error of a part that failed; None for a part that did not fail."""
         path = self._failure_path(name)
         if not path.exists():
             return None
@@ -223,7 +223,7 @@ class Directory:
         """Return the number of rounds in the checkpoint of a part, summed over trials and padding."""
         rounds = 0
         for path in (self.working_path(name) / "checkpoint").glob("batch-*.npz"):
-            with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as arrays:  # a file may vanish
+            with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as arrays:  # it may be deleted
                 if arrays.zip.getinfo("rounds.npy").file_size > _NUMBER_BYTES:
                     continue
                 rounds += int(arrays["rounds"]) * width
@@ -233,7 +233,7 @@ class Directory:
         """Return the seconds since the first file of a part's checkpoint was written; 0 without a checkpoint."""
         try:
             return max(0.0, time.time() - (self.working_path(name) / "checkpoint" / "spec.json").stat().st_mtime)
-        except OSError:  # it may vanish
+        except OSError:  # another process may delete the file
             return 0.0
 
     def clean_up(self, name: str) -> None:

@@ -12,8 +12,8 @@ from jaxbandits.engine.progress import Display
 from jaxbandits.sweeps.status import format_seconds
 from jaxbandits.sweeps.sweep import SweepPlan, carry_bytes, result_bytes
 
-_SECONDS = 0.2  # duration of a calibration
-_ROUNDS = 64  # of the first attempt
+_SECONDS = 0.2  # shortest duration of a calibration that is long enough to be extrapolated
+_ROUNDS = 64  # number of rounds of the first calibration run
 
 
 class SweepCost(NamedTuple):
@@ -27,7 +27,7 @@ class SweepCost(NamedTuple):
     memory_bytes: int  # bytes of results and running trials, without JAX
     file_bytes: int  # bytes of all results before compression
     compile_s: float
-    run_s: float  # wall clock, all workers together
+    run_s: float  # expected wall time in seconds, with all workers
 
     def format(self) -> str:
         """Format the cost in a few lines."""
@@ -48,7 +48,7 @@ def estimate_cost(plan: SweepPlan, workers: int | None = None) -> SweepCost:
 
     Args:
       plan: the sweep.
-      workers: threads; one per core or device by default.
+      workers: number of threads; by default one per core or device.
 
     Raises:
       InputError: if an algorithm does not run on its environment.

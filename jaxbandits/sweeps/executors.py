@@ -17,7 +17,7 @@ from jaxbandits.engine.grid import Grid
 from jaxbandits.engine.progress import ProgressBar
 from jaxbandits.sweeps.sweep import Sweep
 
-MAX_JOBS = 64  # by default: each starts JAX and compiles its programs, or reads them from the cache
+MAX_JOBS = 64  # default limit, since each job starts JAX and compiles its programs or reads them from the cache
 
 
 class TaskFuture(Protocol):
@@ -59,7 +59,7 @@ def check_executor(executor: object) -> None:
         raise InputError(
             f"executor needs a method submit(function, *args), as of concurrent.futures; got {format_value(executor)}"
         )
-    context = getattr(executor, "_mp_context", None)  # of a ProcessPoolExecutor
+    context = getattr(executor, "_mp_context", None)  # a ProcessPoolExecutor has this attribute
     if context is not None and context.get_start_method() == "fork":
         raise InputError(
             "executor starts its processes by fork, which deadlocks once JAX has threads: "
@@ -68,7 +68,7 @@ def check_executor(executor: object) -> None:
 
 
 def without_jax_arrays(sweep: Sweep) -> Sweep:
-    """Return a sweep with NumPy arrays in place of those of JAX, which other processes can read before they begin."""
+    """Return a sweep with NumPy in place of JAX arrays, since a process reads it before it sets its precision."""
     return dataclasses.replace(sweep, algorithms=_on_host(sweep.algorithms), environment=_on_host(sweep.environment))
 
 
@@ -88,13 +88,13 @@ def run_shards(
     """Run shards, and wait for all of them.
 
     Args:
-      executor: with `submit(function, *args)`, whose results have a method `result()`.
-      run_shard: the function.
-      tasks: its arguments.
+      executor: object with a method `submit(function, *args)`, whose results have a method `result()`.
+      run_shard: function that runs one shard.
+      tasks: arguments of its calls.
       progress: show a progress bar on standard error.
 
     Raises:
-      InputError: naming a shard that did not end; the others have.
+      InputError: if shards failed; the message names one of them. All other shards have ended.
     """
     with ProgressBar(len(tasks), "shards", "", progress) as bar:
         futures = [executor.submit(run_shard, task) for task in tasks]
@@ -102,7 +102,7 @@ def run_shards(
         for task, future in zip(tasks, futures, strict=True):
             try:
                 future.result()
-            except Exception as error:  # whatever the executor raises where a process was lost
+            except Exception as error:  # an executor may raise any error if a process was lost
                 errors.append((task, error))
             bar.update(1)
     for task, error in errors:

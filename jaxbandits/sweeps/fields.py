@@ -64,7 +64,7 @@ def _split(value: object, where: str, path: str, found: list[SweptField]) -> obj
 
 
 def groups(swept: list[SweptField]) -> list[list[SweptField]]:
-    """Return the fields of one table that vary together, and each of the others alone."""
+    """Group the fields of one table: fields that vary together form a group, every other field its own group."""
     found: dict[Any, list[SweptField]] = {}
     for field in swept:
         found.setdefault((field.path,) if field.group is None else field.group, []).append(field)
@@ -72,7 +72,7 @@ def groups(swept: list[SweptField]) -> list[list[SweptField]]:
 
 
 def points(algorithm: list[SweptField], environment: list[SweptField]) -> list[Point]:
-    """Return every combination of the swept fields of an algorithm and an environment; zipped ones vary together.
+    """Return every combination of the swept fields of an algorithm and an environment; zipped fields vary together.
 
     Raises:
       InputError: if zipped fields have different numbers of values, values repeat, or there are too many points.
@@ -128,7 +128,7 @@ def _values(table: JsonObject, where: str, path: str) -> list[Any]:
 
 
 def _checked_values(given: object, where: str) -> list[Any]:
-    """Return the entries of `values`: numbers, names, and arrays; an object names arrays."""
+    """Return the entries of `values`: numbers, names or arrays; the keys of an object are names of arrays."""
     if not isinstance(given, (list, dict)) or not given:
         raise InputError(f"{where}.values: must be a list of at least one value, got {format_value(given)}")
     if isinstance(given, dict):
@@ -140,7 +140,7 @@ def _checked_values(given: object, where: str) -> list[Any]:
 
 
 def plain_value(value: object) -> object:
-    """Return a value of a swept field as a specification holds it: an array as lists."""
+    """Return a value of a swept field in the form of a specification, with arrays as lists."""
     return value.array.tolist() if isinstance(value, ArrayValue) else value
 
 

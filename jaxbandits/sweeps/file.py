@@ -16,7 +16,8 @@
     noise = { type = "noise/student_t", df = { values = [2.1, 3.0] } }
 
 Every algorithm runs on every environment; labels are `oful`, or `oful@student` if there are several environments.
-Types and fields are those of specifications (`jaxbandits.to_spec`); swept fields are described in `sweeps/fields.py`.
+Types and fields are named as in specifications (`jaxbandits.to_spec`); swept fields are described in
+`sweeps/fields.py`.
 """
 
 import copy
@@ -39,7 +40,7 @@ from jaxbandits.sweeps.fields import SweptField
 from jaxbandits.sweeps.sweep import PRECISIONS, Sweep
 
 _TABLES = {"algorithms": ALGORITHMS, "environments": ENVIRONMENTS}
-_SHORT = {"alg": "algorithms", "env": "environments"}  # in overrides: all tables
+_SHORT = {"alg": "algorithms", "env": "environments"}  # prefixes in overrides that mean all tables of a kind
 _KEYS: dict[str, tuple[type, ...]] = {
     "algorithms": (dict,),
     "environments": (dict,),
@@ -90,7 +91,7 @@ def read(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> Documen
     """
     path = files.path_of(path, "a sweep file is named by text or a path")
     content, source = _load(path), str(path)
-    for key in content.keys() & _TABLES.keys():  # overrides reach into them
+    for key in content.keys() & _TABLES.keys():  # checked before overrides change entries in these tables
         if not isinstance(content[key], dict):
             raise InputError(f"{source}: {key} must be a table, got {format_value(content[key])}")
     for override in overrides:
@@ -107,7 +108,7 @@ def _load(path: Path) -> JsonObject:
     """Parse a TOML file.
 
     Raises:
-      InputError: where it cannot be read or parsed.
+      InputError: if the file cannot be read or parsed.
     """
     try:
         with path.open("rb") as file:

@@ -25,7 +25,7 @@ class Mean(NamedTuple):
     """Means over the seeds of every point, without failed trials."""
 
     mean: np.ndarray  # [H, M, ...]
-    error: np.ndarray  # [H, M, ...] standard error of the mean; NaN where fewer than two trials count
+    error: np.ndarray  # [H, M, ...] standard error of the mean; NaN for fewer than two trials
     trials: np.ndarray  # [H] number of trials in the mean
     failed: np.ndarray  # [H] number of failed trials
 
@@ -116,7 +116,7 @@ class SweepResult:
                     name: trials.values[name][:, :, -1:].copy()
                 },  # copy, since a view would keep the whole part in memory
                 record_points=trials.record_points[-1:],
-                healthy=~trials.failures(name),  # checked at all record points, although only the last one is returned
+                healthy=~trials.failures(name),  # checked at all record points, although only the last is returned
                 axes={k: v for k, v in trials.axes.items() if k == name},
                 units={k: v for k, v in trials.units.items() if k == name},
             )
@@ -132,7 +132,8 @@ class SweepResult:
         if label is None and len(self.labels) > 1:
             raise InputError(f"name one of the labels: {', '.join(self.labels)}")
         label = next(iter(self.labels)) if label is None else checked_name("label", label, self.labels)
-        moments: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}  # by position of the point, as in `_pool`
+        # Number of trials, failures, mean and squared deviations by position of the point, as in `_pool`.
+        moments: dict[int, tuple[int, int, np.ndarray, np.ndarray]] = {}
         for part in self._complete(label):
             trials = self._read(part)
             values, usable = trials.get(metric), trials.usable(metric)

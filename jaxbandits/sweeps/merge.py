@@ -1,4 +1,4 @@
-"""Merging of the directories of a sweep whose shards ran on several machines without a common file system."""
+"""Merge the directories of a sweep whose shards ran on several machines without a common file system."""
 
 import os
 import shutil

@@ -70,18 +70,18 @@ def run_sweep(  # noqa: PLR0913
 
     Args:
       sweep: a `Sweep`, or the path of a sweep file.
-      out: the directory; by default that of the file.
-      shard: `(i, n)`: every n-th part, from the i-th on; 1 <= i <= n.
+      out: directory of the sweep; by default the directory that the sweep file names.
+      shard: `(i, n)`: compute every n-th part, from the i-th on; 1 <= i <= n.
       fail_fast: return after the first part that fails.
       retry_failed: compute again parts that failed in an earlier call.
       devices: as for `Options`.
-      workers: threads; 1 for each job of an executor by default.
+      workers: number of threads; by default as for `Options`, but 1 in each job of an executor.
       save_every: seconds between checkpoints.
       progress: show a progress bar on standard error.
       executor: runs the sweep as jobs, each of which is a shard: any executor of `concurrent.futures`, such as a
         `ProcessPoolExecutor` that spawns, or of Dask, mpi4py, submitit; anything with `submit(function, *args)`. All
-        processes see the directory; classes of algorithms and environments are importable in them. By default this
-        process computes.
+        processes need access to the directory and must be able to import the classes of algorithms and environments.
+        By default this process computes.
       jobs: number of shards for the executor; by default one for each part, at most 64.
 
     Returns:
@@ -103,7 +103,7 @@ def run_sweep(  # noqa: PLR0913
     ranges.flag("retry_failed", retry_failed)
     options = Options(devices=devices, workers=workers, save_every=save_every, progress=progress)
     if isinstance(sweep, (str, os.PathLike)):
-        # Not at the top: the registries compute, and `jax.distributed` must be initialised before.
+        # Imported here, since the registries run JAX, and `jax.distributed` must be initialised before JAX runs.
         from jaxbandits.sweeps import file as file_lib
 
         document = file_lib.read(sweep)
@@ -251,22 +251,22 @@ def _check_same(directory: Directory, plan: SweepPlan, saved: JsonObject, new: J
 
 
 class _PartRunner:
-    """State of one call of `run_plan`, which computes parts one after the other."""
+    """State of one call of `run_plan`, which computes the parts one after the other."""
 
     def __init__(self, plan: SweepPlan, directory: Directory, retry_failed: bool, options: Options, n_parts: int):
         self.plan, self.directory, self.options, self.n_parts = plan, directory, options, n_parts
         self.to_compute = {PartState.MISSING, PartState.DAMAGED} | ({PartState.FAILED} if retry_failed else set())
-        self.has_failed = False  # a part of this call
+        self.has_failed = False  # True once a part has failed in this call
         self.hindsight: Hindsight = {}
 
     def finish(self, part: Part, number: int) -> PartState:
-        """Compute a part unless it is DONE or FAILED; return its state, RUNNING while another process computes it."""
+        """Compute a part unless it is DONE or FAILED; return its state (RUNNING if another process computes it)."""
         name, directory = part.name, self.directory
         if directory.verify_state(name) not in self.to_compute and not directory.working_path(name).exists():
             return directory.read_state(name)
         try:
             with directory.lock(name) as working:
-                state = directory.verify_state(name)  # anew: another process may have computed it in the meantime
+                state = directory.verify_state(name)  # read again, since another process may have computed the part
                 if state is PartState.DAMAGED:
                     print(
                         f"jaxbandits: {directory.result_path(name)} is damaged; it is computed again", file=sys.stderr
@@ -377,7 +377,7 @@ def _printing_minutes(title: str, share: Callable[[], float], enabled: bool) -> 
 
 
 def _minute(title: str, seconds: float, before: float, now: float) -> str:
-    """Return a line on a part: how long it has been computed, its share that is saved, and an estimate of the rest."""
+    """Return a line on a part: time since its beginning, share that is saved, and estimate of the remaining time."""
     text = f"{title}: computing for {format_seconds(seconds)}"
     if now <= before:
         return text

@@ -13,10 +13,10 @@ def read_status(path: str | os.PathLike[str]) -> JsonObject:
       path: its directory.
 
     Returns:
-      `parts`, `trials` and `rounds` with the number in each state; `failed_trials` (with a NaN or an infinity) and
-      `inadmissible_trials` (with inadmissible decisions) of the finished parts; `rounds_per_s` of one process, from
-      finished parts or else from checkpoints of running ones, None without any; `seconds_left` at that rate for all
-      running processes; and lists of `running` parts and `failures`.
+      `parts`, `trials` and `rounds` with the number in each state; of the finished parts, `failed_trials` (number of
+      trials with a NaN or an infinity) and `inadmissible_trials` (number of trials with inadmissible decisions);
+      `rounds_per_s` of one process, measured on finished parts or else on checkpoints of running parts, None without
+      either; `seconds_left` at that rate with all running processes; and lists of `running` parts and `failures`.
 
     Raises:
       InputError: if the directory holds no sweep.
@@ -87,7 +87,7 @@ def format_status(state: JsonObject) -> str:
 
 
 def _seconds_of_rounds(wall_s: float, compile_s: float) -> float:
-    """Return how long the rounds of a part took: without compilation, unless that ran beside them for longer."""
+    """Return the seconds that the rounds of a part took: wall time less compilation, if compilation took less."""
     return wall_s - compile_s if compile_s < wall_s else wall_s
 
 

@@ -38,7 +38,7 @@ class ShardJob:
             raise RuntimeError(f"jaxbandits ended with exit code {code}")
 
     def checkpoint(self) -> "DelayedSubmission":
-        """Return the submission that replaces an interrupted job, which is the same one."""
+        """Return the submission that replaces an interrupted job: the same job again."""
         return _submitit().helpers.DelayedSubmission(self)
 
 

@@ -1,4 +1,4 @@
-"""Sweeps and their parts, rectangles of trials of one program: the unit of files, locks, shards and retries."""
+"""Sweeps and their parts. A part is a rectangle of trials of one program, and the unit of files, locks and shards."""
 
 import dataclasses
 import json
@@ -22,8 +22,8 @@ from jaxbandits.engine.plan import Job, Plan
 from jaxbandits.engine.program import TraceCache
 from jaxbandits.engine.width import bytes_of
 
-_MAX_PART_TRIALS = 4096  # by default
-_MAX_PART_BYTES = 2**28  # largest size of the values of one part, by default
+_MAX_PART_TRIALS = 4096  # default largest number of trials in a part
+_MAX_PART_BYTES = 2**28  # default largest number of bytes of the values of one part
 PRECISIONS = ("float32", "float64")
 
 
@@ -32,17 +32,17 @@ class Sweep:
     """Declaration of a sweep: the arguments of `compare` that determine numbers, and the size of its files.
 
     Attributes:
-      algorithms: label to algorithm or `Grid`, or a list.
-      environment: one environment, or label to environment.
-      horizon: rounds per trial; one value or label to value.
-      seeds: trials per point; one value or label to value.
-      record_points: as for `simulate`; one value or label to value.
+      algorithms: mapping from labels to algorithms or `Grid`s, or a list of them.
+      environment: one environment, or a mapping from labels to environments.
+      horizon: rounds per trial; one value, or a mapping from labels to values.
+      seeds: trials per point; one value, or a mapping from labels to values.
+      record_points: as for `simulate`; one value, or a mapping from labels to values.
       meters: extra `Meter`s.
       metrics: names of the metrics in the results; all by default.
       seed: base seed.
       first_seed: global index of the first trial.
-      width: trials in a batch, 1 or a multiple of 16; by default from the size of a trial.
-      part_trials: largest number of trials in one result file; by default 4096, fewer if they exceed 256 MB.
+      width: trials in a batch, 1 or a multiple of 16; the default follows from the size of a trial.
+      part_trials: largest number of trials in one result file; by default 4096, or fewer if their values exceed 256 MB.
       identity: as for `Options`.
       precision: `"float32"` or `"float64"`, which must be that of the process; by default that of the process.
       source: path of the sweep file, for messages.
@@ -70,7 +70,7 @@ class Sweep:
 class Part:
     """Some of the trials of one program, with a separate result file."""
 
-    name: str  # contains a digest of everything that determines its numbers
+    name: str  # contains a digest of everything that determines the numbers of the part
     label: str
     job: Job
     positions: tuple[int, ...]  # positions of its points in the grid of the label
@@ -91,7 +91,7 @@ class SweepPlan:
     label_jobs: list[LabelJobs]
     jobs: list[Job]  # one per program
     parts: list[Part]
-    spec: JsonObject  # everything that determines its numbers
+    spec: JsonObject  # everything that determines the numbers of the sweep
 
     def spec_of(self, part: Part) -> JsonObject:
         """Return the specification in the result of a part, which is that of its label, so that parts can be merged."""
@@ -209,7 +209,7 @@ def _divide(label: str, positions: Sequence[int], job: Job, spec: JsonObject, nu
 
     Args:
       label: label of the job.
-      positions: positions of its points in the grid of the label.
+      positions: positions of the points of the job in the grid of the label.
       job: the job to divide.
       spec: spec of the sweep.
       number: index of the job in the sweep.

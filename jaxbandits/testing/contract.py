@@ -1,7 +1,7 @@
 """Contract of algorithms and environments, as checks on any pair of instances.
 
 `check_algorithm(algorithm, environment)` runs all checks. Each is a function whose name states what it asserts, and
-raises `AssertionError` with one line that says what is wrong; `check_algorithm` lists the lines of all.
+raises `AssertionError` with one line that describes the problem; `check_algorithm` lists all these lines.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ from jaxbandits.types import (
 )
 
 _ROUNDS = 40
-_LONG = 2_000  # rounds of the check that runs long
+_LONG = 2_000  # largest number of rounds of a check
 _ARGUMENTS = {
     "init": ["key"],
     "init_from_obs": ["state", "obs"],
@@ -62,14 +62,14 @@ def check_algorithm(algorithm: Algorithm, environment: Environment, *, quick: bo
       quick: only trace its methods, which takes seconds; the other checks compile a dozen programs.
 
     Raises:
-      AssertionError: a line for every problem: which part of the contract is broken, what was found, how to mend it.
+      AssertionError: with a line for every problem: the broken part of the contract, what was found, and a remedy.
     """
     checks = TRACED_CHECKS if ranges.flag("quick", quick) else ALGORITHM_CHECKS
-    problems: dict[str, None] = {}  # each once, in the order of the checks
+    problems: dict[str, None] = {}  # distinct messages in the order of the checks
     is_traced = is_declared = True
     for check in checks:
         if not (is_declared if check is fields_have_meanings else is_traced):
-            continue  # nothing else can be asked of a learner without the methods, or without a trace
+            continue  # the other checks need the methods of the learner and their traces
         try:
             check(algorithm, environment)
         except AssertionError as error:
@@ -90,7 +90,7 @@ def check_environment(environment: Environment) -> None:
     """Check the names and ranges of an environment; `check_algorithm` checks it together with a learner.
 
     Raises:
-      AssertionError: lines that say what is wrong.
+      AssertionError: with a line for every problem.
     """
     _has_names_and_ranges(environment)
     missing = list(_fields_without_meaning(environment))
@@ -136,7 +136,7 @@ def is_a_pytree_with_ranges(obj: Any) -> None:
 
 
 def fields_have_meanings(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that every field of both says what it means."""
+    """Assert that every field of algorithm and environment has a description."""
     missing = [line for obj in (algorithm, environment) for line in _fields_without_meaning(obj)]
     assert not missing, "\n".join(missing)
 
@@ -169,16 +169,16 @@ def protocol_names_and_fields(algorithm: Algorithm, environment: Environment) ->
 
 
 def state_shape_is_fixed(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that methods can be traced, return what the next one takes, and keep the shapes and types of states."""
+    """Assert that methods can be traced, that their results fit the next method, and that states keep their shapes."""
     rehearsal.rehearse(algorithm, environment)
 
 
 def select_is_read_only(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that a method uses its key once, and that its program is the same each time it is traced."""
+    """Assert that a method uses its key once, and that every trace of it gives the same program."""
     for call in rehearsal.rehearse(algorithm, environment).values():
         message = rehearsal.find_repeated_key(call)
         assert message is None, message
-        # What a method stores in Python between two calls (an attribute, NumPy's generator) changes the second trace.
+        # State that a method keeps in Python (an attribute, NumPy's generator) changes the second trace.
         first, second = call.program, rehearsal.trace(call)
         changed = (
             f"{call.name} is another program when it is traced again: random numbers of NumPy or Python are drawn once "
@@ -236,9 +236,9 @@ def stays_finite(algorithm: Algorithm, environment: Environment) -> None:
 
 
 def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that no state is NaN after 2,000 rounds of 32 trials, or after those that the learner is made for.
+    """Assert that no state is NaN after 2,000 rounds of 32 trials.
 
-    That is its `horizon`, or the `capacity` of its history, where one is shorter.
+    The run is shorter if the `horizon` of the learner or the `capacity` of its history is smaller.
     """
     limits = [getattr(algorithm, name, None) for name in ("horizon", "capacity")]
     rounds = int(min([_LONG, *(limit for limit in limits if limit is not None)]))
@@ -254,7 +254,7 @@ def stays_finite_over_many_rounds(algorithm: Algorithm, environment: Environment
 
 
 def _first_nan(algorithm: Algorithm, environment: Environment, seed: int, rounds: int) -> tuple[str, int]:
-    """Return the path of the leaf of the state that is NaN first in a trial, and the round after which it is."""
+    """Return the path of the leaf of the state in which the first NaN of a trial appears, and the round of that NaN."""
 
     def is_nan(state: State) -> Any:
         numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
@@ -300,7 +300,7 @@ def trials_do_not_depend_on_the_split(algorithm: Algorithm, environment: Environ
 
 
 def decisions_are_admissible(algorithm: Algorithm, environment: Environment) -> None:
-    """Check that all decisions of a short run are admissible, if the environment tells."""
+    """Check that all decisions of a short run are admissible, if the environment reports them."""
     inadmissible = _run(algorithm, environment, seeds=3).inadmissible
     assert not inadmissible.any(), (
         f"{int(inadmissible.sum())} of {inadmissible.size * _ROUNDS} decisions are not admissible: an arm's index lies "
@@ -325,7 +325,7 @@ def every_traced_field_can_be_swept(algorithm: Algorithm, environment: Environme
 
 
 def recommendation_is_finite(algorithm: Algorithm, environment: Environment) -> None:
-    """Assert that the recommendation of the first state, if there is one, is finite."""
+    """Assert that the recommendation of the first state is finite, for learners that recommend."""
     if not isinstance(algorithm, Recommends):
         return
     with translate(
@@ -334,8 +334,8 @@ def recommendation_is_finite(algorithm: Algorithm, environment: Environment) -> 
         chex.assert_tree_all_finite(_first_recommendation(as_arrays(algorithm)))
 
 
-_TRACES = (protocol_names_and_fields, state_shape_is_fixed, select_is_read_only)  # nothing is compiled
-TRACED_CHECKS = (*_TRACES, fields_have_meanings)  # that last: what is broken comes first
+_TRACES = (protocol_names_and_fields, state_shape_is_fixed, select_is_read_only)  # these checks compile nothing
+TRACED_CHECKS = (*_TRACES, fields_have_meanings)  # the check of descriptions is last, since errors are more important
 ALGORITHM_CHECKS = (
     *_TRACES,
     masked_arms_are_never_played,
@@ -350,7 +350,7 @@ ALGORITHM_CHECKS = (
 
 
 def _sweepable(algorithm: Algorithm) -> Iterator[tuple[str, list[float]]]:
-    """Yield the numeric scalar fields, each with two admissible values: that of the example and one nearby."""
+    """Yield the names of numeric scalar fields, each with two admissible values: that of the example and one nearby."""
     for row in field_table(algorithm):
         if row.kind != "traced" or isinstance(row.value, bool) or not isinstance(row.value, (int, float)):
             continue
@@ -367,7 +367,7 @@ def _sweepable(algorithm: Algorithm) -> Iterator[tuple[str, list[float]]]:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _ScaledFeedback:
-    """Learner whose feedback is multiplied by a factor."""
+    """Learner that receives feedback multiplied by a factor."""
 
     algorithm: Any
     scale: jax.Array
@@ -403,7 +403,7 @@ def _first_recommendation(algorithm: Any) -> Any:
 
 
 def _assert_same(values: Mapping[str, Any], others: Mapping[str, Any], message: str) -> None:
-    """Assert that metrics are equal, bit for bit; `message` names the first other one at `{metric}`."""
+    """Assert that metrics are equal, bit for bit; `{metric}` in `message` becomes the first metric that differs."""
     for metric in values:
         with translate(message.format(metric=metric)):
             chex.assert_trees_all_equal(values[metric], others[metric])

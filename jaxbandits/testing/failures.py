@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def translate(message: str) -> Iterator[None]:
-    """Replace an `AssertionError` raised inside by one with this message; those of chex have several lines."""
+    """Replace an `AssertionError` in this context by one with this message; messages of chex have several lines."""
     try:
         yield
     except AssertionError:

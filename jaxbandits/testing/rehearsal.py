@@ -1,4 +1,4 @@
-"""Trace of one round, method by method, so that an error names the method that caused it and how to mend it."""
+"""Trace of one round, method by method, so that an error message names the method that caused it and a remedy."""
 
 import contextlib
 import dataclasses
@@ -37,9 +37,9 @@ class Call(NamedTuple):
 
     obj: Any  # the algorithm or environment as the user made it
     method: str
-    function: Callable[..., Any]  # of the object with array leaves, and of its arguments
-    args: tuple[Any, ...]  # shapes
-    out: Any  # shapes
+    function: Callable[..., Any]  # function of the object with array leaves and of the arguments
+    args: tuple[Any, ...]  # shapes of the arguments
+    out: Any  # shapes of the results
     program: Any  # the closed jaxpr
 
     @property
@@ -49,13 +49,13 @@ class Call(NamedTuple):
 
 
 def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
-    """Trace the calls of a first round, and check that each method returns what the next one takes.
+    """Trace the calls of a first round, and check that each method returns the arguments that the next method takes.
 
     Returns:
-      The calls, by `algorithm.` or `environment.` and the method.
+      Mapping from names such as `algorithm.select` to calls.
 
     Raises:
-      AssertionError: one line that names the method, what was found, and how to mend it.
+      AssertionError: with one line that names the method, what was found, and a remedy.
     """
     calls: dict[str, Call] = {}
     feedback_type = algorithm.feedback
@@ -70,7 +70,7 @@ def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
         args = (arrays[id(obj)], *args)
         try:
             program, shapes = jax.make_jaxpr(lambda *args: function(*args), return_shape=True)(*args)
-        except Exception as error:  # whatever the user's code raises
+        except Exception as error:  # the code of the user may raise anything
             raise AssertionError(_explain(obj, method, error) + _dims(algorithm, environment, calls)) from error
         avals: list[Any] = program.out_avals
         leaves = [jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in avals]
@@ -119,15 +119,16 @@ def rehearse(algorithm: Any, environment: Environment) -> dict[str, Call]:
 
 
 def _stored_shapes(state: State) -> Any:
-    """Return the shapes of a state as a run keeps it between two programs: arrays, whose types are never weak."""
+    """Return the shapes of a state during a run, in which no array is weakly typed."""
     return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), state)
 
 
 def _check_arm_decision(algorithm: Any, decision: Decision, obs: Obs) -> None:
-    """Assert that a decision has the fields, shapes and types that arms ask for; its type may be the user's own."""
+    """Assert that a decision has the fields, shapes and types that arms require; its type may be the user's own."""
     name = f"{type(algorithm).__name__}.select"
     mend = "return ArmDecision(index, obs.arms[index])"
-    fields: tuple[str, ...] | None = getattr(decision, "_fields", None)  # of a NamedTuple, whose `index` is a method
+    # Fields of a NamedTuple, since its attribute `index` may be the method of tuples.
+    fields: tuple[str, ...] | None = getattr(decision, "_fields", None)
     is_plain = issubclass(type(decision), (jax.ShapeDtypeStruct, tuple, list, dict, type(None)))
     assert fields is not None or not is_plain, f"{name} returned {_kind(decision)}, not a decision: {mend}"
     for field in ("index", "x"):
@@ -168,7 +169,7 @@ def _check_team_decision(algorithm: Any, decision: TeamDecision) -> None:
 
 
 def _check_state(name: str, before: object, after: object, first: str) -> None:
-    """Assert that a method returns a state of the structure, shapes and types of the first one.
+    """Assert that a method returns a state with the structure, shapes and types of the first state.
 
     Args:
       name: name of the method.
@@ -239,7 +240,7 @@ def _dims(algorithm: Algorithm, environment: Environment, calls: dict[str, Call]
 
 
 def _explain(obj: object, method: str, error: Exception) -> str:
-    """Return the message for an error: class, method and line, what was found, how to mend it."""
+    """Return the message for an error: class, method and line, what was found, and a remedy."""
     where = f"{type(obj).__name__}.{method}{_line(obj, method, error)}"
     errors = jax.errors
     if isinstance(error, errors.TracerBoolConversionError):

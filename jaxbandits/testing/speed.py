@@ -1,4 +1,4 @@
-"""Advice on speed: what runs for one trial after the other in a learner's round, or costs more than another form."""
+"""Advice on speed: operations of a learner that run on one trial at a time, or that have a cheaper form."""
 
 import collections
 import math
@@ -19,9 +19,9 @@ from jaxbandits.types import Algorithm, Decision, Environment, Feedback, Obs, St
 
 _WIDTH = 64
 _SHOWN = 6
-_ENTRIES = 4  # of a quotient or a draw, from which advice is given
+_ENTRIES = 4  # smallest number of entries of a quotient or a draw about which there is advice
 
-# By primitive without a rule: what to write in its place.
+# Replacements for primitives without a batching rule.
 _REMEDIES = {
     "sort": f"a sort by one key of at most {short_sorts.COUNTED} entries has a rule, and of a longer one a slice of at "
     f"most {short_sorts.SELECTED} at one end, jnp.argsort(-u)[:m]",
@@ -35,14 +35,14 @@ _REMEDIES = {
 
 
 class Cost(NamedTuple):
-    """Equations on one line of code that have a rule and still cost more than need be, and what to write instead."""
+    """Equations on one line of code that have a batching rule but also a cheaper form, and advice to use that form."""
 
     advice: str
     location: str  # file:line of the traced code, "" if unknown
 
 
 class _Round(NamedTuple):
-    """A round of a learner as a function, with shapes of its arguments for many trials and for one."""
+    """A round of a learner as a function, with the shapes of its arguments for a batch and for one trial."""
 
     play: Callable[..., Any]
     many: list[Any]
@@ -92,7 +92,7 @@ def vmap_fallbacks(algorithm: Algorithm, environment: Environment) -> list[VmapF
 
 
 def costs(algorithm: Algorithm, environment: Environment) -> list[Cost]:
-    """List what has a rule in `select` and `update` and still costs more than another form of it.
+    """List operations in `select` and `update` that have a batching rule but also a cheaper form.
 
     Args:
       algorithm: a small concrete instance.
@@ -110,11 +110,11 @@ def _inside(eqn: Any) -> Any | None:
 
 
 def _quotients(flat: FlatFunction) -> Iterator[Cost]:
-    """Yield the quotients of arrays by a number, or by an array with fewer entries, that differ between rounds."""
+    """Yield quotients of arrays by one or few numbers, unless these numbers are constants of the program."""
     makers = {name: step for step in flat.steps for name in step.outputs}
 
     def entries(name: int, shape: tuple[int, ...]) -> int:
-        """Return how many entries of a value were computed; 0 for a constant."""
+        """Return the number of distinct entries of a value that were computed; 0 for a constant."""
         step: Step | None = makers.get(name)
         if name in flat.constants:
             return 0
@@ -136,7 +136,7 @@ def _quotients(flat: FlatFunction) -> Iterator[Cost]:
 
 
 def _categorical_draws(flat: FlatFunction) -> Iterator[Cost]:
-    """Yield the draws of `jax.random.categorical` and others that take a number of their own for each entry."""
+    """Yield draws, such as those of `jax.random.categorical`, that take a separate random number for each entry."""
     for step in flat.steps:
         size = math.prod(step.eqn.outvars[0].aval.shape) if step.eqn.outvars else 0
         gumbel = any(call.params.get("name") == "_gumbel" for call in step.calls)
@@ -150,7 +150,7 @@ def _categorical_draws(flat: FlatFunction) -> Iterator[Cost]:
 
 @own_settings()
 def advice(algorithm: Algorithm, environment: Environment) -> tuple[str, ...]:
-    """Return lines that name what slows a learner down, and what is faster; none where nothing does.
+    """Return lines of advice, each on a slow operation and a faster one; () if there is no advice.
 
     Args:
       algorithm: a small concrete instance.

@@ -23,7 +23,7 @@ def free(monkeypatch):
     [
         (
             lambda: simulate(OFUL(dim=2), with_delay(ENV, 10**9), 10**9, 2, width=1, workers=2, **QUIET),
-            r"OFUL: 2 trials at a time with the feedback that is late would take \d+ GB .* choose a shorter delay",
+            r"OFUL: 2 trials at a time with delayed feedback would take \d+ GB .* choose a shorter delay",
         ),
         (lambda: simulate(Shrink(), Noisy(), 10**9, 2, record_points=10**9, **QUIET), "1,000,000,000 record points"),
         (lambda: simulate(Shrink(), Noisy(), 10**9, 2, record_points=("log", 10**9), **QUIET), "record points would"),

@@ -29,7 +29,7 @@ def parts(experiment: Experiment, budget: str, float64: bool = False) -> list[Bu
     Args:
       experiment: the experiment.
       budget: one of `BUDGETS`.
-      float64: True to run all of them in double precision. The names of their directories then say so, unless the
+      float64: True to run the experiment in double precision. The names of the directories then say so, unless the
         experiment needs double precision anyway.
 
     Raises:

@@ -26,8 +26,8 @@ _ID = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-./")
 class Measurements(NamedTuple):
     """Measurements of an experiment."""
 
-    results: Mapping[str, Result]  # panel name to result
-    times: Mapping[tuple[str, int], RoundTimes]  # (panel, trials side by side) to time per round; empty if not timed
+    results: Mapping[str, Result]  # results by panel
+    times: Mapping[tuple[str, int], RoundTimes]  # times by panel and trials per batch; empty if not timed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Claim:
       place: place of the sentence in the paper, or the subject of one of our own observations.
       low: lower end of the claimed region `(low, high)` of the statistic.
       high: upper end of the claimed region.
-      test: the statistic and its region in words; "" if `says` contains them.
-      where: the panel in words; "" for none.
+      test: description of the statistic and its region; "" if `says` contains them.
+      where: description of the panel; "" for no description.
       kind: kind of sentence, which determines the wording of the verdict and the count to which it belongs.
-      panels: names of the panels that the statistic uses; () if they are to be inferred from its reads.
+      panels: names of the panels that the statistic uses; () to infer them from the results that it reads.
       labels: labels of the learners that the claim is about.
       rival: label of the rival in this row; "" for none.
       unit: what is counted: seeds, or repeats of timings.
@@ -96,7 +96,7 @@ class Claim:
 
     @property
     def text(self) -> str:
-        """The whole row in words."""
+        """Description of the whole row."""
         return ": ".join(filter(None, (self.says, self.test))) + (f" ({self.where})" if self.where else "")
 
     @property

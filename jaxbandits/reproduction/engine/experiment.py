@@ -22,9 +22,9 @@ class Panel(NamedTuple):
 
     title: str
     environment: Problem
-    x: float = math.nan  # position on such an x-axis; of panels with equal x the largest mean is drawn
-    bound: float = math.nan  # value or bound from the theory, drawn at x
-    rounds: int | None = None  # number of rounds of this panel; None: that of the run
+    x: float = math.nan  # position on that x-axis; if several panels have one position, the largest mean is drawn
+    bound: float = math.nan  # value or bound from the theory, drawn at `x`
+    rounds: int | None = None  # number of rounds of this panel; None: the number of rounds of the run
 
     def horizon(self, horizon: int) -> int:
         """Return the rounds of a trial in a run of `horizon` rounds."""
@@ -37,7 +37,7 @@ class TimePerRound:
 
     Attributes:
       panels: names of the panels.
-      at: number of trials per batch; None: as in the run.
+      at: number of trials per batch; None: the number of the run.
       unit: label whose time is the unit of the relative times in the table; "" for the fastest label.
     """
 
@@ -69,7 +69,7 @@ class Experiment:
       source: paper and figure.
       horizon: the paper's number of rounds.
       seeds: default number of trials.
-      presets: mapping from the name of a preset to its description; the first one is the default.
+      presets: mapping from the name of a preset to its description; the first preset is the default.
       algorithms: function from (preset, horizon, panel) to a mapping from labels to algorithms, or to a `Grid` of an
         algorithm that is swept.
       panels: function from the horizon to a mapping from panel names to titles and environments.
@@ -93,8 +93,8 @@ class Experiment:
         file.
       stand_ins: mapping from a panel to the data set that synthetic data replace if the user gives no file.
       real_data: names of the data sets that the user's file holds.
-      interpretations: other readings of the paper, by name; the ledger shows their verdicts next to those of the usual
-        reading.
+      interpretations: other readings of the paper, by name; the ledger shows their verdicts next to the verdicts of the
+        usual reading.
       interpretation: name of the interpretation in use; None: the usual reading.
       headline: preset that the paper's sentences are about, whose verdicts the ledger shows first; "" for the default
         preset.

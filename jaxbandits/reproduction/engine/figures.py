@@ -1,7 +1,7 @@
 """Figures of an experiment; each figure is an object that holds its settings.
 
-The module `report` draws the figures of this file. A figure that only one experiment uses is an object in the file of
-that experiment, with a method `draw(plt, report)`.
+The package `jaxbandits.reproduction.figures` draws the figures of this file. A figure that only one experiment uses is
+an object in the file of that experiment, with a method `draw(plt, report)`.
 """
 
 import dataclasses
@@ -72,7 +72,7 @@ class Cost:
       name: see `Drawing`.
     """
 
-    timed: ClassVar[bool] = True  # draws times; nothing is drawn if there are none
+    timed: ClassVar[bool] = True  # the figure shows times and is omitted without timings
     axis: str
     name: str = "cost"
 
@@ -125,7 +125,7 @@ class Shares:
 
 @dataclasses.dataclass(frozen=True)
 class Exponents:
-    """Growth exponents of a mean metric against `Panel.x`, with those of the theory, and the mean curves behind them.
+    """Growth exponents of a mean metric against `Panel.x`, the exponents of the theory, and the fitted mean curves.
 
     Attributes:
       axis: label of the axis of `Panel.x`.

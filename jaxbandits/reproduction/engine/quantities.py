@@ -41,7 +41,7 @@ class Test(NamedTuple):
     """A comparison whose panel is not chosen yet."""
 
     words: str
-    statistic: Callable[[str], Statistic]  # of the panel
+    statistic: Callable[[str], Statistic]  # function from a panel to the statistic
     low: float
     high: float
     labels: tuple[str, ...]
@@ -280,12 +280,18 @@ class Time:
 
 
 def mean(*labels: str, of: str = "") -> Average:
-    """Return the mean over trials of the final value of a metric; "" is regret, or the metric of the other mean."""
+    """Return the mean over trials of the final value of a metric.
+
+    If `of` is "", the metric is regret, or the metric on the other side of the comparison.
+    """
     return Average(labels, of)
 
 
 def median(*labels: str, of: str = "") -> Average:
-    """Return the median over trials of the final value of a metric; "" is regret, or the metric of the other median."""
+    """Return the median over trials of the final value of a metric.
+
+    If `of` is "", the metric is regret, or the metric on the other side of the comparison.
+    """
     return Average(labels, of, average="median")
 
 
@@ -308,7 +314,7 @@ def share(*labels: str, of: str, at_most: float = 1.0) -> Quantity:
 
 
 def wins(first: str, *others: str, of: str = "regret") -> Quantity:
-    """Return the share of trials in which a learner ends below another one."""
+    """Return the share of trials in which a learner ends below another learner."""
     each = (
         (
             f"{_words_for(of)} of {first} ends below that of {b}",
@@ -326,7 +332,7 @@ def growth(*labels: str, of: str = "regret") -> Quantity:
 
 
 def log_growth(*labels: str, unit: float, what: str, of: str = "regret") -> Quantity:
-    """Return the factor a of a mean metric that grows as a `unit` log t over the last decade.
+    """Return the factor a of a mean metric that grows as a * `unit` * log t over the last decade of rounds.
 
     Args:
       *labels: labels of the learners.
@@ -360,7 +366,7 @@ def growth_over(panels: Mapping[str, float], axis: str, *labels: str, of: str = 
 
 
 def panel_ratio(label: str, panel: Panels, over: Panels, of: str = "regret") -> Quantity:
-    """Return the ratio of a mean final metric in `panel` to that in `over`; of several panels the largest counts."""
+    """Return the ratio of a mean final metric in `panel` to that in `over`; with several panels, the largest."""
     (at, panels), (other, overs) = _side(panel), _side(over)
     words = f"{'largest ' * (len(panels) > 1)}mean {_words_for(of)} of {label} at {at}"
     statistic = _anywhere(worst_ratio(panels, overs, label, of))
@@ -427,7 +433,7 @@ def least_of(unit: Unit) -> dict[str, int]:
 
 
 def _different(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of two lists of learners."""
+    """Return all pairs of a learner in the first list and a different learner in the second list."""
     pairs = [*product(first, second)]
     _require(bool(pairs), "a comparison needs the label of a learner on either side")
     _require(all(a != b for a, b in pairs), f"a learner is compared with itself: {', '.join(first)}")
@@ -448,7 +454,7 @@ def _slopes(words: str, labels: Sequence[str], of: str, statistic: Callable[...,
 
 
 def _anywhere(statistic: Any) -> Callable[[str], Statistic]:
-    """Return a statistic that names its own panels as a function that ignores the panel."""
+    """Wrap a statistic that names its own panels as a function that ignores its panel."""
     return lambda panel: statistic
 
 

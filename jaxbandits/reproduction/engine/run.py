@@ -31,12 +31,14 @@ class Report:
     experiment: Experiment
     preset: str
     horizon: int
-    results: dict[str, Result]  # by panel
-    times: dict[tuple[str, int], RoundTimes]  # by panel and number of trials per batch
+    results: dict[str, Result]  # results by panel
+    times: dict[tuple[str, int], RoundTimes]  # timings by panel and number of trials per batch
     judged: tuple[Verdict, ...]
-    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # by panel; all labels
-    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)  # by panel, label
-    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # by panel, labels at an edge
+    declared: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # all labels, by panel
+    # Multipliers that tuning has chosen, by panel and label.
+    chosen: Mapping[str, Mapping[str, Mapping[str, Any]]] = dataclasses.field(default_factory=dict)
+    # Labels whose multipliers lie at an edge of the grid, by panel.
+    edges: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def panels(self) -> Mapping[str, Panel]:
@@ -45,7 +47,7 @@ class Report:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of all panels: those of the first panel, then labels that only later panels have."""
+        """Labels of all panels: the labels of the first panel, then labels that only later panels have."""
         return tuple(dict.fromkeys(label for result in self.results.values() for label in result))
 
     def order(self, last: Sequence[str] = ()) -> tuple[str, ...]:
@@ -74,8 +76,8 @@ def run(
 
     Args:
       experiment: declaration of the experiment.
-      seeds: number of trials per label and panel (fewer for slow learners); None: that of the experiment.
-      horizon: number of rounds; None: that of the paper.
+      seeds: number of trials per label and panel (fewer for slow learners); None: the number of the experiment.
+      horizon: number of rounds; None: the number of the paper.
       preset: name of a preset; None: the first preset.
       without: labels to leave out; claims about these labels stay open.
       timing: True to measure times per round if the experiment declares timings; claims about times need them.
@@ -137,7 +139,7 @@ def labels_of(experiment: Experiment, preset: str | None, horizon: int | None) -
 def left_out(
     experiment: Experiment, preset: str | None, horizon: int | None, only: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
-    """Return the labels to leave out so that only those run that are in `only` (empty: all) and not in `without`.
+    """Return the labels to leave out so that only labels in `only` (empty: all labels) and not in `without` run.
 
     Raises:
       InputError: for a label that no panel has.
@@ -155,7 +157,7 @@ def _of(name: str, i: int, n: int) -> str:
 
 
 def _keep(algorithms: Mapping[str, Learners], without: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the algorithms of each panel, without those that are left out."""
+    """Return the algorithms of each panel, without the labels in `without`."""
     labels = list(dict.fromkeys(label for panel in algorithms.values() for label in panel))
     for label in without:
         if label not in labels:

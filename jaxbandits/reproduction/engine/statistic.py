@@ -196,7 +196,7 @@ def final_mean(measured: Measurements, panel: str, name: str, metric: str = "reg
 def worst_ratio(
     measured: Measurements, panels: Sequence[str], over: Sequence[str], name: str, metric: str = "regret"
 ) -> Estimate:
-    """Estimate the ratio of the largest mean final metric over some panels to that over others.
+    """Estimate the ratio of the largest mean final metric over some panels to the largest over other panels.
 
     The estimate is NaN if a mean is not positive.
     """
@@ -231,7 +231,8 @@ def ratio_of_ratios(
 ) -> Estimate:
     """Estimate the ratio of two changes of mean final values from panel `over` to `panel`; seeds are paired.
 
-    Each change is a learner's mean in `panel` over its mean in `over`; that of `first` is divided by that of `second`.
+    Each change is a learner's mean in `panel` over its mean in `over`; the change of `first` is divided by the change
+    of `second`.
     """
     several = [measured.results[at][name] for name in (first, second) for at in (panel, over)]
     values, failed = _pair(several, metric)
@@ -352,13 +353,13 @@ def total_time_ratio(measured: Measurements, slow: tuple[str, str], fast: tuple[
 
 
 def _geometric_mean(logs: np.ndarray) -> Estimate:
-    """Estimate a geometric mean from logarithms, without those that are not finite."""
+    """Estimate a geometric mean from the logarithms that are finite."""
     estimate = t_interval(logs[np.isfinite(logs)])
     return Estimate(*map(np.exp, estimate[:3]), n=estimate.n, interval_at=_map(np.exp, estimate.interval_at))
 
 
 def exact_share(successes: int, n: int, ties: int = 0, level: float = 0.95) -> Estimate:
-    """Estimate a share of trials, with exact intervals (`results.pairs.share`) at every level.
+    """Estimate a share of trials, with exact intervals (`analysis.pairs.share`) at every level.
 
     The p-value of a claim about the share, the smallest alpha whose interval decides, is twice the smaller of the two
     binomial tails at the end of the claim. Verdict and p-value therefore agree. If all n trials succeed, the share is

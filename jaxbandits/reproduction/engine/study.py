@@ -1,4 +1,4 @@
-"""The settings that the experiments of a paper share; an experiment declares only what differs.
+"""Settings that the experiments of a paper share; an experiment declares only settings that differ.
 
 FIGURES = Study("linear", "Wang, Zhang, Zhao & Zhou, ICML 2025", horizon=18_000, seeds=512, presets=PRESETS)
 FIG2 = FIGURES.experiment("fig2", "Figure 2", title="Gaussian noise", algorithms=..., panels=..., claims=...)
@@ -14,7 +14,7 @@ class Study:
     Args:
       family: first part of the experiments' names.
       citation: citation of the paper in figures and tables.
-      **shared: fields of `Experiment`; `notes` are appended to those of each experiment, and all other fields are
+      **shared: fields of `Experiment`; `notes` are appended to the notes of each experiment, and all other fields are
         defaults.
     """
 

@@ -1,7 +1,7 @@
 """Thresholds for the words of the papers, one for each word and the same in every experiment.
 
-A number in a sentence ("800 times") is used as the threshold. For words the thresholds are ours, set before the runs
-that they judge:
+A number in a sentence ("800 times") is used as the threshold. For words the thresholds are our choice, made before the
+runs that they judge:
 
     comparable, similar, close, competitive alongside   ratio of means within COMPARABLE times either way (equivalence)
     does not compromise, does not grow                   at most COMPARABLE times (non-inferiority)

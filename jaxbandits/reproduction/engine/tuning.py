@@ -29,12 +29,12 @@ TOLERANCE = 0.01  # relative difference below which means count as equal
 FINALISTS = 3  # number of points whose neighbours are screened, and of points played on all seeds
 
 Learner: TypeAlias = Any  # an algorithm of any class, whose fields an experiment reads; or a `Grid` of it
-Learners: TypeAlias = Mapping[str, Learner]  # by label
+Learners: TypeAlias = Mapping[str, Learner]  # learners by label
 Problem: TypeAlias = Any  # an environment of any class, whose fields an experiment reads
 Multipliers: TypeAlias = Mapping[str, float]
 Build: TypeAlias = Callable[
     [Any, int, Multipliers], Learner
-]  # from panel, rounds of a trial and multipliers to a learner
+]  # function from panel, number of rounds and multipliers to a learner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Tuning:
       seeds: number of seeds of a point that stays in the race until the end.
       part: divisor of the number of rounds during tuning.
       slow: mapping from a label to its own `seeds` and `part`, for learners too slow for the common values.
-      tolerance: relative tolerance; of points whose means differ by less, the one with multipliers nearest to 1 is
+      tolerance: relative tolerance; of points whose means differ by less, the point with multipliers nearest to 1 is
         chosen.
       standard: True if the budget `standard` also runs these presets, without slow labels and without timings.
       screening: number of seeds for a screening of the grid; 0 to race all points. Screening plays every other value of
@@ -115,7 +115,7 @@ def tune(
     batches: tuple[int, int] = (16, 4),
     **options: FieldValue,
 ) -> Choice | None:
-    """Race the multipliers of one learner, or play those that a study proposes; None if its grid is empty.
+    """Race the multipliers of one learner, or play points that a study proposes; return None if its grid is empty.
 
     Args:
       tuning: declaration of the tuning.
@@ -360,9 +360,10 @@ class MultiplierTable:
       module: module that holds `MULTIPLIERS` (name of the learner -> field -> value) and `EVIDENCE` (name -> text).
       tuning: declaration of the tuning of its learners.
       learners: learners by name.
-      from_file: function from a data file of the user to the learners that are tuned on it; None: no such learners.
+      from_file: function from a data file of the user to the learners that are tuned on it; None: no learner uses data.
       options: options of `jaxbandits.compare` for all races, such as `meters`.
-      preset: preset that reads the table. float64: True to tune in double precision, False in single precision.
+      preset: preset that reads the table.
+      float64: True to tune in double precision, False to tune in single precision.
     """
 
     module: ModuleType
@@ -405,7 +406,7 @@ class MultiplierTable:
         return choice
 
     def text(self, chosen: Mapping[str, Choice]) -> str:
-        """Return the text of the module, with new choices in place of those with the same names."""
+        """Return the text of the module, in which new choices replace the choices with the same names."""
         multipliers, evidence = dict(self.module.MULTIPLIERS), dict(self.module.EVIDENCE)
         for name, choice in chosen.items():
             multipliers[name] = {field: float(f"{value:.4g}") for field, value in choice.multipliers.items()}
@@ -425,7 +426,7 @@ def learners_of_figures(
     panels: Callable[[], Mapping[str, Any]],
     horizon: int,
 ) -> dict[str, TunedLearner]:
-    """Return learners whose multipliers are fields and whose constants are those of the full horizon.
+    """Return learners whose multipliers are fields, and whose constants are computed for the full horizon.
 
     Args:
       names: mapping from the label of a learner to its name in the table.

@@ -25,7 +25,7 @@ METHOD = (
 )
 ALPHA = 0.05  # level of a single claim, and family-wise level of all sentences of a paper
 TAIL = 6  # degrees of freedom for p-values beyond the 95 % interval; means of 64 lognormal values have similar tails
-WORDS: Mapping[Kind, Mapping[str, str]] = {  # by kind and decision
+WORDS: Mapping[Kind, Mapping[str, str]] = {  # wording by kind and decision
     "statement": {"holds": "holds", "does not hold": "does not hold"},
     "time": {"holds": "holds here", "does not hold": "not so here"},
     "theorem": {"holds": "satisfied", "does not hold": "violated"},
@@ -174,7 +174,7 @@ def decide(claim: Claim, low: float, high: float) -> Decision:
 
 
 def p_value(claim: Claim, estimate: Estimate) -> float:
-    """Return the smallest level alpha at which the interval decides the claim; 0 without spread.
+    """Return the smallest level alpha at which the interval decides the claim; 0 if its length is zero.
 
     Exact intervals are evaluated at every level. For any other estimate only the 95 % interval is used, since 64 skewed
     values do not show how far their mean may be off once in a thousand samples. The distance to the nearest end of the
@@ -244,10 +244,10 @@ class _WatchedMapping(Mapping[_KEY, _VALUE]):
 
 
 def holm(ps: Sequence[float], alpha: float = ALPHA) -> list[bool]:
-    """Return the tests that decide with a family-wise error of at most `alpha`.
+    """Return for each test whether it is decided, with a family-wise error of at most `alpha`.
 
     Holm's step-down procedure compares the smallest p with alpha / m, the next with alpha / (m - 1), and so on until
-    one is larger. NaN marks a claim without a test and does not count.
+    a p is larger. NaN marks a claim without a test and does not count.
     """
     order = sorted((i for i, p in enumerate(ps) if not math.isnan(p)), key=lambda i: ps[i])
     decides = [False] * len(ps)

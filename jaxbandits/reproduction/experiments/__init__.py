@@ -1,1 +1,1 @@
-"""The experiments, a folder for each paper: a figure or a theorem a file."""
+"""Experiments: one folder per paper, with one file per figure or theorem."""

@@ -43,7 +43,7 @@ def draw(drawing: Cost, plt: ModuleType, report: Report) -> "Figure":
 
 
 def per_round(ax: "Axes", measured: RoundTimes, order: Sequence[str]) -> None:
-    """Draw time per round against the round, as median and quartiles over repeats; colours are those of the curves."""
+    """Draw time per round against the round, as median and quartiles over repeats, in the colours of the curves."""
     middles = measured.stretch_ends - np.diff(measured.stretch_ends, prepend=0) / 2.0
     for name, ns in measured.ns.items():
         look = style.of_label(order.index(name))

@@ -60,7 +60,7 @@ def _nearest(trials: Trials, field: str, value: float) -> float:
 
 
 def _means(trials: Trials, metric: str, first: str, second: str, nominal: Mapping[str, float]) -> np.ndarray:
-    """Return `[values of first, values of second]` mean final metric; NaN where every trial failed."""
+    """Return the mean final metric `[values of first, values of second]`; NaN if every trial failed."""
     finals, usable = trials.final(metric), trials.usable(metric)
     index = {tuple(point[f] for f in nominal): i for i, point in enumerate(trials.points)}
     up, across = _values(trials, first), _values(trials, second)

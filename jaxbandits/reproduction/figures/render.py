@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class DrawsItself(Drawing, Protocol):
-    """Figure of one experiment; an optional `needs` names the metrics that it draws besides the experiment's."""
+    """Figure of one experiment; an optional `needs` names further metrics that it draws."""
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":
         """Draw the figure, without its title.
@@ -116,7 +116,7 @@ def single(
 
 
 def _formulas(figure: "Figure", plt: ModuleType) -> None:
-    """Set the mathematics in all texts of a figure."""
+    """Typeset the mathematics in all texts of a figure."""
     texts: list[Any] = figure.findobj(plt.matplotlib.text.Text)
     for text in texts:
         if (formula := mathtext(text.get_text())) != text.get_text():

@@ -50,8 +50,8 @@ def set_logarithmic(ax: "Axes") -> None:
 _GREEK = "alpha|beta|gamma|delta|eta|kappa|lambda|mu|nu|sigma|tau|theta|Sigma|Theta"
 _ROOT = re.compile(r"\bsqrt\(([^()]*)\)")
 _POWER = r"\^(?:\{[^}]*\}|\d+(?:\.\d+)?|[A-Za-z]\w*)|\*"
-# A Greek letter with a subscript of one character (tau_scale is a field), or a Latin one with an exponent, a tilde or
-# any subscript (c_eta, P_t, Q_{t-1}).
+# A Greek letter with a subscript of one character (tau_scale is a field), or a Latin letter with an exponent, a tilde
+# or any subscript (c_eta, P_t, Q_{t-1}).
 _NAME = rf"{_GREEK}|[A-Za-z](?=\^|~|_(?:[a-z]+|[A-Z0-9]|\{{[^}}]*\}})(?!\w))"
 _SYMBOL = re.compile(
     rf"(?<![\w\\])({_NAME})(~)?(_(?:[a-zA-Z0-9]|\{{[^}}]*\}}|(?<=\b[A-Za-z]_)[a-z]+)(?!\w))?({_POWER})?(?!\w)"
@@ -60,7 +60,7 @@ _NORM = re.compile(r"\|\|([^|]+)\|\|")
 
 
 def mathtext(text: str) -> str:
-    """Return text with `Sigma^2`, `lambda_t`, `c_eta`, `theta*`, `G~`, `||u||`, `+-` and `sqrt(...)` set as formulas.
+    """Return text with `Sigma^2`, `lambda_t`, `c_eta`, `theta*`, `G~`, `||u||`, `+-` and `sqrt(...)` as formulas.
 
     Names of fields such as `tau_scale` and text that already contains a formula are not changed.
     """

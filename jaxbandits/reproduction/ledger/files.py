@@ -22,18 +22,18 @@ from jaxbandits.reproduction.figures import render
 from jaxbandits.reproduction.ledger import rows, tables
 from jaxbandits.results.result import Result
 
-_MOST_ROWS = 20  # of a table
+_MOST_ROWS = 20  # largest number of rows of a table
 
 
 class Start(NamedTuple):
-    """Description of a run before anything is computed."""
+    """Start of a run: the state of the source and the clock before anything is computed."""
 
     commit: str | None  # commit of the source if it is a git checkout, with a "+" if files were changed since
     at: float  # start time, in seconds of `time.perf_counter`
 
     @classmethod
     def at_present(cls) -> "Start":
-        """Return Now."""
+        """Return the start of a run that begins at the time of the call."""
         return cls(commit(), time.perf_counter())
 
 
@@ -116,9 +116,9 @@ def write(
     Args:
       report: report to write.
       directory: existing directory.
-      request: request of the run (`finished.request`), by which a later run finds this one.
+      request: request of the run (`finished.request`), by which a later run finds this run.
       start: start of the run; None if its commit and duration are unknown.
-      before: seeds of the verdicts of a run that this one replaces (`finished.judged_before`).
+      before: seeds of the verdicts of a run that this run replaces (`finished.judged_before`).
 
     Raises:
       InputError: if a path cannot be written; the message names it.

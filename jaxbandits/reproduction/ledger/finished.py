@@ -38,7 +38,7 @@ def request(  # noqa: PLR0913
 
     Args:
       experiment: experiment to run.
-      seeds: number of seeds; this and the next seven arguments are those of `reproduce`.
+      seeds: number of seeds; this and the next seven arguments have the meaning that they have for `reproduce`.
       horizon: rounds per trial.
       preset: name of the preset.
       without: labels of the learners that are left out.
@@ -136,7 +136,7 @@ def find(experiment: Experiment, asked: JsonObject, directory: Path) -> Report |
 
 
 def judged_before(asked: JsonObject, directory: Path) -> str:
-    """Return the seeds of a finished run in the directory that partly overlap those of the request; "" for none.
+    """Return the seeds of a finished run in the directory if they partly overlap the seeds of the request; else "".
 
     A run that replaces an earlier run by one with more or fewer seeds has to report this, since the earlier verdicts
     may have influenced the choice.

@@ -80,6 +80,6 @@ def load(path: Path, remedy: str = "run it anew") -> Any:
 
 
 def is_of_a_sweep(manifest: object) -> bool:
-    """Return whether a manifest is that of a sweep, which has a checksum and names its format."""
+    """Return whether a manifest belongs to a sweep; such a manifest has a checksum and names its format."""
     content = manifest.get("content") if isinstance(manifest, dict) else None
     return isinstance(content, dict) and "format" in content

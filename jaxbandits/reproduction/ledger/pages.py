@@ -11,7 +11,7 @@ from jaxbandits.reproduction.ledger.markdown import cell, line, plain
 from jaxbandits.reproduction.ledger.runs import Run
 from jaxbandits.reproduction.ledger.sentences import HOW_COUNTED, STANDINGS, Chapter, Row, Sentence
 
-Picture = Callable[[Run], str]  # from the headline run of an experiment to its figure in Markdown or HTML, or ""
+Picture = Callable[[Run], str]  # function from a headline run to its figure in Markdown or HTML, or ""
 
 _COUNTED = STANDINGS[:-1]  # standings of sentences that can fail
 _COLUMNS = ("paper", "sentences", *_COUNTED, "theorems, checked by running")
@@ -137,7 +137,7 @@ def _statements(chapter: Chapter, run: Run) -> list[Sentence]:
 
 
 def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
-    """Return the section of an experiment: what the paper shows, our figure, the verdicts, and collapsed details."""
+    """Return the section of an experiment: the paper's figure in words, our figure, verdicts, and collapsed details."""
     sentences = [sentence for sentence in chapter.sentences if sentence.run is run]
     about = run.about
     shows = plain(about.shows or f"{about.source}.")
@@ -149,7 +149,7 @@ def _experiment(chapter: Chapter, run: Run, picture: Picture) -> list[str]:
 
 
 def _in_words(sentences: Sequence[Sentence]) -> str:
-    """Return the sentences by verdict (holds, fails, open), those of the paper first."""
+    """Return the sentences by verdict (holds, fails, open), with the sentences of the paper first."""
     words = {
         "yes": ("Holds", "Holds in this implementation", "Satisfied", "Observed"),
         "in part": ("Holds in part", "Holds in part in this implementation", "Violated in part", "Observed in part"),

@@ -97,7 +97,7 @@ def from_manifest(row: JsonObject, claim: Claim | None = None) -> Verdict:
       claim: current declaration of the claim, whose wording is used; None: the claim in the row.
 
     Raises:
-      InputError: if the ends of the claim differ from those of the row.
+      InputError: if the ends of the claim differ from the ends in the row.
     """
     if row["verdict"] not in get_args(Decision) or row["kind"] not in KINDS or row["unit"] not in get_args(Unit):
         raise InputError(f"claim {row['id']} has a verdict, a kind or a unit that there is not")

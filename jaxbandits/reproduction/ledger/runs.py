@@ -79,7 +79,7 @@ class Run(NamedTuple):
         return f"{self.first_seed:,} to {last:,}" + (f" of base seed {self.seed}" if self.seed else "")
 
     def difference_from(self, other: "Run") -> str:
-        """Describe how the settings differ from those of another run of the same experiment; "" if they are equal."""
+        """Describe the differences from the settings of another run of the same experiment; "" if they are equal."""
         found = [f"preset {self.preset}"] if self.preset != other.preset else []
         found += [f"reading {self.reading or 'as usual'}"] if self.reading != other.reading else []
         found += [self.precision] if self.precision != other.precision else []
@@ -184,7 +184,7 @@ def write(runs: Sequence[Run], adjusted: Mapping[str, str], path: Path) -> Path:
       runs: runs, as returned by `read`.
       adjusted: mapping from a sentence (its id with the experiment) to its adjusted standing, for rows of headline
         runs.
-      path: of the file.
+      path: path of the file.
 
     Raises:
       InputError: if the path cannot be written.
@@ -263,10 +263,10 @@ def _run(experiment: Experiment, words: Sequence[str], numbers: Sequence[int], v
 
 
 def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
-    """Map the id of each claim to its run and verdict: those of the first run, and verdicts that only other runs have.
+    """Map the id of each claim to a run and its verdict: from the first run, or else from other runs that judged it.
 
-    Other runs supply times, which a run may leave out, and claims about other presets than that of the first run. Only
-    runs with all rounds and on the same data are used.
+    Other runs supply times, which a run may leave out, and claims about other presets than the preset of the first run.
+    Only runs with all rounds and on the same data are used.
 
     Args:
       runs: runs of one experiment, the headline run first.
@@ -284,7 +284,7 @@ def with_borrowed(runs: Sequence[Run]) -> dict[str, tuple[Run, Verdict]]:
 
 
 def overlap(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Return whether two runs share some but not all seeds; the verdict of one may then have influenced the other.
+    """Return whether two runs share some but not all seeds, so that one verdict may have influenced the other run.
 
     Args:
       one: base seed, first seed, number of seeds.

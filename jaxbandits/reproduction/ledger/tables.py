@@ -12,7 +12,7 @@ from jaxbandits.simulation import RoundTimes
 
 
 def times(measured: RoundTimes, unit: str = "", marks: Sequence[int] = (1_000, 4_000, 16_000)) -> str:
-    """Return a table of nanoseconds per round and trial near some rounds, also as multiples of those of `unit`."""
+    """Return a table of nanoseconds per round and trial near some rounds, also as multiples of the times of `unit`."""
     reached = [t for t in marks if t <= measured.stretch_ends[-1]] or [int(measured.stretch_ends[-1])]
     at = {name: [float(np.median(measured.at(name, t))) for t in reached] for name in measured.ns}
     units = at[unit] if unit in at else [min(column) for column in zip(*at.values(), strict=True)]

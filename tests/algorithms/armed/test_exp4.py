@@ -82,7 +82,7 @@ def test_regret_is_below_the_bound():
 @pytest.mark.parametrize(
     ("learner", "environment", "message"),
     [
-        (Exp4(n_arms=5, n_experts=2), BernoulliArms(n_arms=5), "at advice of experts, and BernoulliArms shows none"),
+        (Exp4(n_arms=5, n_experts=2), BernoulliArms(n_arms=5), "advice of experts, which BernoulliArms does not"),
         (Exp4(n_arms=5, n_experts=2), AdvisedArms.example(), r"advice of shape \[4, 5\], .* n_experts=2"),
     ],
 )

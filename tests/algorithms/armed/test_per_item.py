@@ -75,7 +75,7 @@ def test_only_policies_on_counts_are_taken(policy):
 
 
 def test_learners_of_features_are_refused():
-    with pytest.raises(InputError, match="looks at features of arms, and RetiringArms shows none"):
+    with pytest.raises(InputError, match="needs features of arms, which RetiringArms does not provide"):
         simulate(OFUL(dim=2), RetiringArms(n_arms=3), 5, 1, progress=False)
 
 

@@ -181,9 +181,13 @@ def test_tables_show_one_context():
 @pytest.mark.parametrize(
     ("learner", "environment", "message"),
     [
-        (DisjointLinUCB(n_arms=4, dim=2), HeavyTailed(dim=2, n_arms=4), "HeavyTailed shows none: .*linear"),
-        (DisjointLinUCB(n_arms=5, dim=2), BernoulliArms(n_arms=5), "and BernoulliArms shows none: .* jaxbandits.armed"),
-        (OFUL(dim=P), ENV, "features of arms, and LinearContexts shows none: .* jaxbandits.contextual"),
+        (DisjointLinUCB(n_arms=4, dim=2), HeavyTailed(dim=2, n_arms=4), "HeavyTailed does not provide: .*linear"),
+        (
+            DisjointLinUCB(n_arms=5, dim=2),
+            BernoulliArms(n_arms=5),
+            "BernoulliArms does not provide: .* jaxbandits.armed",
+        ),
+        (OFUL(dim=P), ENV, "of arms, which LinearContexts does not provide: .* jaxbandits.contextual"),
         (DisjointLinUCB(n_arms=3, dim=P), ENV, "shows 4 arms, but the learner has n_arms=3"),
         (DisjointLinUCB(n_arms=K, dim=5), ENV, "has dim=5, but the environment has dim=3"),
     ],

@@ -125,7 +125,7 @@ def test_bad_input(make, message):
 
 @pytest.mark.parametrize("learner", [OFUL(dim=3), OFUL(dim=5), ECOLog(dim=3, norm_bound=1.0)])
 def test_learners_of_features_are_refused(learner):
-    with pytest.raises(InputError, match="looks at features of arms, and BernoulliArms shows none"):
+    with pytest.raises(InputError, match="needs features of arms, which BernoulliArms does not provide"):
         compare([learner], BernoulliArms(n_arms=3), 5, 1, progress=False)
 
 

@@ -390,13 +390,15 @@ def assert_refused(message, make, learner=None):
 def test_what_is_not_supported_is_refused_in_one_line():
     late = with_delay(INSIDE, 3)
     assert_refused(
-        "MENU needs the feedback of a round before the next one, and here it is 3 late", lambda: late, MENU(dim=2)
+        "MENU needs the feedback of a round before the next round, but here it has a delay of 3",
+        lambda: late,
+        MENU(dim=2),
     )
     assert_refused(
         "OFUL has dim=3, but the environment has dim=2", lambda: with_noise(late, noise.Gaussian()), OFUL(dim=3)
     )
     assert_refused("CRMM needs the feedback of a round before", lambda: late, CRMM(dim=2, horizon=10))
-    assert_refused("and here it arrives in batches of 3", lambda: with_batches(INSIDE, 3), CRMM(dim=2, horizon=10))
+    assert_refused("but here it arrives in batches of 3", lambda: with_batches(INSIDE, 3), CRMM(dim=2, horizon=10))
     assert_refused("batches of batches", lambda: with_batches(with_delay(with_batches(INSIDE, 3), 1), 3))
     points = LinearLosses(dim=2)
     for environment in (with_delay(points, 1), with_noise(points, noise.Gaussian()), with_corruption(points)):

@@ -22,7 +22,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 _PLACE = "Tables 6.2 and 6.3"
 _CITED_RUNS = 1000
 _WITHIN = 0.1
-_HISTORY = 500  # rows of the tests of GLR: every 10 rounds of 5,000
+_HISTORY = 500  # number of rows that the GLR test keeps: one for every 10 of 5,000 rounds
 _FIFTHS = (0.0, 0.2, 0.4, 0.6, 0.8)
 _LATE = (0.0, 0.5, 0.625, 0.75, 0.875)
 
@@ -190,7 +190,7 @@ class DKLUCBOfThesis(IndexPolicy):
 
 @pytree
 class KLUCBOfThesis(IndexPolicy):
-    """KL-UCB as GLR-klUCB has it in the code behind the tables: the index at level 3 log t in place of log t.
+    """KL-UCB as in the code behind the tables for GLR-klUCB: the index at level 3 log t in place of log t.
 
     The class klUCB_forGLR of SMPyBandits has c = 3, the factor of log log t in the theory, in front of log t.
     """
@@ -248,7 +248,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_printed(label: str) -> Any:
-    """Claim the regret of the tables, within the larger of 10 % and three standard errors."""
+    """Claim that regret agrees with the tables within 10 % or three standard errors, whichever is larger."""
     for name, (regret, spread) in _PRINTED[label].items():
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(_CITED_RUNS))
         yield from claims(
@@ -259,7 +259,7 @@ def _as_printed(label: str) -> Any:
 
 
 def _like_the_code(ident: str, label: str, row: str, says: str) -> Any:
-    """Observe whether a learner of the code has the regret that the tables have in a row, to 10 %."""
+    """Observe whether a learner of the code has the regret that a row of the tables has, within 10 %."""
     for name, (regret, _) in _PRINTED[row].items():
         yield from observations(
             ident, mean(label).between((1.0 - _WITHIN) * regret, (1.0 + _WITHIN) * regret),

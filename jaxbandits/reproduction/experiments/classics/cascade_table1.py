@@ -1,4 +1,4 @@
-"""Table 1: regret of lists of items under the cascade model, by numbers of items and places and by the gap."""
+"""Table 1: regret of lists of items under the cascade model, by number of items, number of places, and gap."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _as_known(label: str, numbers: Mapping[str, tuple[float, float]]) -> Any:
-    """Claim the regret of an independent implementation, within the larger of 5 % and three standard errors."""
+    """Claim that regret agrees with another implementation within the larger of 5 % and three standard errors."""
     for name, (regret, error) in numbers.items():
         reach = max(0.05 * regret, 3.0 * error)
         yield from observations(

@@ -44,7 +44,7 @@ class _Problem(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """Theorem 4, whose gap of a path is K D."""
+        """Bound of Theorem 4, in which the gap of a path is K D."""
         worse = self.n_items - self.length
         first = 534.0 * self.length / (self.length * self.gap) * worse * math.log(_HORIZON)
         return first + (math.pi**2 / 3.0 + 1.0) * self.length * self.n_items

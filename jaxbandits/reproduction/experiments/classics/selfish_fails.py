@@ -1,4 +1,4 @@
-"""Chapter 5: selfish players who never find an arm each, on three arms."""
+"""Chapter 5: trials on three arms in which selfish players never find separate arms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Mapping[str, Any]:
 
 
 def _few_fail(name: str) -> tuple[float, float]:
-    """Return the shares of successes within three standard errors of the printed one."""
+    """Return the interval of shares of successes within three standard errors of the printed share."""
     share_failed = _FAILED[name] / _RUNS
     reach = 3.0 * (share_failed * (1.0 - share_failed) / _RUNS) ** 0.5
     return 1.0 - share_failed - reach, 1.0 - share_failed + reach

@@ -37,7 +37,7 @@ BESSON = "Besson, PhD thesis, CentraleSupelec, 2019"
 
 @dataclasses.dataclass(frozen=True)
 class LogCurves:
-    """Mean regret with t-intervals on a logarithmic axis of rounds, panels side by side; C log t of Lai & Robbins.
+    """Mean regret with t-intervals on a logarithmic axis of rounds, panels side by side, with C log t of Lai & Robbins.
 
     Attributes:
       bound: True to draw C log t, for panels of Bernoulli arms with given means.
@@ -85,7 +85,7 @@ class LogCurves:
 
 @dataclasses.dataclass(frozen=True)
 class AgainstGap:
-    """Mean final regret of each learner against the gap, on linear axes, with t-intervals; `Panel.bound` dashed.
+    """Mean final regret of each learner against the gap, on linear axes, with t-intervals and dashed `Panel.bound`.
 
     Attributes:
       bound: label of the dashed line; "" to draw none.
@@ -202,7 +202,7 @@ def kl_learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def kl_claims(figure: str, panel: str, means: list[float], horizon: int) -> tuple[Claim, ...]:
-    """Make the claims on KL-UCB in both figures, and those on two learners that are not in the paper."""
+    """Make the claims on KL-UCB in both figures, and claims on two learners that are not in the paper."""
     least = lai_robbins(means)
     on = {"on": panel, "place": figure}
     return (
@@ -278,7 +278,7 @@ def forgetting(variation: float) -> Callable[[str, int, Panel], Learners]:
 
 
 def forgetting_claims(figure: str, panel: str) -> tuple[Claim, ...]:
-    """Make the claims on learners that forget in both figures, and those on the recursion of the authors' code."""
+    """Make the claims on learners that forget in both figures, and claims on the recursion of the authors' code."""
     on = {"on": panel, "place": figure}
     return (
         *observations("forgetting-helps", mean("D-LinUCB", "SW-LinUCB") < mean("LinUCB"),

@@ -52,9 +52,9 @@ _IN_COMMENTS: dict[str, tuple[tuple[float, float], ...]] = {  # of the same runs
 
 @pytree
 class FastClock(IndexPolicy):
-    """Index policy whose clock advances once per player, as that of the centralised team in the code of the thesis.
+    """Index policy whose clock advances once per player, as in the code of the thesis for the centralised team.
 
-    There all players pass their rewards to one policy, which counts every reward as a round.
+    In that code all players pass their rewards to one policy, which counts every reward as a round.
     """
 
     policy: Any = param(doc="policy whose index is taken")
@@ -96,14 +96,14 @@ def _panels(horizon: int) -> Mapping[str, Panel]:
 
 
 def _regions(printed: Sequence[tuple[float, float]], runs: int) -> Iterator[tuple[str, str, float, float]]:
-    """Yield panel, its title with the number, and the ends of 10 % or three standard errors, whichever is wider."""
+    """Yield a panel, its title with the printed number, and both ends of the tolerance of `_as_printed`."""
     for (name, title), (regret, spread) in zip(_TITLES.items(), printed, strict=False):  # no 0 of multiple play
         reach = max(_WITHIN * regret, 3.0 * spread / math.sqrt(runs))
         yield name, f"{title}: {regret:,}", regret - reach, regret + reach
 
 
 def _as_printed(label: str) -> Any:
-    """Claim the regret of the table, within the larger of 10 % and three standard errors."""
+    """Claim that regret agrees with the table within 10 % or three standard errors, whichever is larger."""
     for name, title, low, high in _regions(_PRINTED[label], _CITED_RUNS):
         yield from claims(
             f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},
@@ -112,7 +112,7 @@ def _as_printed(label: str) -> Any:
 
 
 def _without_sensing(label: str) -> Any:
-    """Claim the regret of the table of players without sensing, likewise."""
+    """Claim that regret agrees with the table of players without sensing, with the tolerance of `_as_printed`."""
     for name, title, low, high in _regions(_UNSENSED[label], _CITED_RUNS_UNSENSED):
         yield from claims(
             f"{slug(label)}-unsensed", mean(label).between(low, high), on={name: title},
@@ -132,7 +132,7 @@ def _as_coded(label: str, row: str) -> Any:
 
 
 def _in_comments(label: str) -> Any:
-    """Compare with numbers that stand in comments of the TeX source, and not in the thesis."""
+    """Compare regret with numbers in comments of the TeX source, which are not in the printed thesis."""
     for name, title, low, high in _regions(_IN_COMMENTS[label], _CITED_RUNS_UNSENSED):
         yield from observations(
             f"{slug(label)}-regret", mean(label).between(low, high), on={name: title},

@@ -17,7 +17,7 @@ _TRIVIAL = [gap for gap in GAPS if ucb_bound(gap, _HORIZON) >= _HORIZON * gap]
 
 
 def best_exploration(gap: float, horizon: int) -> int:
-    """Return the m with the least expected regret."""
+    """Return the m of explore-then-commit with the least expected regret."""
     return min(range(1, horizon // 2 + 1), key=lambda m: etc_regret(gap, horizon, m))
 
 

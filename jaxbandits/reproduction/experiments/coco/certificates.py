@@ -67,7 +67,7 @@ def _potential(played: Round) -> jax.Array:
 def _derive(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
     """Measure the slack of (7) at record points, relative to its terms, and regret and violation over their bounds.
 
-    `inequality_7` is a running maximum; the inequality fails where it is positive.
+    `inequality_7` is a running maximum; if it is positive, the inequality has failed.
     """
     linear, regret, potential = (trials.get(name) for name in ("surrogate_regret", "loss_regret", "potential"))
     size = np.abs(linear) + np.abs(regret) + potential

@@ -1,4 +1,4 @@
-"""Time per round of projection-free and projecting learners against the dimension, and where the curves cross."""
+"""Time per round of projection-free and projecting learners against the dimension, and crossings of the curves."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from jaxbandits.reproduction.sentences import observations, time
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Side or dimension to number of rounds; short rounds need many to exceed the overhead of a call.
+# Number of rounds by side or dimension; fast learners need many rounds to exceed the overhead of a call.
 _SIDES = {4: 1000, 16: 250, 32: 80, 64: 20, 128: 12, 256: 10, 512: 6}
 _LENGTHS = {10: 4000, 100: 4000, 1000: 1000, 10_000: 200, 100_000: 20}
 _MATRICES, _VECTORS = {f"nuclear-{n}": n for n in _SIDES}, {f"l1-{d}": d for d in _LENGTHS}
@@ -59,7 +59,7 @@ class Crossover:
       name: see `jaxbandits.reproduction.engine.figures.Drawing`.
     """
 
-    timed: ClassVar[bool] = True  # draws times; nothing is drawn if there are none
+    timed: ClassVar[bool] = True  # the figure shows times and is omitted without timings
     name: str = "crossover"
 
     def draw(self, plt: ModuleType, report: Report) -> "Figure":

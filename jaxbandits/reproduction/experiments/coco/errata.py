@@ -54,7 +54,7 @@ class _Case(NamedTuple):
 
     title: str
     environment: Problem
-    learners: Callable[[int, Problem], Learners]  # from horizon and environment
+    learners: Callable[[int, Problem], Learners]  # function from horizon and environment to the learners
     metric: str  # metric that shows the flaw
     share: float = 1.0  # share of the rounds
 
@@ -115,7 +115,7 @@ def _betas(horizon: int, environment: Problem) -> Learners:
 
 
 def _orders(horizon: int, environment: Problem) -> Learners:
-    """Make learners that never move (one block, longer than the run); half of their plays violate; lam beta = 2.5."""
+    """Make learners that never move (one block, longer than the run); half of their plays violate the constraint."""
     setting: Fields = {"dim": 2, "horizon": horizon, "domain": environment.domain, "block": horizon + 1}
     setting |= {"delta": 0.5, "beta": 1.0, "gamma": 1.0, "lam": 2.5}
     return {"w_t of Q_{t-1}": BFWTVC(**setting, weight_before=True), "w_t of Q_t, as printed": BFWTVC(**setting)}
@@ -140,7 +140,7 @@ _CASES = {
 }
 
 
-_SCALE = 100.0  # of the losses in one of the two panels
+_SCALE = 100.0  # factor of the losses in one of the two panels
 
 
 def _in_units(scale: float) -> LinearConstraints:
@@ -183,13 +183,13 @@ def _learners(preset: str, horizon: int, panel: Panel) -> Learners:
 
 
 def _weight(played: Round) -> jax.Array:
-    """Return the weight of the constraint relative to the loss; 0 for learners that have none, and in round 1."""
+    """Return the weight of the constraint relative to the loss; 0 for learners without weights, and in round 1."""
     surrogate = getattr(played.next_state, "surrogate", None)
     return jnp.zeros(()) if surrogate is None else surrogate.weight(played.next_state.queue.total)
 
 
 def _distance(played: Round) -> jax.Array:
-    """Return the distance of a learner's centre from the mean target over the target's norm; 0 without a target."""
+    """Return the distance of a learner's centre from the mean target, over the target's norm; 0 without a target."""
     target = getattr(played.env_state, "target", None)
     last = getattr(played.next_state, "last", None)
     if target is None or last is None:

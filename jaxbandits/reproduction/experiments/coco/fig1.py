@@ -13,7 +13,7 @@ _REBUILT = "OPDP and LPM had to be rebuilt from the abstracts of their papers"
 
 
 def _statements(prefix: str = "", rebuilt: str = _REBUILT, **fields: FieldValue) -> tuple[Claim, ...]:
-    """Claim what the text says about the figure; `rebuilt` is why OPDP and LPM are not judged."""
+    """Make the claims of the text about the figure; `rebuilt` is the reason why OPDP and LPM are not judged."""
     at = {"place": "Figure 1", **_JUDGED, **fields}
     lowest = {"says": "SCOFW-TVC ends below {rival}", **at}
     return (

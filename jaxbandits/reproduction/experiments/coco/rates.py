@@ -104,7 +104,7 @@ class Rates:
         return figure
 
 
-_Law = Callable[[float, float, float], theory.Bounds]  # from G, D and T to the bounds
+_Law = Callable[[float, float, float], theory.Bounds]  # function from G, D and T to the bounds
 
 
 def _theorem_2(G: float, D: float, T: float) -> theory.Bounds:

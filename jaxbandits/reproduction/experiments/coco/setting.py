@@ -40,7 +40,7 @@ from jaxbandits.theory import coco as theory
 PAPER = "Wang, Wan & Zhang, AAAI 2025"
 EPS = 0.018  # accuracy of LPM's projections, over R^2 T^(-1/2); with 60, the theory's value, LPM does not move
 MOST_CALLS = 100  # largest number of oracle calls at the end of a block
-RECONSTRUCTED = {  # by label, mark of the claims that name the learner
+RECONSTRUCTED = {  # mark of the claims that name a learner, by label
     "LPM": "LPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
     "LBPM": "LBPM reconstructed, with the queue of drift-plus-penalty for a multiplier",
     "OPDP": "OPDP reconstructed",
@@ -100,7 +100,7 @@ def full_information(
 
 
 def full_information_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
-    """Make the same learners with the constants of their theory."""
+    """Make the learners of Figure 1 with the constants of their theory."""
     common, scale, _ = _common_constants(environment, horizon, start)
     share = environment.batch / len(environment.observed)
     return {
@@ -147,7 +147,7 @@ def bandit(
 
 
 def bandit_theory(environment: MatrixCompletion, horizon: int, start: Point = None) -> Fields:
-    """Make the same learners with the constants of their theory."""
+    """Make the learners of Figure 2 with the constants of their theory."""
     common, scale, _ = _common_constants(environment, horizon, start)
     common |= {"delta": DELTA * float(common["domain"].inner_radius(environment.dim))}
     values, share = float(environment.value_bound), environment.batch / len(environment.observed)
@@ -216,8 +216,8 @@ def bandit_stand_in(constraint: str) -> MatrixCompletion:
 def on_movielens(path: Path) -> Callable[[str], MatrixCompletion]:
     """Return a function from the constraint to the problem on the densest part of the user's MovieLens-100k.
 
-    The ratio of tau to the norm of a full matrix of ratings is that of 10^4 for the whole data set, as in the small
-    problem.
+    The ratio of tau to the norm of a full matrix of ratings is the ratio of 10^4 for the whole data set, as in the
+    small problem.
     """
     ratings = densest_part(load_movielens(path), *DATA_SHAPE)
     radius = 2.27 * math.sqrt(float(np.mean(ratings.ratings**2)) * math.prod(DATA_SHAPE))
@@ -230,7 +230,7 @@ def problem(figure: str, panel: str, on_data: bool) -> str:
     return figure + ("-data" if on_data else "") + ("" if panel == "figure" else f"-{panel}")
 
 
-CONSTRAINTS = {"figure": "figure", "vertex": "figure", "budget": "budget"}  # of the panels
+CONSTRAINTS = {"figure": "figure", "vertex": "figure", "budget": "budget"}  # constraint of each panel
 TITLES = {
     "figure": "P_t uniform on [-1, 1], as in the figure; from 0",
     "vertex": "the same from a random vertex",
@@ -297,9 +297,9 @@ NOTES = (
 
 
 def shares(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Divide the summed loss by that of the decision 0, and the summed violation by the sum of ||X_t||.
+    """Divide the summed loss by the loss of the decision 0, and the summed violation by the sum of ||X_t||.
 
-    Under the budget, `regret` is against the best point that keeps it.
+    In the panel with a budget, `regret` is against the best point within the budget.
     """
     del algorithm, panel
     norm = trials.get("norm")
@@ -386,7 +386,7 @@ def shares_of_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mappin
 
 # Tuning --------------------------------------------------------------------------------------------------------------
 
-SCALED = {  # by class, constants that have multipliers in `full_information` and `bandit`
+SCALED = {  # constants that have multipliers in `full_information` and `bandit`, by class
     OFWTVC: ("eta", "gamma"),
     SCOFWTVC: ("curvature", "gamma"),
     LPM: ("eta", "dual"),
@@ -397,7 +397,7 @@ SCALED = {  # by class, constants that have multipliers in `full_information` an
 }
 DECADES = tuple(10.0**k for k in range(-5, 6))  # the paper's range
 _ONES = dict.fromkeys(itertools.chain(*SCALED.values()), 1.0)
-_ROUNDS = {"fig1": 1500, "fig2": 4096}  # of the small problems
+_ROUNDS = {"fig1": 1500, "fig2": 4096}  # rounds of the small problems
 
 
 def plain_multipliers(labels: Sequence[str]) -> dict[str, Multipliers]:

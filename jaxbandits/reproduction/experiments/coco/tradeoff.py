@@ -18,7 +18,7 @@ from jaxbandits.simulation import Grid, Trials
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # of the weight of the constraint
+MULTIPLIERS = tuple(10.0 ** (k / 2.0) for k in range(-6, 7))  # multipliers of the weight of the constraint
 _PANEL = "half-space"
 
 
@@ -57,7 +57,7 @@ def mean_points(trials: Trials) -> tuple[np.ndarray, np.ndarray]:
 
 @as_statistic
 def heavier(measured: Measurements, label: str, metric: str) -> Estimate:
-    """Estimate the final mean at the largest weight minus that at the smallest, per round, over paired seeds."""
+    """Estimate the final mean at the largest weight minus the mean at the smallest, per round, over paired seeds."""
     trials = measured.results[_PANEL][label]
     good = trials.usable(metric)[[0, -1]].all(axis=0)
     light, heavy = trials.final(metric)[[0, -1]][:, good] / trials.horizon

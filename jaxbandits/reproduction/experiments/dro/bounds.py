@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TRIALS, HORIZON = 1000, 40_000
 DELTA = 0.01
 _K = 5
-DIAMETER_SQ, LIPSCHITZ = 0.5, 2.0  # of [0, 1] from 0, and of (w - z)^2 on it
+DIAMETER_SQ, LIPSCHITZ = 0.5, 2.0  # D^2 of [0, 1] from 0, and G of (w - z)^2 on [0, 1]
 PRODUCT = DIAMETER_SQ * LIPSCHITZ**2  # D^2 G^2
 
 
@@ -85,7 +85,7 @@ def learners(horizon: int, panel: Panel) -> Learners:
 
 
 def _with_bounds(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Compute the bounds; those of fixed steps at their horizon only, those of anytime variants at every round."""
+    """Compute the bounds: of fixed steps at their horizon only, and of anytime variants at every record point."""
     environment, gap = panel.environment, trials.get("duality_gap")
     at = np.full_like(trials.record_points, trials.horizon) if hasattr(algorithm, "horizon") else trials.record_points
     (theorem,) = (theorem for theorem in THEOREMS.values() if theorem.learner is type(algorithm))

@@ -18,8 +18,8 @@ from jaxbandits.reproduction.sentences import FLAT, growth_over, observations, s
 from jaxbandits.theory import dro as theory
 
 HORIZON = 400_000  # n_1
-_SMOOTHNESS = 2.0  # of w^2 - 2 mu w + mu
-_PARTS = (64, 16, 4, 1)  # of n_1
+_SMOOTHNESS = 2.0  # smoothness L of w^2 - 2 mu w + mu
+_PARTS = (64, 16, 4, 1)  # divisors of n_1
 _ROUNDS = {f"n-over-{part}": 1.0 / part for part in _PARTS}  # panel to share of n_1
 _LAST = f"n-over-{_PARTS[-1]}"
 _FEW = 8  # number of groups (of the smallest means) with half as many rows as the others

@@ -78,11 +78,11 @@ def _change(of: slice) -> float:
 
 
 def _optimum(k: int, of: int) -> float:
-    """Return the w that minimises the mean of the k largest risks; with `of` = 1 the minimum."""
+    """Return the w that minimises the mean of the k largest risks, or with `of` = 1 the least mean itself."""
     return float(ExampleGroups().optimum(k)[of])
 
 
-_EXACT = {  # by sentence: its wording, the number in it, and the exact number
+_EXACT = {  # by sentence: wording, number in the sentence, and function that returns the exact number
     "max-optimum": ("the maximal risk is least at w = 0.5", 0.5, lambda: _optimum(1, of=0)),
     "max-value": ("the least maximal risk is 0.25", 0.25, lambda: _optimum(1, of=1)),
     "top-5-optimum": ("the mean of the 5 largest risks is least at w = 0.8", 0.8, lambda: _optimum(5, of=0)),

@@ -21,7 +21,7 @@ from jaxbandits.reproduction.sentences import claims, mean
 
 
 def panels(path: Path | None) -> dict[str, Panel]:
-    """Make a panel of fresh synthetic samples, and one of rows of Adult with replacement; `path` as for `adult`."""
+    """Make panels of fresh synthetic samples, and of rows of Adult drawn with replacement; `path` as for `adult`."""
     return {"synthetic": Panel("synthetic, d = 1000, m = 20", homogeneous()), "adult": Panel(*adult(path))}
 
 

@@ -44,7 +44,7 @@ def _rounds(horizon: int, panel: Panel, algorithms: Learners) -> Mapping[str, in
 def claims_on_groups(
     figure: str, panel: str, n_groups: int, usually: Mapping[str, Any], depends: str = _MARGIN
 ) -> tuple[Claim, ...]:
-    """Make the paper's claims about single groups; the first group has the most samples, the last one the fewest.
+    """Make the paper's claims about single groups; the first group has the most samples, the last group the fewest.
 
     Args:
       figure: number of the figure.
@@ -84,7 +84,7 @@ def figures(panel: str, groups: tuple[int, ...]) -> tuple[GroupCurves, ...]:
     return tuple(GroupCurves(groups, panel, x=x, logarithmic=True, name=name) for name, x in axes.items())
 
 
-FIELDS: Fields = {  # of Figures 4 and 5
+FIELDS: Fields = {  # fields that Figures 4 and 5 share
     "horizons": _rounds,
     "metric": "mean_risk",
     "tabulated": ("first_risk", "last_risk"),

@@ -15,7 +15,7 @@ from jaxbandits.reproduction.sentences import Quantity, claims, mean
 _LEVEL = 0.005  # a smaller decrease of the objective counts as levelling off
 _BEYOND = 24  # length of the run over the horizon of the fixed steps
 _RECORDS = 45  # one of them is at 1 / 24 of either run, within 1 %
-_LONGER = 25  # the fixed steps of ATkRO are for 50,000 rounds, those of the others for 2,000
+_LONGER = 25  # fixed steps of ATkRO are for 50,000 rounds, of other learners for 2,000
 _K = 3
 _REMARK = "the step sizes, and the meaning of 'eventually', which is 24 times the horizon of the fixed steps here"
 _PAIRS = (
@@ -65,7 +65,7 @@ def _tuning_metric(learner: Learner, panel: Panel) -> str:
 
 
 def _q_grid(learner: Learner) -> tuple[float, ...]:
-    """Return two factors for each learner, larger ones if all groups are sampled, since steps of q are then small."""
+    """Return two factors for each learner; they are larger if all groups are sampled, as steps of q are then small."""
     few_samples = (dro.Online, dro.AnytimeOnline, dro.ATkROk, dro.AnytimeATkRO1)
     return (0.3, 1.0) if isinstance(learner, few_samples) else (1.0, 10.0)
 

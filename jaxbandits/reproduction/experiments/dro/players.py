@@ -26,7 +26,7 @@ class _Player(NamedTuple):
     bounds: _Bounds
 
 
-PLAYERS: Mapping[type, tuple[_Player, _Player]] = {  # by learner: theorems on the model and on the weights
+PLAYERS: Mapping[type, tuple[_Player, _Player]] = {  # theorems on the model and on the weights, by learner
     Online: (_Player("Theorem 3", theory.theorem_3), _Player("Theorem 4", theory.theorem_4)),
     AnytimeOnline: (_Player("Theorem 6", theory.theorem_6), _Player("Theorem 7", theory.theorem_7)),
     ATkROk: (_Player("Theorem 3; Section 5.3", theory.theorem_3), _Player("Theorem 14", theory.theorem_14)),
@@ -41,7 +41,7 @@ def _weight(r: Round) -> jax.Array:
 
 
 def _meter(measure: Callable[[jax.Array, jax.Array, jax.Array], Any]) -> Callable[[Round], Any]:
-    """Return a meter of a weighted function of w_t, q_t and the means mu of the groups."""
+    """Return a `measure` for meters: a weighted function of w_t, q_t and the means mu of the groups."""
 
     def of(r: Round) -> jax.Array:
         return _weight(r) * measure(r.decision.play[0], r.decision.weights, jnp.asarray(r.environment.means))

@@ -29,7 +29,7 @@ _MS = (4, 8, 16, 32)
 _FIXED, _ANYTIME = ("SMD(m)", "Online(1)"), ("SMD(m)_a", "Online(1)_a")
 _FIXED_TOP, _ANYTIME_TOP = ("ATkRO(m)", "ATkRO(k)"), ("ATkRO(m)_a", "ATkRO(1)_a")
 
-_ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # by panel, share of the horizon
+_ROUNDS = {f"T-over-{part}": 1.0 / part for part in _PARTS}  # share of the horizon by panel
 _TOP_ROUNDS = {f"top-3-T-over-{part}": 1.0 / part for part in _PARTS}
 _SAMPLES = {f"m-{m}": float(m) for m in _MS}
 
@@ -84,7 +84,7 @@ def _groups_exponent() -> float:
 
 
 def _claims() -> Iterable[Claim]:
-    """Claim that gaps grow with an exponent of at most that of the bound, since the paper has upper bounds only."""
+    """Claim that gaps grow with at most the exponent of the bound, since the paper has upper bounds only."""
     over_t, over_m = f"T, from T/{_PARTS[0]} to T", f"m, from {_MS[0]} to {_MS[-1]}"
     fixed = ("falls-in-t", over_t, "the gap falls as T^(-1/2)", -0.5 + FLAT)
     anytime = ("falls-in-t", over_t, "the gap falls at least as log(t) t^(-1/2)", _anytime_exponent(HORIZON))

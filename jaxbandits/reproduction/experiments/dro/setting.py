@@ -2,7 +2,7 @@
 
 L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group Distributionally Robust
 Optimization and Beyond", JMLR (arXiv:2302.09267). The paper states no step sizes, radius or number of trials, and few
-horizons; the values here are ours. The claims are those of its text.
+horizons; the values here are ours. The claims are from its text.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ from jaxbandits.reproduction.engine import (
 from jaxbandits.reproduction.sentences import as_statistic
 
 PAPER = "Zhang, Bai, Zhao, Yang & Zhou, JMLR"
-SEEDS = 32  # the paper does not state its number; fewer seeds decide nothing
+SEEDS = 32  # the paper does not state the number of trials; with fewer seeds claims stay open
 PRESETS = {
     "theory": "the step sizes of the theorems, unchanged",
     "demonstration": "step sizes of the theorems times factors picked by hand for each method",
@@ -89,8 +89,8 @@ def budgets_of(horizon: int, panel: Panel) -> tuple[int, ...]:
 def scales(preset: str, w_scale: float, q_scale: float = 1.0) -> Fields:
     """Return the factors of the preset demonstration, or no factors in the other presets.
 
-    These factors were picked by hand for one method in one figure; those of the learners' preset `practical` (`TABLE`)
-    were chosen by races.
+    These factors were picked by hand for one method in one figure; the factors of the learners' preset `practical`
+    (`TABLE`) were chosen by races.
     """
     return {"w_scale": w_scale, "q_scale": q_scale} if preset == "demonstration" else {}
 
@@ -121,7 +121,7 @@ def heterogeneous(dim: int = DIM, **settings: FieldValue) -> dro.SyntheticGroups
 
 
 def adult(path: Path | None = None, **settings: FieldValue) -> tuple[str, dro.GroupData]:
-    """Return a title, which names a stand-in as such, and the Adult data.
+    """Return a title, which says if the data are a stand-in, and the Adult data.
 
     Args:
       path: directory of the Adult files; by default that of `JAXBANDITS_DATA`, or the stand-in.
@@ -179,7 +179,7 @@ def outlier(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np
 def lowest(measured: Measurements, panel: str, name: str, rivals: Sequence[str]) -> Estimate:
     """Estimate the mean number of groups in which a label ends lowest of all, over the seeds that all labels ran.
 
-    There is no estimate if one of them was left out.
+    There is no estimate if a label was left out.
     """
     results = [measured.results[panel][label] for label in (name, *rivals)]
     risks = np.stack([trials.final("risk")[0] for trials in results])  # [labels, S, m]
@@ -195,7 +195,7 @@ def wins(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
 
 @as_statistic
 def count_groups_ahead(measured: Measurements, panel: str, name: str, other: str) -> Estimate:
-    """Estimate the mean number of groups in which a label ends below the risk of another label at the same iteration.
+    """Estimate the mean number of groups in which a label ends below another label at the same iteration.
 
     The risk of the other label is taken at its first record point at or after that iteration.
     """
@@ -228,7 +228,7 @@ def _tuning_metric(learner: Learner, panel: Panel) -> str:
 
 
 def _tuned_learner(cls: Any, panel: Panel) -> TunedLearner:
-    """Return a learner of the table, which receives those of the constants below that its class has."""
+    """Return a learner of the table; it receives the constants below that are fields of its class."""
 
     def build(panel: Panel, horizon: int, multipliers: Multipliers) -> Learner:
         n_1 = (

@@ -1,4 +1,4 @@
-"""Coverage with other links than the logistic one."""
+"""Coverage of theta* for links other than the logistic link."""
 
 import dataclasses
 

@@ -45,7 +45,7 @@ def modest_increase(says: str, **fields: FieldValue) -> tuple[Claim, ...]:
 
 
 def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
-    """Claim that regret grows as Theorem 2 states in T."""
+    """Claim that regret grows with T as Theorem 2 states."""
     return observations("root-of-t", growth("GLB-OMD") < 0.5, on=panels,
                         says="regret of GLB-OMD grows no faster than sqrt(T)",
                         place="Theorem 2 (an upper bound)")
@@ -54,7 +54,7 @@ def root_of_t(panels: Sequence[str]) -> tuple[Claim, ...]:
 def times_of_a_trial(
     first: str, last: str, others: Sequence[str], kind: str, place: str, stable: str
 ) -> tuple[Claim, ...]:
-    """Compare times of a trial; `others` are neither the fastest nor the slowest, and `stable` is the place about S."""
+    """Compare times of a trial; `others` are neither fastest nor slowest, `stable` is the place of the claim on S."""
     at = {"place": place, "kind": kind}
     return (
         *claims("gloc-fastest", time("GLB-OMD", *others, "OFUGLB") > time("GLOC"), on=first,

@@ -10,7 +10,7 @@ from jaxbandits.reproduction.sentences import COMPARABLE, mean, observations, pa
 
 
 def logistic_observations(panels: Sequence[str], arms: str) -> tuple[Claim, ...]:
-    """Compare regret on other arms than those of the paper's instance.
+    """Compare regret on arms that differ from the arms of the paper's instance.
 
     Args:
       panels: names of the panels, by S.

@@ -1,4 +1,4 @@
-"""Figure 3, right: run time of Poisson bandits against S, to S = 9; with the regret there."""
+"""Figure 3, right: run time and regret of Poisson bandits against S, up to S = 9."""
 
 
 from jaxbandits.glm import links

@@ -41,7 +41,7 @@ _TRACE = (
 
 
 def regions_of(trials: Trials, seed: int, rounds: int) -> tuple[list[plane.Region], np.ndarray, float]:
-    """Compute the three regions after `rounds` rounds of one trial, not cut by the ball.
+    """Compute the three regions after `rounds` rounds of one trial, without intersection with the ball.
 
     Returns:
       The regions, theta* and the radius of the ball.
@@ -64,10 +64,10 @@ def marks(horizon: int) -> tuple[int, ...]:
 
 
 def _areas(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str, np.ndarray]:
-    """Measure the area of each region within the ball as a share of it, and whether theta* is inside.
+    """Measure the area of each region within the ball as a share of the ball, and whether theta* is inside.
 
-    Rounds between two marks have the values of the later one. `ellipses` is the area of GLB-OMD's ellipse over
-    GLM-UCB's, neither cut by the ball.
+    Rounds between two marks have the values of the later mark. `ellipses` is the area of GLB-OMD's ellipse divided by
+    the area of GLM-UCB's ellipse, without intersection with the ball.
     """
     del algorithm, panel
     shape = (1, len(trials.seeds), len(trials.record_points))

@@ -23,13 +23,13 @@ def _weights(r: Round) -> HvtWeights:
 
 
 def _is_clipped(r: Round) -> jax.Array:
-    """Return 1 where the Huber loss clips the residual."""
+    """Return 1 if the Huber loss clips the residual of the round, else 0."""
     weights = _weights(r)
     return jnp.where(jnp.abs(weights.residual) >= weights.threshold, 1.0, 0.0)
 
 
 def _leverage(r: Round) -> jax.Array:
-    """Return 1 where sigma_t equals the term that grows with the width of the arm, not nu_t or its floor."""
+    """Return 1 if sigma_t is the term that grows with the width of the arm, and 0 if it is nu_t or its floor."""
     return jnp.where(_weights(r).scale > r.feedback.noise_scale, 1.0, 0.0)
 
 

@@ -23,7 +23,7 @@ _LAWS = {  # title, law, eps, and the bound on its moment that every learner rec
 
 
 def panels(horizon: int) -> Mapping[str, Panel]:
-    """Make panels `LAW-READING` for both laws and readings; learners are given the environment's `moment_scale`."""
+    """Make panels `LAW-READING` for both laws and readings; learners receive the environment's `moment_scale`."""
     del horizon
     return {
         f"{law}-{reading}": Panel(

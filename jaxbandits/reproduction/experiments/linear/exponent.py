@@ -7,7 +7,7 @@ from jaxbandits.reproduction.sentences import growth, observations
 
 _EPS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _GROWS = "regret grows no faster than T^(1/(1 + eps)), "
-_STATEMENTS = {  # by id: preset, wording, and place
+_STATEMENTS = {  # preset, wording and place by id
     "worst-case": ("theory", f"{_GROWS}the rate of the worst case", "Theorem 1 and Corollary 1 (upper bounds)"),
     "tuned": ("practical", f"{_GROWS}with tuned constants too", "Theorem 1"),
 }

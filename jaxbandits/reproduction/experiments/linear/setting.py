@@ -78,7 +78,7 @@ FEWER = (
     "HEAVY-OFUL runs only on the first 256 seeds, since its cost per round is O(t). Comparisons with it use "
     "these seeds."
 )
-WIDTH = 32  # trials side by side, so that HEAVY-OFUL's seeds keep several cores busy
+WIDTH = 32  # trials per batch, so that the batches of HEAVY-OFUL keep several cores busy
 
 
 def grid(learner: Learner) -> Mapping[str, tuple[float, ...]]:

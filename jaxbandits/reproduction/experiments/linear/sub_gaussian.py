@@ -75,7 +75,7 @@ def _with_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[str
 
 
 def exponent_of_log(horizon: float) -> float:
-    """Return the exponent of log T over the last decade up to T."""
+    """Return the log-log slope of log T over the last decade up to T."""
     return math.log(math.log(horizon) / math.log(horizon / 10.0)) / math.log(10.0)
 
 

@@ -20,7 +20,7 @@ _MOVING = ("corrupted", "drift", "piecewise")
 
 
 def bound_of(environment: Problem, horizon: int) -> float:
-    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): see below Theorem 4.1, without constants."""
+    """Return D^2 + D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})), the bound after Theorem 4.1 without constants."""
     diameter = float(environment.domain.diameter)
     return diameter**2 + visible_bound(environment, horizon, diameter)
 

@@ -33,7 +33,7 @@ _ROWS = {"on": ("linear", "curved"), "least": 200}
 
 
 def _of_meta(measure: Callable[[Round], Any]) -> Callable[[Round], Any]:
-    """Return a meter of the meta algorithm; it is 0 for learners without one."""
+    """Return a `measure` for meters that is 0 for learners without a meta algorithm."""
 
     def of(r: Round) -> jax.Array:
         return 0.0 * r.outcome.loss if isinstance(r.algorithm, (OONS, CLAOONS)) else measure(r)

@@ -15,7 +15,7 @@ _E1_DIM = 5
 
 
 def _bounded_learners(preset: str, horizon: int, panel: Panel) -> Learners:
-    """Make learners on the unit ball (D = 2), with G where they need it."""
+    """Make learners on the unit ball (D = 2); learners that need G receive it."""
     del preset, horizon
     dim, lipschitz = panel.environment.dim, float(panel.environment.lipschitz)
     common = {"dim": dim, "lipschitz": lipschitz}

@@ -50,7 +50,7 @@ VALUES = Interpretation(
 
 
 def on_the_ball(dim: int, lipschitz: float = 1.0) -> Fields:
-    """Make OONS and other learners for the unit ball of R^d; those that need G use `lipschitz`."""
+    """Make OONS and other learners for the unit ball of R^d; learners that need G use `lipschitz`."""
     common: Fields = {"dim": dim, "lipschitz": lipschitz}
     return {
         "OONS": oco.OONS.theory(**common),
@@ -88,7 +88,7 @@ def share_of_bound(trials: Trials, algorithm: Learner, panel: Panel) -> Mapping[
 # Tuning --------------------------------------------------------------------------------------------------------------
 
 _CONSTANTS = ("c_eta", "c_A", "c_corr", "c_meta")
-_MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of the constants of the paper
+_MULTIPLIERS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # multipliers of the constants of the paper
 
 
 def linear_losses() -> Panel:
