@@ -23,14 +23,14 @@ _ENTRIES = 4  # smallest number of entries of a quotient or a draw about which t
 
 # Replacements for primitives without a batching rule.
 _REMEDIES = {
-    "sort": f"a sort by one key of at most {short_sorts.COUNTED} entries has a rule, and of a longer one a slice of at "
-    f"most {short_sorts.SELECTED} at one end, jnp.argsort(-u)[:m]",
-    "top_k": f"k of at most {short_sorts.SELECTED} or at most {short_sorts.COUNTED} entries have a rule",
-    "SearchSorted": "jnp.sum(sorted_values < x) counts in its place",
-    "eigh": "update a factor or an inverse by rank one in place of a decomposition every round",
-    "cholesky": "update a factor or an inverse by rank one in place of a decomposition every round",
-    "triangular_solve": "update a factor or an inverse by rank one in place of a decomposition every round",
-    "lu": "update a factor or an inverse by rank one in place of a decomposition every round",
+    "sort": f"sort at most {short_sorts.COUNTED} entries by one key, or keep only the first or last "
+    f"{short_sorts.SELECTED} of a longer sort, as in jnp.argsort(-u)[:m]: both are fast",
+    "top_k": f"take at most {short_sorts.SELECTED} entries, or choose from at most {short_sorts.COUNTED}",
+    "SearchSorted": "count with jnp.sum(sorted_values < x)",
+    "eigh": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
+    "cholesky": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
+    "triangular_solve": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
+    "lu": "update a factor or an inverse by rank one, and do not decompose the matrix in every round",
 }
 
 
