@@ -3,7 +3,7 @@
     play   argmax_i  m_i + R sqrt(2 log f(t) / T_i),   f(t) = 1 + t log^2 t,   after one play of every arm
 
 in round $t = 1$, 2, ...; $T_i$ and $m_i$ are the number of plays and the mean reward of arm i before round t. Notation:
-R noise_scale. Cost per round $O(K)$.
+R is the field `noise_scale`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -25,7 +25,7 @@ class AOUCB(IndexPolicy):
       $R^2$.
 
     Deviations:
-      * [ours] The book has $R = 1$. Ties: the first arm wins.
+      * [ours] The book has $R = 1$. Ties go to the first arm.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 6, Theorem 8.1.

@@ -2,8 +2,8 @@
 
     play   argmax_i  Q(1 - 1 / (t log^c n), Beta(alpha_0 + S_i, beta_0 + F_i))
 
-in round t = 1, 2, ... of n; Q is the quantile, S_i the sum of the rewards of arm i, $S_i + F_i$ its plays. Cost per
-round $O(K)$.
+in round t = 1, 2, ... of n; Q is the quantile, S_i the sum of the rewards of arm i, $S_i + F_i$ its plays. The cost per
+round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -28,7 +28,7 @@ class BayesUCB(BetaPosterior):
     Deviations:
       * [printed] c = 0 by default, as in the paper's experiments; `theory` has c = 5.
       * [ours] Round 1 uses the median, since the quantile of order 0 is 0 for every arm. A reward between 0 and 1
-        counts as a fractional success; rewards outside [0, 1] are clipped. Ties: the first arm wins.
+        counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to the first arm.
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.

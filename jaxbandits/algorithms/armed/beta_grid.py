@@ -7,7 +7,7 @@
     play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
 F_i counts half of the mass at a point x as lying below x. The state stores f, F and R; a round recomputes only those of
-the arm that was played. A final class defines the information g `[K]`. Cost per round $O(K^2 G)$.
+the arm that was played. A concrete subclass defines the information g `[K]`. The cost per round is $O(K^2 G)$.
 """
 
 import abc

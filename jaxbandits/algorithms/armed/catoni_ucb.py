@@ -5,8 +5,8 @@
     alpha    = sqrt(2 l_t / (n v (1 + 2 l_t / (n - 2 l_t)))),   n = T_i,   l_t = log(t^2)
     play     argmax_i  m_i + 2 sqrt(v l_t / T_i),   arms with T_i < 4 l_t first
 
-in round $t = 1$, 2, ... Notation: v variance_bound, B bins. After more than B rewards of an arm, each $X_s$ is a mean
-of N rewards (`estimation.bins`) with variance v / N. Time per round and memory are $O(B K)$.
+in round $t = 1$, 2, ... Notation: v is the field `variance_bound` and B is `bins`. After more than B rewards of an arm,
+each $X_s$ is a mean of N rewards (`estimation.bins`) with variance v / N. Time per round and memory are $O(B K)$.
 """
 
 import math
@@ -53,7 +53,7 @@ class CatoniUCB(IndexPolicy):
       * [ours] The estimate is the paper's while $T_i <= B$. Beyond that it is computed from the means of at least B / 2
         bins, for which Lemma 3 holds with the same constants; the latest rewards (a fraction below 2 / B) are used once
         their bin is complete. Rounds beyond $e^{B/16}$ use the $l_t$ of round $e^{B/16}$. The root is found by a fixed
-        number of Newton steps from the previous root of the arm. Ties: the first arm wins.
+        number of Newton steps from the previous root of the arm. Ties go to the first arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information

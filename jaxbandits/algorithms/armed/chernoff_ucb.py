@@ -2,7 +2,8 @@
 
     play   argmax_i  m_i + sqrt(2 m_i L / T_i) + 2 L / T_i,   L = log(1 / delta_t),   after one play of every arm
 
-after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $delta_t = t^{-a}$ with a `power`. $O(K)$ per round.
+after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $delta_t = t^{-a}$ with a `power`. The cost per round is
+$O(K)$.
 """
 
 from typing import ClassVar
@@ -22,7 +23,7 @@ class ChernoffUCB(IndexPolicy):
       The mean of an arm lies below its bound with probability at least $1 - delta_t$. There is no regret bound.
 
     Deviations:
-      * [ours] Negative means are clipped to 0. Ties: the first arm wins.
+      * [ours] Negative means are clipped to 0. Ties go to the first arm.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011, Section 2.

@@ -3,7 +3,8 @@
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log n + c log log n},   n = sum_k N_k
 
-in round t, after one play of every arm. Notation: gamma discount; c is the field of that name. $O(K)$ per round.
+in round t, after one play of every arm. Notation: gamma is the field `discount` and c is `c`. The cost per round is
+$O(K)$.
 """
 
 import math
@@ -30,7 +31,7 @@ class DKLUCB(DiscountedPolicy):
 
     Deviations:
       * [ours] Means outside [0, 1] are clipped; log log n counts as 0 for n <= e. An arm whose discounted count is
-        below the smallest normal number counts as not played. Ties: the first arm wins.
+        below the smallest normal number counts as not played. Ties go to the first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,

@@ -3,7 +3,7 @@
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  m_i + 2 B sqrt(xi log(sum_k N_k) / N_i),   after one play of every arm
 
-in round t. Notation: gamma discount, B reward_bound; xi is the field of that name. $O(K)$ per round.
+in round t. Notation: gamma is the field `discount`, B is `reward_bound` and xi is `xi`. The cost per round is $O(K)$.
 """
 
 import math
@@ -27,8 +27,8 @@ class DUCB(DiscountedPolicy):
       suboptimal arm is played $O(sqrt(C T) log T)$ times in expectation.
 
     Deviations:
-      * [ours] An arm whose discounted count is below the smallest normal number counts as not played. Ties: the first
-        arm wins.
+      * [ours] An arm whose discounted count is below the smallest normal number counts as not played. Ties go to the
+        first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,

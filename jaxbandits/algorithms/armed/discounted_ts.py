@@ -3,7 +3,8 @@
     S_i, F_i   <- gamma S_i, gamma F_i for every arm, then + reward and + 1 - reward for the arm played
     play       argmax_i  theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i)
 
-Notation: gamma discount, alpha_0 prior_success, beta_0 prior_failure. $O(K)$ per round.
+Notation: gamma is the field `discount`, alpha_0 is `prior_success` and beta_0 is `prior_failure`. The cost per round is
+$O(K)$.
 """
 
 from typing import ClassVar

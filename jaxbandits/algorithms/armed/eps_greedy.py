@@ -3,7 +3,7 @@
     eps_t = min(1, c K / (d^2 t))   in round t = 1, 2, ...
     play    an arm uniformly at random with probability eps_t, else argmax_i m_i
 
-with the mean rewards $m_i$. Notation: c rate, d gap. $O(K)$ per round.
+with the mean rewards $m_i$. Notation: c is the field `rate` and d is `gap`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -28,7 +28,7 @@ class EpsGreedy(IndexPolicy):
       t is $O(1/t)$, hence regret $O(log T)$ (Theorem 3).
 
     Deviations:
-      * [ours] A greedy round plays an arm that was never played, if there is one. Ties: the first arm wins.
+      * [ours] A greedy round plays an arm that was never played, if there is one. Ties go to the first arm.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.

@@ -2,7 +2,7 @@
 
     play   every arm m times in turn, then argmax_i m_i forever
 
-with the means $m_i$ of the first m K rounds. Notation: m exploration. $O(K)$ per round.
+with the means $m_i$ of the first m K rounds. Notation: m is the field `exploration`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -26,7 +26,7 @@ class ETC(IndexPolicy):
       $m sum_i D_i + (n - m K) sum_i D_i exp(-m D_i^2 / 4)$ (Theorem 6.1).
 
     Deviations:
-      * [ours] An arm that is not available in its turn is explored later. Ties: the first arm wins.
+      * [ours] An arm that is not available in its turn is explored later. Ties go to the first arm.
       * [ours] An m that is not a whole number is rounded up.
 
     References:

@@ -3,7 +3,8 @@
     play   i with probability p_i proportional to exp(-eta_t L_i)
     L_i    <- L_i + (1 - reward) / (p_i + gamma_t),   gamma_t = eta_t / 2,   for the arm i played
 
-as Lattimore & Szepesvari (2020), Algorithm 10. Notation: eta learning_rate. $O(K)$ per round.
+as Lattimore & Szepesvari (2020), Algorithm 10. Notation: eta is the field `learning_rate`. The cost per round is
+$O(K)$.
 """
 
 import math

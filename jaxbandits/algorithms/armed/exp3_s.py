@@ -3,7 +3,7 @@
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K) + (e alpha / K) sum_k w_k,   x_i = reward / p_i for the arm i played, else 0
 
-Notation: g exploration, alpha sharing. $O(K)$ per round.
+Notation: g is the field `exploration` and alpha is `sharing`. The cost per round is $O(K)$.
 """
 
 import math

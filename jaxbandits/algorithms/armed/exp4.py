@@ -4,7 +4,8 @@
     L_m    <- L_m + e_{m,i} (1 - reward) / (p_i + gamma)   for the arm i played
 
 as Lattimore & Szepesvari (2020), Algorithm 11, state it: $e_{m,i}$ is the probability with which expert m recommends
-arm i in this round, and there is no uniform exploration. Notation: eta learning_rate. $O(M K)$ per round.
+arm i in this round, and there is no uniform exploration. Notation: eta is the field `learning_rate`. The cost per round
+is $O(M K)$.
 """
 
 import math

@@ -3,7 +3,7 @@
     g_a = I(A*; Y_a) = sum_i alpha_i kl(m_ia, m_a),   play from the p that minimises (p'D)^2 / p'g
 
 with beta posteriors on a grid (`beta_grid`): given that arm i is the best, a reward of arm a is 1 with probability
-m_ia. kl is the Kullback-Leibler divergence of Bernoulli distributions. Cost per round $O(K^2 G)$.
+m_ia. kl is the Kullback-Leibler divergence of Bernoulli distributions. The cost per round is $O(K^2 G)$.
 """
 
 from typing import ClassVar

@@ -1,6 +1,6 @@
 """Abstract index policy: play each arm once, then the available arm with the largest index.
 
-A final class defines `index`; one with more state than counts and sums also defines `init` and `update`.
+A concrete subclass defines `index`; one with more state than counts and sums also defines `init` and `update`.
 """
 
 import abc
@@ -64,7 +64,7 @@ class IndexPolicy(abc.ABC):
     """Abstract policy `argmax_i index_i` over counts and sums of rewards; features of arms are ignored.
 
     Arms without feedback come first, starting from arm t mod K, so that all arms are tried even if feedback is delayed.
-    Ties: the first arm wins.
+    Ties go to the first arm.
     """
 
     feedback: ClassVar[type] = Reward

@@ -3,7 +3,7 @@
     play   argmax_i  max{q in [0, 1] : T_i kl(m_i, q) <= log t + c log log t},   after one play of every arm
 
 after t rounds; arm i has $T_i$ plays with mean reward $m_i$; kl is the Kullback-Leibler divergence of Bernoulli
-distributions. $O(K)$ per round.
+distributions. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -26,7 +26,7 @@ class KLUCB(IndexPolicy):
 
     Deviations:
       * [printed] $c = 0$ by default, as in the paper's experiments; `theory` has $c = 3$.
-      * [ours] Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties: the first arm wins.
+      * [ours] Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties go to the first arm.
 
     References:
       Aurelien Garivier, Olivier Cappe. The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond. COLT 2011,

@@ -4,7 +4,7 @@
     v_k = m_k max((a_k + 1) / (n_k + 1), c_k) + (1 - m_k) max(a_k / (n_k + 1), c_k) - max_j m_j
     play  argmax_k m_k + (T - t) v_k,   t = 1, 2, ..., T
 
-v_k is the expected gain per later round from observing one reward of arm k. Cost per round $O(K)$.
+v_k is the expected gain per later round from observing one reward of arm k. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -27,7 +27,7 @@ class KnowledgeGradient(BetaPosterior):
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Unavailable
-        arms also count in the maxima. Ties: the first arm wins.
+        arms also count in the maxima. Ties go to the first arm.
 
     References:
       Ilya Ryzhov, Warren Powell, Peter Frazier. The Knowledge Gradient Algorithm for a General Class of Online Learning

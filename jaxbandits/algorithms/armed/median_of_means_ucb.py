@@ -50,7 +50,7 @@ class MedianOfMeansUCB(IndexPolicy):
       * [ours] The number of rewards in a block is a power of two, and there are up to 2 k blocks; the paper has k
         blocks of $floor(T_i / k)$ rewards. Its proof needs at least k blocks of more than $T_i / (2 k)$ rewards, which
         holds here, so that its constants hold too. There are at most B / 2 blocks: k does not grow beyond round
-        $e^{B/32}$. The median of an even number of means is the mean of the middle two. Ties: the first arm wins.
+        $e^{B/32}$. The median of an even number of means is the mean of the middle two. Ties go to the first arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information

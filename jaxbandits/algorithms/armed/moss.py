@@ -3,7 +3,7 @@
     play   argmax_i  m_i + R sqrt(4 / T_i log^+(n / (K T_i))),   log^+ x = max(log x, 0),   after one play of every arm
 
 where arm i has $T_i$ plays and mean reward $m_i$ (the form of Lattimore & Szepesvari, 2020, Algorithm 7). Notation: n
-horizon, R noise_scale. $O(K)$ per round.
+is the field `horizon` and R is `noise_scale`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -26,7 +26,7 @@ class MOSS(IndexPolicy):
 
     Deviations:
       * [ours] R multiplies the width. With R = 1/2 the index is Audibert and Bubeck's for rewards in [0, 1].
-      * [ours] Ties: the first arm wins.
+      * [ours] Ties go to the first arm.
 
     References:
       Jean-Yves Audibert, Sebastien Bubeck. Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.

@@ -29,8 +29,8 @@ class OptimisticGittins(BetaPosterior):
 
     Deviations:
       * [reconstructed] gamma_t = 1 - 1/t.
-      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties: the
-        first arm wins.
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to
+        the first arm.
 
     References:
       Eli Gutin, Vivek Farias. Optimistic Gittins Indices. NIPS 2016, Section 3.

@@ -4,7 +4,7 @@
     play              arm t mod n if t mod n < K, n = floor(K / w); else as the policy does, with t - tau_i rounds
     local             tau_i = t + 1 for the arms that have changed; global: for all arms, if one has
 
-Notation: w exploration. $O(K)$ per round, plus the policy and the test.
+Notation: w is the field `exploration`. $O(K)$ per round, plus the policy and the test.
 """
 
 import math

@@ -41,7 +41,7 @@ class RobustUCB(IndexPolicy):
 
     Deviations:
       * [ours] t is rounded up to a power of two in $l_t$, which is at most log 4 above $log(t^2)$.
-      * [ours] Ties: the first arm wins.
+      * [ours] Ties go to the first arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information

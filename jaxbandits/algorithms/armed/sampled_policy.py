@@ -3,7 +3,8 @@
     L_i   <- L_i + (1 - reward) / (p_i + gamma_t)   for the arm i played, with probability p_i
     play     i with probability weights_i(L)
 
-A final class defines `weights`, which must not change if a constant is added to all $L_i$: the smallest is always 0.
+A concrete subclass defines `weights`, which must not change if a constant is added to all $L_i$: the smallest is always
+0.
 """
 
 import abc

@@ -3,8 +3,8 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log min(t, tau) + c log log min(t, tau)}
 
-after t rounds, arms without plays in the window first. Notation: tau window; c is the field of that name. $O(K)$ per
-round on average, memory $O(K + tau)$.
+after t rounds, arms without plays in the window first. Notation: tau is the field `window` and c is `c`. The cost per
+round is $O(K)$ on average, and the memory is $O(K + tau)$.
 """
 
 import math
@@ -28,8 +28,8 @@ class SWKLUCB(WindowPolicy):
       None is stated for kl bounds.
 
     Deviations:
-      * [ours] Means outside [0, 1] are clipped; log log counts as 0 where its argument is at most e. Ties: the first
-        arm wins.
+      * [ours] Means outside [0, 1] are clipped; log log counts as 0 where its argument is at most e. Ties go to the
+        first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,

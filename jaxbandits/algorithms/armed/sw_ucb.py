@@ -3,8 +3,8 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms without plays in the window first
 
-after t rounds. Notation: tau window, B reward_bound; xi is the field of that name. $O(K)$ per round on average, memory
-$O(K + tau)$.
+after t rounds. Notation: tau is the field `window`, B is `reward_bound` and xi is `xi`. The cost per round is $O(K)$ on
+average, and the memory is $O(K + tau)$.
 """
 
 import math
@@ -28,7 +28,7 @@ class SWUCB(WindowPolicy):
       suboptimal arm is played $O(sqrt(C T log T))$ times in expectation.
 
     Deviations:
-      * [ours] Ties: the first arm wins.
+      * [ours] Ties go to the first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,

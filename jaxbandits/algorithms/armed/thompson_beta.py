@@ -3,7 +3,7 @@
     theta_i ~ Beta((alpha_0 + S_i) / s, (beta_0 + F_i) / s),   play argmax_i theta_i
 
 where $S_i$ is the sum of the rewards of arm i and $S_i + F_i$ its number of plays. At $s = 1$ this is the posterior of
-Bernoulli arms. Cost per round $O(K)$.
+Bernoulli arms. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar

@@ -3,7 +3,7 @@
     theta_i ~ N(sum of the rewards of arm i / (T_i + 1), R^2 / (T_i + 1)),   play argmax_i theta_i
 
 where $T_i$ is the number of plays of arm i. This is the posterior for a N(0, $R^2$) prior and N(mu_i, $R^2$) rewards.
-Notation: R noise_scale. Cost per round $O(K)$.
+Notation: R is the field `noise_scale`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar

@@ -3,7 +3,7 @@
     play   i with probability w_i = 4 (eta_t (L_i - x))^{-2},   x such that sum_i w_i = 1,   eta_t = 2 / sqrt(t)
     L_i    <- L_i + (1 - reward) / w_i   for the arm i played
 
-in round $t = 1$, 2, ...: mirror descent with the Tsallis entropy of power 1/2. $O(K)$ per round.
+in round $t = 1$, 2, ...: mirror descent with the Tsallis entropy of power 1/2. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar

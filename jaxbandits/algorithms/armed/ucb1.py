@@ -2,7 +2,8 @@
 
     play   argmax_i  m_i + sqrt(c log t / T_i),   after one play of every arm
 
-after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $c = 2$. Notation: c exploration. $O(K)$ per round.
+after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $c = 2$. Notation: c is the field `exploration`. The cost
+per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -23,7 +24,7 @@ class UCB1(IndexPolicy):
       $+ (1 + pi^2 / 3) sum_i D_i$, for every T (Theorem 1).
 
     Deviations:
-      * [ours] `exploration` is c; it is 2 in the paper. Ties: the first arm wins.
+      * [ours] `exploration` is c; it is 2 in the paper. Ties go to the first arm.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.

@@ -2,7 +2,8 @@
 
     play   argmax_i  m_i + R sqrt(2 log(1 / delta) / T_i),   after one play of every arm
 
-where arm i has $T_i$ plays with mean reward $m_i$. Notation: R noise_scale. Cost per round $O(K)$.
+where arm i has $T_i$ plays with mean reward $m_i$. Notation: R is the field `noise_scale`. The cost per round is
+$O(K)$.
 """
 
 from typing import ClassVar
@@ -25,7 +26,7 @@ class UCBDelta(IndexPolicy):
       $3 sum_i D_i + 16 sum_{D_i > 0} log n / D_i$ (Theorem 7.1).
 
     Deviations:
-      * [ours] The book has $R = 1$. Ties: the first arm wins.
+      * [ours] The book has $R = 1$. Ties go to the first arm.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 3, Theorem 7.1.

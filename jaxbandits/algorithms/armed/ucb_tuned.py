@@ -3,7 +3,7 @@
     play   argmax_i  m_i + sqrt(log t / T_i min(1/4, V_i + sqrt(2 log t / T_i))),   after one play of every arm
 
 after t rounds, of which $T_i$ played arm i, with mean reward $m_i$ and empirical variance $V_i$. 1/4 is the largest
-variance of a reward in [0, 1]. Cost per round $O(K)$.
+variance of a reward in [0, 1]. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -24,7 +24,7 @@ class UCBTuned(IndexPolicy):
       None is proved; the authors recommend it because of their experiments.
 
     Deviations:
-      * [ours] `largest_variance` is the 1/4 of the paper. Ties: the first arm wins.
+      * [ours] `largest_variance` is the 1/4 of the paper. Ties go to the first arm.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.

@@ -3,7 +3,7 @@
     play   argmax_i  m_i + sqrt(2 V_i E_t / T_i) + 3 c b E_t / T_i,   E_t = zeta log t,   after one play of every arm
 
 in round $t = 1$, 2, ..., before which arm i has $T_i$ plays, mean reward $m_i$ and empirical variance $V_i$. b is the
-field reward_range. Cost per round $O(K)$.
+field reward_range. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -25,7 +25,7 @@ class UCBV(IndexPolicy):
       $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, $C_1.2 = 10$.
 
     Deviations:
-      * [reconstructed] The default zeta = 1.2 and its constant 10 in the bound. Ties: the first arm wins.
+      * [reconstructed] The default zeta = 1.2 and its constant 10 in the bound. Ties go to the first arm.
 
     References:
       Jean-Yves Audibert, Remi Munos, Csaba Szepesvari. Exploration-Exploitation Tradeoff Using Variance Estimates in

@@ -2,8 +2,8 @@
 
     g_a = sum_i alpha_i (m_ia - m_a)^2,   play from the p that minimises (p'D)^2 / p'g
 
-with beta posteriors on a grid (`beta_grid`): m_ia is the mean of arm a given that arm i is the best. Cost per round
-$O(K^2 G)$.
+with beta posteriors on a grid (`beta_grid`): m_ia is the mean of arm a given that arm i is the best. The cost per round
+is $O(K^2 G)$.
 """
 
 from typing import ClassVar

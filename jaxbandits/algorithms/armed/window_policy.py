@@ -3,8 +3,8 @@
 Rewards are never subtracted: digits lost when a huge reward was added would not come back. Rounds are grouped into
 blocks of tau, so that the window is the end of one block and the beginning of the next. Sums over the beginning grow by
 addition. When a block is complete, each of its rewards is replaced by the sum of the later rewards of the same arm in
-the block, which is the remaining sum of this arm when the round leaves the window. $O(K)$ per round on average, memory
-$O(K + tau)$.
+the block, which is the remaining sum of this arm when the round leaves the window. The cost per round is $O(K)$ on
+average, and the memory is $O(K + tau)$.
 """
 
 from typing import NamedTuple

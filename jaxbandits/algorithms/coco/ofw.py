@@ -3,7 +3,8 @@
     F_t   = eta <grad f_1 + ... + grad f_t, x> + ||x - x_1||^2,     eta = D / (2 G T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation per round; memory $O(d)$.
+Notation: K domain, T horizon, G lipschitz, D domain.diameter. A round needs one linear minimisation, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -5,7 +5,7 @@
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
     l_t+1 = max(0, l_t + mu (g_t(x_t) - theta l_t))
 
-Notation: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. One linear minimisation per round.
+Notation: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. A round needs one linear minimisation.
 """
 
 from typing import ClassVar, NamedTuple

@@ -4,7 +4,8 @@
     F_t   = eta <sum_{r=s..t} h_r, x> + ||x - x_s||^2,      eta = D / (2 G~ T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t - s + 1))
 
-Notation: K domain, T horizon, D domain.diameter, G~_1 g_init. One linear minimisation per round; memory $O(d)$.
+Notation: K domain, T horizon, D domain.diameter, G~_1 g_init. A round needs one linear minimisation, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar

@@ -3,7 +3,8 @@
     F_t(x) = sum_{r <= t} <grad f_r, x> + (alpha / 2) ||x - x_r||^2
     x_t+1  = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma by exact line search on F_t
 
-Notation: K domain, alpha curvature. One linear minimisation per round; memory $O(d)$.
+Notation: K is the field `domain` and alpha is `curvature`. A round needs one linear minimisation, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar

@@ -8,7 +8,7 @@
 Everything is divided by beta gamma (see `lyapunov`): h' = grad $f + (w / gamma)$ 1[g > 0] grad g and
 $C_1' = alpha / 2$.
 
-Notation: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. One linear minimisation per round.
+Notation: K domain, T horizon, alpha curvature, G lipschitz, D domain.diameter. A round needs one linear minimisation.
 Memory is $O(d)$, since only sum h' - alpha sum x is stored.
 """
 

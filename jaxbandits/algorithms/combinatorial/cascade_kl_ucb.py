@@ -4,8 +4,8 @@
     list   the m items with the largest U_e, in decreasing order
 
 in round $t = 1$, 2, ..., where $w_e$ is the fraction of clicks among the $T_e$ observations of item e. A round reveals
-the items up to the first click, or the whole list if there is no click. Notation: the factor 3 is the field c. $O(m L)$
-per round.
+the items up to the first click, or the whole list if there is no click. Notation: the factor 3 is the field c. The cost
+per round is $O(m L)$.
 """
 
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ class CascadeKLUCB(CascadePolicy):
 
     Deviations:
       * [ours] The paper starts from one free observation of every item; here unobserved items are displayed first, in
-        turn. Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties: the first item wins.
+        turn. Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties go to the first item.
 
     References:
       Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade

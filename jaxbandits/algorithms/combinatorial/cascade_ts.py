@@ -4,7 +4,7 @@
     list    the m items with the largest theta_e, in decreasing order
 
 where $S_e$ is the number of clicks among the $T_e$ observations of item e. A round reveals the items up to the first
-click, or the whole list if there is no click. $O(m L)$ per round.
+click, or the whole list if there is no click. The cost per round is $O(m L)$.
 """
 
 from typing import ClassVar

@@ -5,7 +5,7 @@
 
 in round $t = 1$, 2, ..., where $w_e$ is the fraction of clicks among the $T_e$ observations of item e. A round reveals
 the items up to the first click, or the whole list if there is no click. Notation: the factor 1.5 is the field
-exploration. $O(m L)$ per round.
+exploration. The cost per round is $O(m L)$.
 """
 
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ class CascadeUCB1(CascadePolicy):
 
     Deviations:
       * [ours] The paper starts from one free observation of every item; here unobserved items are displayed first, in
-        turn. Ties: the first item wins.
+        turn. Ties go to the first item.
 
     References:
       Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade

@@ -4,7 +4,7 @@
     set    argmax_A sum_{e in A} U_e,   by an oracle
 
 in round $t = 1$, 2, ..., with $w_e$ the mean of the $T_e$ rewards of item e. Notation: the factor 1.5 is the field
-exploration. Cost per round: $O(m L)$ plus the oracle.
+exploration. The cost per round is $O(m L)$ plus one call of the oracle.
 """
 
 from typing import Any, ClassVar

@@ -3,7 +3,7 @@
     theta~ ~ N(theta_t, v^2 V_t^{-1}),   set = argmax_A sum_{e in A} theta~_e,   by an oracle
 
 where theta_t and V_t are those of ridge regression of the sums on the indicator vectors of the sets. Notation: v width,
-lambda ridge; L is the number of items. Cost per round: $O(L^2)$ plus the oracle.
+lambda ridge; L is the number of items. The cost per round is $O(L^2)$ plus one call of the oracle.
 """
 
 from typing import Any, ClassVar

@@ -4,7 +4,7 @@
     list   the m items with the largest U_e, in decreasing order
 
 in round $t = 1$, 2, ..., where item e was displayed $N_e$ times and clicked $S_e$ times, and $n_e$ is the sum of the
-examination probabilities $kappa$ of the positions in which it was displayed. $O(m L)$ per round.
+examination probabilities $kappa$ of the positions in which it was displayed. The cost per round is $O(m L)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -40,7 +40,7 @@ class PBMUCB(CascadePolicy):
     Deviations:
       * [reconstructed] The index is that of two independent implementations of the paper, with t the number of the
         present round.
-      * [ours] Items without a display come first, in turn. Ties: the first item wins.
+      * [ours] Items without a display come first, in turn. Ties go to the first item.
 
     References:
       Paul Lagree, Claire Vernade, Olivier Cappe. Multiple-Play Bandits in the Position-Based Model. NIPS 2016,

@@ -1,6 +1,6 @@
 """Abstract index policies that choose the items with the largest indices, unobserved items first.
 
-A final class defines the index. In a cascade, only the items up to the first click are observed.
+A concrete subclass defines the index. In a cascade, only the items up to the first click are observed.
 """
 
 import abc
@@ -23,7 +23,7 @@ _UNSEEN = 1e30  # above every index
 class SetPolicy(abc.ABC):
     """Abstract policy over counts and sums of the rewards of items; features of items are ignored.
 
-    Unobserved items come first, in turn, starting from item t mod L. Ties: the first item wins.
+    Unobserved items come first, in turn, starting from item t mod L. Ties go to the first item.
     """
 
     feedback: ClassVar[type] = ItemRewards

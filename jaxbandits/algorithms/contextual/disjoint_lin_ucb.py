@@ -3,8 +3,8 @@
     play     argmax_k  x'theta_k + alpha sqrt(x'A_k^{-1} x)
     A_k      <- A_k + x x',   theta_k <- theta_k + A_k^{-1} x (reward - x'theta_k)   for the arm k played
 
-with the context x, from $A_k = lambda I$ and $theta_k = 0$: $theta_k$ is the ridge estimate. Notation: lambda ridge.
-$O(K p^2)$ per round.
+with the context x, from $A_k = lambda I$ and $theta_k = 0$: $theta_k$ is the ridge estimate. Notation: lambda is the
+field `ridge`. The cost per round is $O(K p^2)$.
 """
 
 import math
@@ -38,7 +38,7 @@ class DisjointLinUCB:
       interval holds with probability at least 1 - delta for alpha as in `theory` (their Section 3.1).
 
     Deviations:
-      * [ours] `ridge` is lambda; it is 1 in the paper. Ties: the first arm wins.
+      * [ours] `ridge` is lambda; it is 1 in the paper. Ties go to the first arm.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article

@@ -7,7 +7,7 @@
     A_k  <- A_k + x x',   B_k <- B_k + x z_k',   b_k <- b_k + reward x    for the arm k played
 
 The paper updates $A_0$ and $b_0 = A_0 beta$ by four terms per round, whose sum is one outer product (a step of block
-elimination). Score and width equal the paper's. Cost per round $O(K (p^2 + p k + k^2))$.
+elimination). Score and width equal the paper's. The cost per round is $O(K (p^2 + p k + k^2))$.
 """
 
 import math
@@ -50,7 +50,7 @@ class HybridLinUCB:
       As for `DisjointLinUCB`.
 
     Deviations:
-      * [ours] `ridge` is lambda; it is 1 in the paper. Ties: the first arm wins.
+      * [ours] `ridge` is lambda; it is 1 in the paper. Ties go to the first arm.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article

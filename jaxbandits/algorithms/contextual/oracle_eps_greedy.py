@@ -2,8 +2,8 @@
 
     play   argmax_k yhat_k with probability 1 - eps, else an arm uniformly at random
 
-yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
-the oracle.
+yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). The cost per round is $O(K p)$ plus one
+update of the oracle.
 """
 
 from typing import ClassVar
@@ -27,7 +27,7 @@ class OracleEpsGreedy(OracleLearner):
 
     Deviations:
       * [ours] The oracle is updated with the squared loss of the arm played, without importance weights. A randomised
-        oracle draws again in `update`. Ties: the first arm wins.
+        oracle draws again in `update`. Ties go to the first arm.
 
     References:
       Alberto Bietti, Alekh Agarwal, John Langford. A Contextual Bandit Bake-off. JMLR 22(133), 2021, Algorithm 2.

@@ -4,7 +4,7 @@
     play       k with a probability that depends on yhat
     oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, at the points that it queries
 
-A final class defines the probabilities.
+A concrete subclass defines the probabilities.
 """
 
 import abc

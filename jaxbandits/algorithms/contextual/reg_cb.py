@@ -11,7 +11,7 @@ change for weight w. The bounds are the extreme predictions over weights for whi
 still within about Delta_t of its minimum. This is the form of Vowpal Wabbit and of Bietti, Agarwal & Langford (JMLR
 2021) for online oracles. $O(K)$ updates of the oracle per round.
 
-A final class defines the arms that may be played.
+A concrete subclass defines the arms that may be played.
 """
 
 import abc

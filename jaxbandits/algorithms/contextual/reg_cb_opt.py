@@ -2,7 +2,7 @@
 
     play   uniformly one of the arms with u_k = max_j u_j
 
-$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). Cost per round: $O(K)$ updates of the
+$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). A round costs $O(K)$ updates of the
 oracle.
 """
 

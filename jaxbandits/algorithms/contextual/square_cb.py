@@ -4,8 +4,8 @@
     p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
     play   k with probability p_k
 
-yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
-the oracle.
+yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). The cost per round is $O(K p)$ plus one
+update of the oracle.
 """
 
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ class SquareCB(OracleLearner):
         notes have gamma = $sqrt(K T / E)$ and $2 sqrt(K T E)$ for predictions whose expected squared errors sum to at
         most E.
       * [ours] The oracle is updated with the squared loss of the arm played, and its predictions are not clipped. A
-        randomised oracle draws again in `update`. Unavailable arms do not count in K. Ties: the first arm wins.
+        randomised oracle draws again in `update`. Unavailable arms do not count in K. Ties go to the first arm.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.

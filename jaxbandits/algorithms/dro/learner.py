@@ -24,8 +24,8 @@ from jaxbandits.types import Gradient
 class GroupLearner(abc.ABC):
     """Abstract learner of `min_w max_q sum_i q_i R_i(w)`, w in W, with q in the simplex over m groups.
 
-    A final class adds the number of groups (`n_groups`, or `budgets`, whose length gives it), the step sizes of its
-    theorem, and the functions of the protocol.
+    A concrete subclass adds the number of groups (`n_groups`, or `budgets`, whose length gives it), the step sizes of
+    its theorem, and the functions of the protocol.
     """
 
     environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups",)

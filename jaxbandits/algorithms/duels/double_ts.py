@@ -5,7 +5,8 @@
                  Beta(1 + w_ij, 1 + w_ji)
     second       argmax over {i : L_{i first} <= 1/2} of theta'_i ~ Beta(1 + w_{i first}, 1 + w_{first i}), 1/2 at first
 
-in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
+in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. The cost per round is
+$O(K^2)$.
 """
 
 from typing import Any, ClassVar

@@ -54,7 +54,7 @@ class DuelCounts(NamedTuple):
 
 @pytree
 class DuelPolicy(abc.ABC):
-    """Abstract policy on the wins of all pairs; features of arms are ignored. Ties: the first arm wins."""
+    """Abstract policy on the wins of all pairs; features of arms are ignored. Ties go to the first arm."""
 
     feedback: ClassVar[type] = Preference
     environments: ClassVar[tuple[str, ...]] = ("duels/dueling_arms",)

@@ -5,7 +5,7 @@
     second i* if it is in O_l or O_l is empty, else argmin_j p_lj
 
 The lists start after one duel of every pair. Here $p_ij$ is the fraction of the $N_ij$ duels of i and j that i won, and
-$f = weight K^1.01$. $O(K^2)$ per round.
+$f = weight K^1.01$. The cost per round is $O(K^2)$.
 """
 
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ class RMED1(RMEDPolicy):
       log T if the winner is the best opponent of every arm (Theorem 3).
 
     Deviations:
-      * [ours] Unavailable arms are skipped. Ties: the first arm wins.
+      * [ours] Unavailable arms are skipped. Ties go to the first arm.
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in

@@ -3,8 +3,8 @@
     b(i)   = argmin_{j : p_ij < 1/2} (p_{i* i} + p_{i* j} - 1) / kl(p_ij, 1/2),   from the first duels, or i*
     second i* if it is in O_l and N_{l i*} <= N_{l b(l)} / log log t, else b(l) if it is in O_l, else as RMED1 does
 
-The lists start after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L first_duels.
-$O(K^2)$ per round.
+The lists start after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L is the field
+`first_duels`. The cost per round is $O(K^2)$.
 """
 
 import math
@@ -34,7 +34,7 @@ class RMED2FH(RMEDPolicy):
 
     Deviations:
       * [printed] Sums of gaps count as at least 0.01, and log log t as log(log t + 0.01), as in the authors' code.
-      * [ours] Unavailable arms are skipped. Ties: the first arm wins.
+      * [ours] Unavailable arms are skipped. Ties go to the first arm.
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in

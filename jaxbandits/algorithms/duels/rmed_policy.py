@@ -4,7 +4,7 @@
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i
     first  the next arm l of the list; each j with I_j - I_{i*} <= log t + f during this pass joins the next list
 
-The lists start after several duels of every pair. A final class defines the second arm.
+The lists start after several duels of every pair. A concrete subclass defines the second arm.
 """
 
 import abc

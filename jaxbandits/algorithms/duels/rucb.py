@@ -6,7 +6,8 @@
            of C minus B otherwise; else a uniform arm of C, or of all arms if C is empty
     second argmax_j U_{j first}
 
-in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
+in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. The cost per round is
+$O(K^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -38,7 +39,7 @@ class RUCB(DuelPolicy):
       and 5).
 
     Deviations:
-      * [ours] Unavailable arms belong to none of the sets. Ties: the first arm wins.
+      * [ours] Unavailable arms belong to none of the sets. Ties go to the first arm.
 
     References:
       Masrour Zoghi, Shimon Whiteson, Remi Munos, Maarten de Rijke. Relative Upper Confidence Bound for the K-Armed

@@ -3,7 +3,7 @@
     U_i, L_i = max and min {q in [0, 1] : T_i kl(m_i, q) <= beta(t)}
 
 after t plays. Every arm is played once, and later plays come in pairs (`lucb`). kl is the Kullback-Leibler divergence
-of Bernoulli distributions. Cost per round $O(K)$.
+of Bernoulli distributions. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -33,7 +33,7 @@ class KLLUCB(LUCB):
       * [reconstructed] `theory` has beta(t) = x + log x, $x = log(k_1 K t^alpha / delta)$, $alpha = 1.1$ and
         $k_1 = 405.5$, the constants of public implementations that cite the paper; k_1 is just above
         $2 e + 1 + e / (alpha - 1) + (e + 1) / (alpha - 1)^2 = 405.45$.
-      * [ours] Only the best arm is identified $(m = 1)$. Means are clipped to [0, 1]. Ties: the first arm wins.
+      * [ours] Only the best arm is identified $(m = 1)$. Means are clipped to [0, 1]. Ties go to the first arm.
 
     References:
       Emilie Kaufmann, Shivaram Kalyanakrishnan. Information Complexity in Bandit Subset Selection. COLT 2013.

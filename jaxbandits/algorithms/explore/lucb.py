@@ -4,7 +4,7 @@
     play     h and l in turn, both chosen from the same counts
     stop     once U_l - L_h <= eps
 
-A final class defines the confidence bounds U and L.
+A concrete subclass defines the confidence bounds U and L.
 """
 
 import abc

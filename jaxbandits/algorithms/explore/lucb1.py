@@ -2,7 +2,8 @@
 
     U_i, L_i = m_i +- sqrt(log(k_1 K n^4 / delta) / (2 T_i)),   k_1 = 5/4
 
-in stages $n = 1$, 2, ... of two plays each (`lucb`); every arm is played once before the first stage. $O(K)$ per round.
+in stages $n = 1$, 2, ... of two plays each (`lucb`); every arm is played once before the first stage. The cost per
+round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -24,7 +25,7 @@ class LUCB1(LUCB):
       stopping time is $O(H log(H / delta))$, H = sum_i 1 / max(D_i, eps / 2)^2 with gaps $D_i$.
 
     Deviations:
-      * [ours] Only the best arm is identified $(m = 1)$. Ties: the first arm wins.
+      * [ours] Only the best arm is identified $(m = 1)$. Ties go to the first arm.
 
     References:
       Shivaram Kalyanakrishnan, Ambuj Tewari, Peter Auer, Peter Stone. PAC Subset Selection in Stochastic Multi-armed

@@ -4,7 +4,7 @@
     stop     once Z > beta(t)
 
 after t rounds and one play of every arm. Here m are the mean rewards, w* the optimal proportions for them
-(`proportions`), Z the likelihood ratio of `identification.evidence`. $O(K)$ per round.
+(`proportions`), Z the likelihood ratio of `identification.evidence`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -35,7 +35,7 @@ class TrackAndStop(Identification):
       * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments; `theory` has
         $log(2 t (K - 1) / delta)$.
       * [ours] Means are clipped to [1e-6, 1 - 1e-6] in w*. If several arms have the largest mean, w* is uniform on
-        these arms (the authors' code draws one at random). Ties: the first arm wins.
+        these arms (the authors' code draws one at random). Ties go to the first arm.
 
     References:
       Aurelien Garivier, Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016,

@@ -12,8 +12,9 @@
                  with 1/2 for 1/(2 + D) in both steps, and theta_bar_t around theta_t+1 in place of theta_t
     score        "link": as above;   "mean": argmax_x  mu(x'theta_t) + radius_t ||x||_{W_t^{-1}}
 
-Only for logistic rewards: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`. Cost
-per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ per step where the ball is active; memory $O(d^2)$.
+Only for logistic rewards: l(z; r) = log(1 + e^z) - r z. Notation: lambda is the field `ridge`, S is `norm_bound` and D
+is `diameter`. Cost per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ per step where the ball is active;
+memory $O(d^2)$.
 """
 
 import dataclasses

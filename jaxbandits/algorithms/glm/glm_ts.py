@@ -4,8 +4,8 @@
 
 theta_t and $H_t$ are those of `GLBOMD`: one step of online mirror descent per round and the sum of the curvatures,
 instead of the maximum-likelihood estimate and its Hessian, which cost $O(t)$. The link is increasing, so the best arm
-does not depend on it. Notation: v width. Cost per round $O(K d + d^2)$, plus $O(d^3)$ when the projection of `GLBOMD`
-is active; memory $O(d^2)$.
+does not depend on it. Notation: v is the field `width`. Cost per round $O(K d + d^2)$, plus $O(d^3)$ when the
+projection of `GLBOMD` is active; memory $O(d^2)$.
 """
 
 from typing import ClassVar

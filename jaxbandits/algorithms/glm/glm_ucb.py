@@ -10,9 +10,9 @@
 Scores are in units of the reward. $C_mu$ and $c_mu$ are the extreme slopes of mu on [-S, S], so that $rho_t$ grows with
 $kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
 
-Notation: $lambda_t$ `ridge`, S `norm_bound`, $c_mu$ `curvature`, R_max `reward_bound`, R_sub `noise_scale`,
-T `horizon`.
-Cost per round: $O(K d^2)$, and two or three evaluations of the likelihood, $O(K)$ for fixed arms and $O(t)$ otherwise.
+Notation: $lambda_t$ is the field `ridge`, S is `norm_bound`, $c_mu$ is `curvature`, R_max is `reward_bound`, R_sub is
+`noise_scale` and T is `horizon`. Cost per round: $O(K d^2)$, and two or three evaluations of the likelihood, $O(K)$ for
+fixed arms and $O(t)$ otherwise.
 """
 
 from typing import ClassVar, NamedTuple

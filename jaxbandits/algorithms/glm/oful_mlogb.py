@@ -6,7 +6,8 @@ The constants are not verified: the radius below is ours and shares only its gro
     theta_t+1, H_t+1: the online mirror descent step of GLB-OMD with eta = log(2)/2 + S + 1
     b_t      = 2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta),   t = 1, 2, ...                      (ours)
 
-Notation: lambda `ridge`, S `norm_bound`, eta `step_size`. Cost per round $O(K d^2)$; memory $O(d^2)$.
+Notation: lambda is the field `ridge`, S is `norm_bound` and eta is `step_size`. The cost per round is $O(K d^2)$, and
+the memory is $O(d^2)$.
 """
 
 from typing import ClassVar, NamedTuple

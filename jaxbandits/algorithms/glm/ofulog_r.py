@@ -9,8 +9,9 @@
 This is the convex relaxation of OFULog: a level set of the regularised loss that is not intersected with the ball.
 Rewards are logistic.
 
-Notation: S `norm_bound`, $lambda_t$ `ridge`. Cost per round: about 2 (fixed arms) or 5 evaluations of $L_t$ for each of
-the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many evaluations as the slowest one.
+Notation: S is the field `norm_bound` and $lambda_t$ is `ridge`. Cost per round: about 2 (fixed arms) or 5 evaluations
+of $L_t$ for each of the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many evaluations as the
+slowest one.
 """
 
 from typing import ClassVar, NamedTuple

@@ -10,9 +10,9 @@
 Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`, that of th_tau over the ball. Rewards are in [0,
 R].
 
-Notation: lambda `ridge`, S `norm_bound`, R `reward_bound`, kappa `kappa`, T `horizon`. Cost per round: $O(K d^2)$, and
-a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$ otherwise) in rounds with a fit, of which there are
-$O(log T)$ after the warm-up.
+Notation: lambda is the field `ridge`, S is `norm_bound`, R is `reward_bound`, kappa is `kappa` and T is `horizon`. Cost
+per round: $O(K d^2)$, and a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$ otherwise) in rounds with
+a fit, of which there are $O(log T)$ after the warm-up.
 """
 
 import math

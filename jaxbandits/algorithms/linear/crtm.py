@@ -8,8 +8,8 @@
     radius^2 = 896 d k u^{2/(1+eps)} l^{2 eps/(1+eps)} T^{2e} + 2 lambda S^2 + 48 d L S k
     e = (1-eps) / (2(1+eps)),   c = 1/2 ("ons") or 1 ("ls")
 
-Notation: T horizon, u reward_moment, S norm_bound, L arm_bound, lambda ridge. Cost per round $O(K d^2)$; memory
-$O(d^2)$.
+Notation: T is the field `horizon`, u is `reward_moment`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`. The
+cost per round is $O(K d^2)$, and the memory is $O(d^2)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -5,8 +5,8 @@
     b       <- gamma b + r_t x_t,   V_0 = W_0 = lambda I
     beta_t  = sqrt(lambda) S + R sqrt(2 log(1/delta) + d log(1 + L^2 (1 - gamma^{2t}) / (lambda d (1 - gamma^2))))
 
-after t rounds. Notation: gamma discount, lambda ridge, R noise_scale, S norm_bound, L arm_bound. Cost per round
-$O(K d^2 + d^3)$.
+after t rounds. Notation: gamma is the field `discount`, lambda is `ridge`, R is `noise_scale`, S is `norm_bound` and L
+is `arm_bound`. The cost per round is $O(K d^2 + d^3)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -11,10 +11,10 @@
     tau0 = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)},  c0 = 1 / sqrt(23 ell)
     c1 = (log 3T)^{(1-eps)/(1+eps)} / (48 ell^{2/(1+eps)})
 
-Notation: T horizon, S norm_bound, L arm_bound, lambda ridge. Eq. (6) is numbered as in Wang et al. (2025). Every round
-solves it over all t samples by iterated reweighting, starting from the last solution. Each pass costs $O(t d^2)$. A
-round needs a few passes in float32 and tens in float64, and more if more samples are clipped (the convergence is
-linear). Memory is $O(T d)$.
+Notation: T is the field `horizon`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`. Eq. (6) is numbered as in
+Wang et al. (2025). Every round solves it over all t samples by iterated reweighting, starting from the last solution.
+Each pass costs $O(t d^2)$. A round needs a few passes in float32 and tens in float64, and more if more samples are
+clipped (the convergence is linear). Memory is $O(T d)$.
 """
 
 import math

@@ -13,9 +13,9 @@ This is the regression of Hvt-UCB (`hvt_ucb`). Sample $t = 1$, 2, ... is ($x_t$,
     kappa = d log(1 + L^2 T / (sigma_min^2 lambda alpha d)),  ell = log(2 T^2 / delta)
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
-Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only $V^{-1}$ is stored, as factors that
-keep small widths accurate in float32 (`numerics.inverse_factors`). $O(d^2)$ per sample plus the projection, $O(d^2)$
-memory.
+Notation: T is the field `horizon`, S is `norm_bound`, L is `arm_bound`, lambda is `ridge` and alpha is `step_size`.
+Only $V^{-1}$ is stored, as factors that keep small widths accurate in float32 (`numerics.inverse_factors`). $O(d^2)$
+per sample plus the projection, $O(d^2)$ memory.
 """
 
 import abc

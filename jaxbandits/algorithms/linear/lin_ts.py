@@ -3,7 +3,7 @@
     theta~ ~ N(theta_t, v^2 V_t^{-1}),   play argmax_x x'theta~
     V_t    = V_{t-1} + x_t x_t',   theta_t = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   V_0 = lambda I
 
-Notation: v width, lambda ridge. Cost per round $O(K d + d^2)$.
+Notation: v is the field `width` and lambda is `ridge`. The cost per round is $O(K d + d^2)$.
 """
 
 from typing import ClassVar, NamedTuple

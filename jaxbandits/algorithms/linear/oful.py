@@ -5,8 +5,8 @@
     theta_t  = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   which is V_t^{-1} sum_{s <= t} r_s x_s
     radius_t = R sqrt(log(det V_t / det lambda I) + 2 log(1/delta)) + sqrt(lambda) S
 
-Notation: R noise_scale, lambda ridge, S norm_bound. Cost per round $O(K d^2)$, $O(K d + d^2)$ if the arms never change;
-memory $O(d^2 + K)$.
+Notation: R is the field `noise_scale`, lambda is `ridge` and S is `norm_bound`. Cost per round $O(K d^2)$, $O(K d +
+d^2)$ if the arms never change; memory $O(d^2 + K)$.
 """
 
 from typing import Any, ClassVar, NamedTuple

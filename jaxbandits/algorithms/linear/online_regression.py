@@ -12,7 +12,8 @@ Numerics: float32 suffices for the estimate. Over 18000 samples with rewards of 
 and the width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is
 stored as factors (`numerics.inverse_factors`).
 
-Notation: lambda ridge, S norm_bound. $O(d^2)$ per sample, plus the projection of "ons" where it is active.
+Notation: lambda is the field `ridge` and S is `norm_bound`. $O(d^2)$ per sample, plus the projection of "ons" where it
+is active.
 """
 
 from typing import NamedTuple

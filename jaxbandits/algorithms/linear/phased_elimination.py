@@ -6,7 +6,8 @@
     theta   = (sum_x T(x) x x')^{-1} sum r x   over the rounds of the phase
     A_{l+1} = {x in A_l : max_{y in A_l} (y - x)'theta <= 2 e_l}
 
-Notation: R noise_scale. $O(K)$ per round; $O(s (K d^2 + d^3))$ at the end of a phase, for s steps of the design.
+Notation: R is the field `noise_scale`. $O(K)$ per round; $O(s (K d^2 + d^3))$ at the end of a phase, for s steps of the
+design.
 """
 
 from typing import Any, ClassVar, NamedTuple

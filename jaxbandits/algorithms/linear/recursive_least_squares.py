@@ -3,7 +3,8 @@
     V_t         = V_{t-1} + z_t z_t',   V_0 = lambda I
     Theta_{t+1} = Theta_t + V_t^{-1} z_t (x_{t+1} - Theta_t' z_t)'   =   V_t^{-1} sum_s z_s x_{s+1}'
 
-z = [x; u]. Notation: lambda ridge. n states, m inputs, $p = n + m$. Time per sample and memory are $O(p^2 + n p)$.
+z = [x; u]. Notation: lambda is the field `ridge`. n states, m inputs, $p = n + m$. Time per sample and memory are
+$O(p^2 + n p)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -4,9 +4,9 @@
     V       = lambda I + sum x x',   b = sum r x,   over the last tau rounds
     beta    = sqrt(lambda) S + R sqrt(d log((1 + tau L^2 / lambda) / delta))
 
-Notation: tau window, lambda ridge, R noise_scale, S norm_bound, L arm_bound. Cost per round $O(K d^2 + d^3)$, memory
-$O(tau d + sqrt(tau) d^2)$. Rounds leave the window without a subtraction, which would accumulate rounding errors
-(`estimation.window`).
+Notation: tau is the field `window`, lambda is `ridge`, R is `noise_scale`, S is `norm_bound` and L is `arm_bound`. The
+cost per round is $O(K d^2 + d^3)$, and the memory is $O(tau d + sqrt(tau) d^2)$. Rounds leave the window without a
+subtraction, which would accumulate rounding errors (`estimation.window`).
 """
 
 from typing import ClassVar, NamedTuple

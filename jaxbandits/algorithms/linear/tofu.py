@@ -7,8 +7,8 @@
 
     radius_t = 4 sqrt(d) b^{1/(1+eps)} log(2dT/delta)^{eps/(1+eps)} t^e + sqrt(lambda) S,   radius_0 = sqrt(lambda) S
 
-$V^{-1/2}$ is the symmetric root. Notation: T horizon, b reward_moment, S norm_bound, lambda ridge. Every $z_s$ changes
-with $V_t$: round t costs $O(K d^2 + t d^2 + d^3)$, memory is $O(T d)$.
+$V^{-1/2}$ is the symmetric root. Notation: T is the field `horizon`, b is `reward_moment`, S is `norm_bound` and lambda
+is `ridge`. Every $z_s$ changes with $V_t$: round t costs $O(K d^2 + t d^2 + d^3)$, memory is $O(T d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -2,7 +2,7 @@
 
     x_1 = 0,   x_{t+1} = P_X[x_t - step_scale * D / sqrt(2 sum_{s<=t} ||g_s||^2) g_t]
 
-D is the diameter of X (`domain`). Cost per round $O(d)$, memory $O(d)$.
+D is the diameter of X (`domain`). The cost per round is $O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

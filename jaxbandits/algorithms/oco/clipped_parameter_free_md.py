@@ -7,7 +7,8 @@
         = (c_t + ||c_t|| (y_t - x_t) / ||y_t - x_t||) / 2   otherwise
     V_{t+1} = max(V_t + ||l_t||^2, 4 h_{t+1}^2),     y_{t+1} = PFMD(-sum_{s<=t} l_s, V_{t+1}, G = h_{t+1})
 
-$B_0$ is `initial_hint`, PFMD the closed form of `parameter_free_md`. Cost per round $O(d)$, memory $O(d)$.
+$B_0$ is `initial_hint`, PFMD the closed form of `parameter_free_md`. The cost per round is $O(d)$, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

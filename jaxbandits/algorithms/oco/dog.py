@@ -2,7 +2,8 @@
 
     x_1 = 0,   r_t = max(r_eps, max_{s<=t} ||x_s - x_1||),   x_{t+1} = P_X[x_t - r_t / sqrt(sum_{s<=t} ||g_s||^2) g_t]
 
-r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
+r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. The cost per round is $O(d)$, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -3,7 +3,8 @@
     x_1 = 0,   r_t = max(r_eps, max_{s<=t} ||x_s - x_1||),   v_t = v_{t-1} + r_t^2 ||g_t||^2
     x_{t+1} = P_X[x_t - r_t^2 / sqrt(v_t) g_t]
 
-r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
+r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. The cost per round is $O(d)$, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -3,7 +3,7 @@
     c_t = -g_t / G,     beta_t = sum_{s<t} c_s / t,     x_t = beta_t W_{t-1}
     W_t = W_{t-1} + <c_t, x_t> = W_{t-1} (1 + <c_t, beta_t>),     W_0 = eps
 
-G is `lipschitz`, eps `initial_wealth`. Cost per round $O(d)$, memory $O(d)$.
+G is `lipschitz`, eps `initial_wealth`. The cost per round is $O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

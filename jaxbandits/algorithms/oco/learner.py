@@ -14,8 +14,8 @@ from jaxbandits.types import Gradient, Obs, PointDecision, State
 class GradientLearner(abc.ABC):
     """Abstract learner that plays a point and receives the gradient of the loss there.
 
-    A final class adds its parameters, `init` and `advance`, and also `point` if its state does not hold the play as
-    `x`.
+    A concrete subclass adds its parameters, `init` and `advance`, and also `point` if its state does not hold the play
+    as `x`.
     """
 
     feedback: ClassVar[type] = Gradient

@@ -8,7 +8,7 @@
 
 The steps add up to `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))` (`numerics.entropy`). The state
 therefore holds only the compensated sum of the corrected losses, and a round solves for one multiplier nu instead of
-two. Cost per round $O(N)$; memory $O(N)$.
+two. The cost per round is $O(N)$, and the memory is $O(N)$.
 """
 
 import math

@@ -2,7 +2,8 @@
 
     x_1 = 0,   x_{t+1} = P_X[x_t - step_scale * D / (G sqrt(t)) g_t],   t = 1, 2, ...
 
-D is the diameter of X (`domain`), G bounds the gradients (`lipschitz`). Cost per round $O(d)$, memory $O(d)$.
+D is the diameter of X (`domain`), G bounds the gradients (`lipschitz`). The cost per round is $O(d)$, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -3,7 +3,7 @@
     x_t   = argmin_X <sum_{s<t} g_s + m_t, x> + ||x||^2 / eta_t = P_X[-(eta_t / 2) (sum_{s<t} g_s + m_t)]
     eta_t = step_scale * D^2 / N_{t-1},     N_t = nu + sum_{s<=t} eta_s ||g_s - m_s||^2,     m_{t+1} = g_t
 
-D is the diameter of X (`domain`), nu `offset`; $m_1 = 0$. Cost per round $O(d)$, memory $O(d)$.
+D is the diameter of X (`domain`), nu `offset`; $m_1 = 0$. The cost per round is $O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -3,8 +3,8 @@
     x_t   = P_X[-eta_t (sum_{s<t} g_s + m_t)],     m_{t+1} = g_t,     e_t = g_t - m_t
     eta_t = step_scale * D^2 / N_{t-1},            N_t = sum_{s<=t} min{ eta_s ||e_s||^2 / 2, D ||e_s|| }
 
-D is the diameter of X (`domain`); $m_1 = 0$. $eta_1$ is infinite, so that $x_1 = 0$ and the first summand is
-$D ||e_1||$. Cost per round $O(d)$, memory $O(d)$.
+D is the diameter of X (`domain`); $m_1 = 0$. $eta_1$ is infinite, so that $x_1 = 0$ and the first summand is $D
+||e_1||$. The cost per round is $O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

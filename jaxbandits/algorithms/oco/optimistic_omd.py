@@ -4,8 +4,8 @@
     x_t      = P_X[xh_t - eta_t m_t]                                              play x_t, receive g_t
     xh_{t+1} = P_X[xh_t - eta_t g_t],     m_{t+1} = g_t                           from xh_t again
 
-D is the diameter of X (`domain`), G `lipschitz`, delta `offset`; xh_1 = $m_1 = 0$. Cost per round $O(d)$, memory
-$O(d)$.
+D is the diameter of X (`domain`), G `lipschitz`, delta `offset`; xh_1 = $m_1 = 0$. The cost per round is $O(d)$, and
+the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

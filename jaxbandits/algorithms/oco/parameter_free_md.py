@@ -5,7 +5,7 @@
         = ||theta_t|| / (3 G) - V_t / G^2          otherwise
     x_t = alpha_t (exp(E_t) - 1) theta_t / ||theta_t||
 
-G is `lipschitz`, eps `scale`. Cost per round $O(d)$, memory $O(d)$.
+G is `lipschitz`, eps `scale`. The cost per round is $O(d)$, and the memory is $O(d)$.
 """
 
 import math

@@ -2,7 +2,7 @@
 
     x_1 = 0,   x_{t+1} = P_X[-step_scale * sum_{s<=t} g_s / sqrt(sum_{s<=t} ||g_s||^2)]
 
-X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
+X is $R^d$ unless `domain` is given. The cost per round is $O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -2,7 +2,7 @@
 
     arms   the P arms with the largest indices, unplayed arms first
 
-so that players never collide. Notation: P n_players. $O(P K)$ per round, plus the cost of the policy.
+so that players never collide. Notation: P is the field `n_players`. $O(P K)$ per round, plus the cost of the policy.
 """
 
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ class MultiplePlay:
 
     Deviations:
       * [printed] Index policies take the place of the rule of Anantharam et al., as in the thesis of Besson.
-      * [ours] Ties: the first arm wins.
+      * [ours] Ties go to the first arm.
 
     References:
       Venkatachalam Anantharam, Pravin Varaiya, Jean Walrand. Asymptotically Efficient Allocation Rules for the

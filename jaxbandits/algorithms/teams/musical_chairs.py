@@ -5,7 +5,7 @@
     t > T_0    uniformly among the N arms with the largest mean until a round without a collision, then that arm
 
 for each of P players, who do not know P. Notation: $T_0$ learning_rounds, K n_arms; the paper writes N* for the number
-of players. $O(P K^2)$ per round.
+of players. The cost per round is $O(P K^2)$.
 """
 
 from typing import ClassVar, NamedTuple

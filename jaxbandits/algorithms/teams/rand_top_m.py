@@ -4,8 +4,8 @@
     arm in best, collided     uniformly from best
     else                      stay
 
-for each of M players; best is the set of the M arms with the largest indices. Notation: M n_players. $O(M K^2)$ per
-round, plus the cost of the policies.
+for each of M players; best is the set of the M arms with the largest indices. Notation: M is the field `n_players`.
+$O(M K^2)$ per round, plus the cost of the policies.
 """
 
 from typing import Any, ClassVar

@@ -2,7 +2,7 @@
 
     arm    the arm with the rho-th largest index,   rho in {1, ..., M} drawn again after a collision
 
-for each of M players. Notation: M n_players. $O(M K^2)$ per round, plus the cost of the policies.
+for each of M players. Notation: M is the field `n_players`. $O(M K^2)$ per round, plus the cost of the policies.
 """
 
 from typing import Any, ClassVar

@@ -15,7 +15,7 @@ The player of rank j (from 0) stays on the j-th active arm while players communi
 plays of all players: arm a is certainly worse than arm b if $m_a + B <= m_b - B$. $M$ counts the players without an
 assigned arm. A player with an assigned arm plays it forever; after exploration the phases continue with p + 1.
 
-Notation: K n_arms, P n_players, T horizon, e fixation, 2 in B width. $O(P K^2)$ per round.
+Notation: K n_arms, P n_players, T horizon, e fixation, 2 in B width. The cost per round is $O(P K^2)$.
 """
 
 import math

@@ -3,7 +3,7 @@
     U_k   index of arm k in a player's policy; arms that the player has not played rank above all others
     best  the M arms with the largest U_k; each player breaks ties by its own random draws
 
-A final class defines the move of one player. Players are a batch axis: their states have a leading axis P.
+A concrete subclass defines the move of one player. Players are a batch axis: their states have a leading axis P.
 """
 
 import abc

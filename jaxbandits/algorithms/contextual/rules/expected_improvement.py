@@ -26,8 +26,8 @@ class ExpectedImprovement(ScoreRule):
       None for cumulative regret.
 
     Deviations:
-      * [ours] Improvement is measured from the largest predicted mean, since rewards are noisy. Ties: the first arm
-        wins.
+      * [ours] Improvement is measured from the largest predicted mean, since rewards are noisy. Ties go to the first
+        arm.
 
     References:
       Jonas Mockus, Vytautas Tiesis, Antanas Zilinskas. The Application of Bayesian Methods for Seeking the Extremum.

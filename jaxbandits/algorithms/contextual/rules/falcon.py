@@ -28,7 +28,7 @@ class FALCON(WeightRule):
     Deviations:
       * [reconstructed] c = 1/30; $n_m$ is the number of rounds to which f is fitted; the paper uses the last round of
         that epoch, a number about twice as large.
-      * [ours] Unavailable arms do not count in K. Ties: the first arm wins.
+      * [ours] Unavailable arms do not count in K. Ties go to the first arm.
 
     References:
       David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual

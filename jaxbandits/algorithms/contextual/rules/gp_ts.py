@@ -3,7 +3,7 @@
     theta ~ the model's posterior,   play argmax_k f_k + scale v_t (theta_k - f_k)
     v_t     = B + R sqrt(2 (gamma_{t-1} + 1 + log(2/delta)))
 
-gamma_{t-1} is `model.information`. Notation: B norm_bound, R noise_scale.
+gamma_{t-1} is `model.information`. Notation: B is the field `norm_bound` and R is `noise_scale`.
 """
 
 from typing import ClassVar
@@ -27,7 +27,7 @@ class GPTS(ScoreRule):
     Deviations:
       * [reconstructed] The formula of v_t, in which gamma is the information of the arms played, as in `IGPUCB`. The
         paper discretises a continuous set in every round; here the set of arms is finite.
-      * [ours] `scale` multiplies v_t. Ties: the first arm wins.
+      * [ours] `scale` multiplies v_t. Ties go to the first arm.
 
     References:
       Sayak Ray Chowdhury, Aditya Gopalan. On Kernelized Multi-armed Bandits. ICML 2017, Algorithm 2, Theorem 4.

@@ -25,7 +25,7 @@ class GPUCB(ScoreRule):
 
     Deviations:
       * [printed] `discount` is c, which is 1 in the theorem. In their experiments (Section 6) the authors divide beta_t
-        by 5, as the preset `experiments` does. Ties: the first arm wins.
+        by 5, as the preset `experiments` does. Ties go to the first arm.
 
     References:
       Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit

@@ -25,7 +25,7 @@ class IDS(PosteriorDraws):
     Deviations:
       * [ours] The distribution of a reward and its distribution given the best arm are replaced by Gaussians with the
         same means and variances. Their divergence has the form above, because its other terms sum to 0 over i. The
-        posterior is approximated by n draws. Ties: the first arm wins.
+        posterior is approximated by n draws. Ties go to the first arm.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014; Operations

@@ -2,8 +2,8 @@
 
     play   argmax_k f_k + scale beta_t w_k,   beta_t = B + R sqrt(2 (gamma_{t-1} + 1 + log(1/delta)))
 
-gamma_{t-1} is the information of the data, `model.information`: half of log det(I + K_t / lambda). Notation: B
-norm_bound, R noise_scale.
+gamma_{t-1} is the information of the data, `model.information`: half of log det(I + K_t / lambda). Notation: B is the
+field `norm_bound` and R is `noise_scale`.
 """
 
 from typing import ClassVar
@@ -28,7 +28,7 @@ class IGPUCB(ScoreRule):
     Deviations:
       * [reconstructed] gamma is the information of the arms played; the paper uses its maximum over t - 1 arms,
         although the proof bounds the error by the former.
-      * [ours] `scale` multiplies beta_t. Ties: the first arm wins.
+      * [ours] `scale` multiplies beta_t. Ties go to the first arm.
 
     References:
       Sayak Ray Chowdhury, Aditya Gopalan. On Kernelized Multi-armed Bandits. ICML 2017, Algorithm 1, Theorems 2 and 3.

@@ -29,7 +29,7 @@ class KnowledgeGradient(ScoreRule):
     Deviations:
       * [ours] The formula is for arms with independent priors, and is used even if the model's arms are correlated: the
         effect of a reward of arm k on other arms' predictions is ignored. Unavailable arms do not count in the maxima.
-        Ties: the first arm wins.
+        Ties go to the first arm.
 
     References:
       Ilya Ryzhov, Warren Powell, Peter Frazier. The Knowledge Gradient Algorithm for a General Class of Online Learning

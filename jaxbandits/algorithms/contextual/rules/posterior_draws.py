@@ -4,7 +4,7 @@
     alpha_i = share of the draws whose best arm is i,   m_ia = mean of theta_a over those,   m_a = mean of theta_a
     play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
-A final class defines the information g `[K]`. Cost per round $O(n K^2)$.
+A concrete subclass defines the information g `[K]`. The cost per round is $O(n K^2)$.
 """
 
 import abc

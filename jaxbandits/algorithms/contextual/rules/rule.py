@@ -3,8 +3,8 @@
     decision = rule.decide(key, t, model, state, obs)
 
 A rule has no state. `needs` lists the methods of a model that it calls; `Bandit` rejects a model that lacks one. A
-final class defines scores, of which the largest is played, or weights, from which the arm is drawn; the decision then
-carries the probability.
+concrete subclass defines scores, of which the largest is played, or weights, from which the arm is drawn; the decision
+then carries the probability.
 """
 
 import abc

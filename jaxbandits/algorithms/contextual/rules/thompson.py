@@ -21,7 +21,7 @@ class Thompson(ScoreRule):
       2014); the frequentist bounds need a larger v.
 
     Deviations:
-      * [ours] v scales deviations from the prediction; v = 1 samples from the posterior. Ties: the first arm wins.
+      * [ours] v scales deviations from the prediction; v = 1 samples from the posterior. Ties go to the first arm.
 
     References:
       William R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two

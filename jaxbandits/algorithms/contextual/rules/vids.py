@@ -22,8 +22,8 @@ class VIDS(PosteriorDraws):
       range 1.
 
     Deviations:
-      * [ours] The posterior is approximated by n draws (10^4 in the paper's linear experiments). Ties: the first arm
-        wins.
+      * [ours] The posterior is approximated by n draws (10^4 in the paper's linear experiments). Ties go to the first
+        arm.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. Operations Research 66(1),
