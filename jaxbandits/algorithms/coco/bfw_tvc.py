@@ -87,17 +87,17 @@ class BFWTVC(BanditLearner):
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 3"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter", "center", "inner_radius")
     radius_power: ClassVar[float] = -0.25
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: sqrt(T), rounded")
     value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
-    beta: ArrayLike | None = param(None, "(0, inf)", "scale of the violation; None: 1 / C2 of Theorem 3")
-    gamma: ArrayLike = param(1.0, "(0, inf)", "weight of the loss")
+    beta: ArrayLike | None = param(None, "(0, inf)", "beta, scale of the violation; None: 1 / C2 of Theorem 3")
+    gamma: ArrayLike = param(1.0, "(0, inf)", "gamma, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
-    eps: ArrayLike | None = param(None, "(0, inf)", "gap at which Frank-Wolfe stops; None: 4 D^2 T^(-1/2)")
+    eps: ArrayLike | None = param(None, "(0, inf)", "eps, gap at which Frank-Wolfe stops; None: 4 D^2 T^(-1/2)")
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; the paper uses 1")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); the paper uses 1")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta of (22); the paper uses 1")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
+        1.0, "(0, inf)", "multiplier of g_t; the value G_f / G_g gives losses and constraints the same G"
     )
     most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps per block; None: ceil(3.375 sqrt(T))")
 

@@ -65,10 +65,10 @@ class LBPM(BanditLearner):
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 5"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius", "center", "inner_radius")
     radius_power: ClassVar[float] = -0.25
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: sqrt(T), rounded")
     value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
-    eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: R (d M)^(-1/2) T^(-3/4)")
-    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
+    eta: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: R (d M)^(-1/2) T^(-3/4)")
+    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step size of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )

@@ -27,7 +27,7 @@ class PointLearner(abc.ABC):
     environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     oracles: ClassVar[tuple[str, ...]]  # members of `domain` that the learner uses
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
-    domain: ConvexSet = param(factory=L2Ball, doc="K, with the members that the learner uses")
+    domain: ConvexSet = param(factory=L2Ball, doc="K, a convex set with the oracles that the learner uses")
     start: Point = param(None, doc="first point; None: domain.zero, the centre of a ball")
 
     def point(self, state: State) -> Point:
@@ -66,10 +66,12 @@ class BanditLearner(PointLearner):
 
     feedback: ClassVar[type] = ConstrainedValue
     radius_power: ClassVar[float]
-    horizon: int = static(range="[1, inf)", doc="T")
+    horizon: int = static(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    c: ArrayLike | None = param(None, "(0, inf)", "factor c in delta = c T^radius_power; None: 0.9 r")
-    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^radius_power")
+    c: ArrayLike | None = param(None, "(0, inf)", "c, factor in delta = c T^radius_power; None: 0.9 r")
+    delta: ArrayLike | None = param(
+        None, "(0, inf)", "delta, radius of the perturbation, below r; None: c T^radius_power"
+    )
     estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:
@@ -115,11 +117,11 @@ class BlockLearner(PointLearner):
     """
 
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius")
-    horizon: int = static(range="[1, inf)", doc="T")
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: 5 sqrt(T), rounded")
+    horizon: int = static(range="[1, inf)", doc="T, number of rounds")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: 5 sqrt(T), rounded")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: (R / G) T^(-3/4)")
-    eps: ArrayLike | None = param(None, "(0, inf)", "accuracy of the projections; None: 60 R^2 T^(-1/2)")
+    eta: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: (R / G) T^(-3/4)")
+    eps: ArrayLike | None = param(None, "(0, inf)", "eps, accuracy of the projections; None: 60 R^2 T^(-1/2)")
     cut_first: ArrayLike = param(
         True, BOOL, "False: set the step of the projection from the distance before the cut, as printed"
     )

@@ -63,7 +63,7 @@ class LPM(BlockLearner):
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 4"
-    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
+    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step size of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )

@@ -44,9 +44,9 @@ class OFW(PointLearner):
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Hazan & Kale, ICML 2012; ignores constraints"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of the losses")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; the theory uses 1")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta; the theory uses 1")
 
     @classmethod
     def example(cls) -> "OFW":

@@ -73,16 +73,16 @@ class OFWTVC(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 1"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "beta, scale of the surrogate; None: 1 / (64 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "gamma, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; the paper uses 1")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (9); the paper uses 1")
-    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; the paper uses inf")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta of (9); the paper uses 1")
+    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest step size sigma; the paper uses inf")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
+        1.0, "(0, inf)", "multiplier of g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod

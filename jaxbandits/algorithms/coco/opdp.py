@@ -63,14 +63,14 @@ class OPDP(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Lee, Ho-Nguyen & Lee, 2023, Algorithm 1"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    dual_step: ArrayLike | None = param(None, "[0, inf)", "mu, step of the multiplier; None: T^(-5/6) / (G D)")
+    dual_step: ArrayLike | None = param(None, "[0, inf)", "mu, step size of the multiplier; None: T^(-5/6) / (G D)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: G D T^(-1/6)"
     )
     hard: ArrayLike = param(False, BOOL, "True: use g^+ in place of g")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta")
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OPDP":

@@ -43,12 +43,12 @@ class PFOFW(PointLearner):
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, inside Algorithm 1; ignores constraints"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     g_init: ArrayLike | None = param(
         None, "(0, inf)", "G~_1, gradient bound; None: the first gradient; the paper uses 1"
     )
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; the paper uses 1")
-    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; the paper uses inf")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta; the paper uses 1")
+    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest step size sigma; the paper uses inf")
 
     @classmethod
     def example(cls) -> "PFOFW":

@@ -77,15 +77,17 @@ class SCBFWTVC(BanditLearner):
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter", "center", "inner_radius")
     radius_power: ClassVar[float] = -1.0 / 3.0
     environments: ClassVar[tuple[str, ...]] = ("coco/quadratic_constraints",)
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: T^(2/3), rounded")
-    steps: int | None = static(None, "[1, inf)", "L, Frank-Wolfe steps per block; None: T^(2/3), rounded")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: T^(2/3), rounded")
+    steps: int | None = static(None, "[1, inf)", "L, number of Frank-Wolfe steps per block; None: T^(2/3), rounded")
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha_f, modulus of strong convexity of the losses")
-    beta: ArrayLike = param(1.0, "(0, inf)", "scale of the violation")
-    gamma: ArrayLike | None = param(None, "(0, inf)", "weight of the loss; None: that of the proof of Theorem 4")
+    beta: ArrayLike = param(1.0, "(0, inf)", "beta, scale of the violation")
+    gamma: ArrayLike | None = param(
+        None, "(0, inf)", "gamma, weight of the loss; None: the gamma of the proof of Theorem 4"
+    )
     recenter: ArrayLike = param(True, BOOL, "False: the quadratics of (27) are centred at 0, as printed")
     weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
+        1.0, "(0, inf)", "multiplier of g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod

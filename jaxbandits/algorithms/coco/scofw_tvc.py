@@ -66,13 +66,15 @@ class SCOFWTVC(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 2"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha_f, modulus of strong convexity of the losses")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    beta: ArrayLike | None = param(None, "(0, inf)", "beta; None: gamma alpha / (500 G^2 T^(2/3)), as in the proof")
+    beta: ArrayLike | None = param(
+        None, "(0, inf)", "beta, scale of the violation; None: gamma alpha / (500 G^2 T^(2/3)), as in the proof"
+    )
     gamma: ArrayLike | None = param(None, "(0, inf)", "gamma, weight of the loss; None: G / (G + alpha D)")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
+        1.0, "(0, inf)", "multiplier of g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod

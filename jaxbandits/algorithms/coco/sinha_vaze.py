@@ -51,7 +51,7 @@ class SinhaVaze(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; uses projections"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "project", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through lam")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds; it affects only lam")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "b, scale of the violation; None: 1 / (2 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "V, weight of the loss")

@@ -46,7 +46,7 @@ class StronglyConvexSinhaVaze(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, strongly convex losses; uses projections"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "project")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through gamma")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds; it affects only gamma")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike = param(1.0, "(0, inf)", "b, scale of the violation")

@@ -36,8 +36,10 @@ class CascadeTS(CascadePolicy):
 
     source: ClassVar[str] = "Russo et al., A Tutorial on Thompson Sampling, FnT ML 2018, Section 7.3"
     first_seen: ClassVar[float] = 0.0  # unobserved items keep the prior
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, clicks before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, times seen without a click before the first round")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of clicks that the prior assumes")
+    prior_failure: ArrayLike = param(
+        1.0, "(0, inf)", "beta_0, number of observations without a click that the prior assumes"
+    )
 
     @classmethod
     def example(cls) -> "CascadeTS":

@@ -38,7 +38,7 @@ class CombUCB1(OraclePolicy):
     """
 
     source: ClassVar[str] = "Kveton, Wen, Ashkan & Szepesvari, AISTATS 2015, Algorithm 1"
-    exploration: ArrayLike = param(1.5, "[0, inf)", "factor under the root; 1.5 in the theory")
+    exploration: ArrayLike = param(1.5, "[0, inf)", "factor of the logarithm under the root; 1.5 in the theory")
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, **changes: Any) -> "CombUCB1":

@@ -37,8 +37,8 @@ class CTS(OraclePolicy):
 
     source: ClassVar[str] = "Wang & Chen, ICML 2018, Algorithm 1"
     first_seen: ClassVar[float] = 0.0  # unobserved items keep the prior
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of successes that the prior assumes")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, number of failures that the prior assumes")
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, **changes: Any) -> "CTS":

@@ -41,9 +41,9 @@ class FullBanditTS:
     feedback: ClassVar[type] = SetReward
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
     n_items: int = static(range="[1, inf)", doc="L, number of items")
-    oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
-    width: ArrayLike = param(0.5, "[0, inf)", "v, scale of the draws; 0 is greedy")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    oracle: Any = param(doc="oracle of the feasible sets, one of jaxbandits.oracles")
+    width: ArrayLike = param(0.5, "[0, inf)", "v, scale of the draws; 0: greedy play")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, horizon: ArrayLike, **changes: Any) -> "FullBanditTS":

@@ -51,9 +51,9 @@ class PBMUCB(CascadePolicy):
     feedback: ClassVar[type] = ListClicks
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/position_clicks",)
     examination: ArrayLike = param(
-        range="(0, 1]", doc="[m] kappa, from the first position to the last, which do not increase"
+        range="(0, 1]", doc="[m] kappa, examination probabilities of the positions, non-increasing"
     )
-    eps: ArrayLike = param(0.1, "[0, inf)", "eps, in delta_t = (1 + eps) log t")
+    eps: ArrayLike = param(0.1, "[0, inf)", "eps, exploration parameter in delta_t = (1 + eps) log t")
 
     def __post_init__(self) -> None:
         """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""

@@ -67,7 +67,7 @@ class OraclePolicy(SetPolicy):
     """Abstract policy that plays an oracle's best set for the indices, and observes the rewards of all its items."""
 
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
-    oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
+    oracle: Any = param(doc="oracle of the feasible sets, one of jaxbandits.oracles")
 
     def check(self) -> None:
         """Raise InputError for an invalid oracle or one for a different number of items."""
@@ -81,7 +81,7 @@ class OraclePolicy(SetPolicy):
 class CascadePolicy(SetPolicy):
     """Abstract policy that lists the m items with the largest indices, in decreasing order."""
 
-    list_size: int = static(range="[1, inf)", doc="m, number of places in the list")
+    list_size: int = static(range="[1, inf)", doc="m, number of positions in the list")
 
     def check(self) -> None:
         """Raise InputError for a list longer than the number of items."""

@@ -52,7 +52,7 @@ class Bandit:
     source: ClassVar[str] = "a model of rewards and a rule of exploration, as of Riquelme, Tucker & Snoek, ICLR 2018"
     environments: ClassVar[tuple[str, ...]] = ("contextual/linear_contexts",)
     model: Any = param(doc="reward model (jaxbandits.contextual.models)")
-    rule: Any = param(doc="rule of exploration (jaxbandits.contextual.rules)")
+    rule: Any = param(doc="exploration rule (jaxbandits.contextual.rules)")
 
     @classmethod
     def example(cls) -> "Bandit":

@@ -51,8 +51,8 @@ class DisjointLinUCB:
     reads_context: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
-    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplies the widths")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplier of the widths")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(cls, *, n_arms: int, dim: int, delta: float = 0.05, **changes: FieldValue) -> "DisjointLinUCB":

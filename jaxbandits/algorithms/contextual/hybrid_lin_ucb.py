@@ -64,8 +64,8 @@ class HybridLinUCB:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
     shared_dim: int = static(range="[1, inf)", doc="k, dimension of the features of arms")
-    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplies the widths")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplier of the widths")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(

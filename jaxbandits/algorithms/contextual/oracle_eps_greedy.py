@@ -36,7 +36,7 @@ class OracleEpsGreedy(OracleLearner):
 
     source: ClassVar[str] = "Bietti, Agarwal & Langford, JMLR 2021, epsilon-greedy"
     eps: ArrayLike = param(0.05, "[0, 1]", "eps, probability of a uniform draw")
-    decay: ArrayLike = param(0.0, "[0, inf)", "a: the probability is eps / t^a in round t = 1, 2, ...")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a, decay exponent: the probability is eps / t^a in round t = 1, 2, ...")
 
     @classmethod
     def example(cls) -> "OracleEpsGreedy":

@@ -32,7 +32,7 @@ from jaxbandits.types import ContextObs, State
 class RegCB(OracleLearner):
     """Abstract policy on lower and upper bounds of the rewards."""
 
-    c: ArrayLike = param(0.1, "[0, inf)", "c, multiplies Delta_t")
+    c: ArrayLike = param(0.1, "[0, inf)", "c, factor of Delta_t")
     low: ArrayLike = param(0.0, "(-inf, inf)", "smallest reward")
     high: ArrayLike = param(1.0, "(-inf, inf)", "largest reward")
 

@@ -47,8 +47,8 @@ class SquareCB(OracleLearner):
     """
 
     source: ClassVar[str] = "Foster & Rakhlin, ICML 2020, Algorithm 1"
-    scale: ArrayLike = param(10.0, "[0, inf)", "c: gamma_t = c t^a")
-    exponent: ArrayLike = param(0.5, "[0, inf)", "a")
+    scale: ArrayLike = param(10.0, "[0, inf)", "c, factor in gamma_t = c t^a")
+    exponent: ArrayLike = param(0.5, "[0, inf)", "a, exponent in gamma_t = c t^a")
 
     @classmethod
     def theory(

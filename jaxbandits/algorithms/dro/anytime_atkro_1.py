@@ -49,7 +49,7 @@ class AnytimeATkRO1(TwoPlayers):
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 7"
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
     clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
     gamma: ArrayLike | None = param(
         None, "[0, inf)", "implicit exploration gamma_1 of round 1, divided by sqrt(t) in round t; None: step_q / 2"

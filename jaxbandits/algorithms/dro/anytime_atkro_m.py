@@ -43,7 +43,7 @@ class AnytimeATkROm(TwoPlayers):
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Theorem 13"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
 
     @classmethod
     def example(cls) -> "AnytimeATkROm":

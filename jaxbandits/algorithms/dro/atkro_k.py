@@ -56,8 +56,8 @@ class ATkROk(TwoPlayers):
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 6"
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
-    sampler: str = static("dep_round", doc="how k groups are drawn: dep_round, or systematic (one uniform draw)")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
+    sampler: str = static("dep_round", doc="method that draws k groups: dep_round, or systematic (one uniform draw)")
     clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, the implicit exploration; None: step_q / 2")

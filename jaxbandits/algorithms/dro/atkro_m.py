@@ -45,7 +45,7 @@ class ATkROm(TwoPlayers):
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 5"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
     @classmethod

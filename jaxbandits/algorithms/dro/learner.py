@@ -33,17 +33,23 @@ class GroupLearner(abc.ABC):
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # step sizes that the theory derives from D^2
     dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the structure of `start`")
     # The paper states no radius; this value is ours.
-    domain: ConvexSet = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
-    start: Point = param(None, doc="w_1, any pytree of arrays; None: domain.zero (the centre if W is a ball)")
+    domain: ConvexSet = param(factory=lambda: L2Ball(radius=3.0), doc="W, a convex set with zero, project and diameter")
+    start: Point = param(
+        None, doc="w_1, first model, any pytree of arrays; None: domain.zero (the centre if W is a ball)"
+    )
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
     diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; the theory uses 1")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q, and gamma; the theory uses 1")
+    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the step of w; the theory uses 1")
+    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the step of q, and gamma; the theory uses 1")
     step_w: ArrayLike | None = param(
-        None, "[0, inf)", "eta_w (in anytime forms that of round 1); None: w_scale times the theory"
+        None,
+        "[0, inf)",
+        "eta_w, step size of w (in round 1 for anytime forms); None: w_scale times the step of the theory",
     )
     step_q: ArrayLike | None = param(
-        None, "[0, inf)", "eta_q (in anytime forms that of round 1); None: q_scale times the theory"
+        None,
+        "[0, inf)",
+        "eta_q, step size of q (in round 1 for anytime forms); None: q_scale times the step of the theory",
     )
 
     @classmethod

@@ -47,7 +47,7 @@ class SMDr(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 3"
-    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples of each group")
+    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples in the budget of each group")
 
     @classmethod
     def example(cls) -> "SMDr":

@@ -73,7 +73,7 @@ class SMPA(GroupLearner):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 4"
-    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples of each group")
+    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples in the budget of each group")
     smoothness: ArrayLike = param(0.25, "(0, inf)", "L, smoothness of the risks")
     regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, regularity of the dual norm; 1 for Euclidean norms")
     constant: ArrayLike = param(1.0, "(0, inf)", "c, the constant that Theorem 10 does not specify")

@@ -43,7 +43,7 @@ class DoubleTS(DuelPolicy):
 
     source: ClassVar[str] = "Wu & Liu, NIPS 2016, Algorithm 1"
     alpha: ArrayLike = param(0.51, "(0, inf)", "alpha, factor of log t; above 1/2 in the theory")
-    is_plus: bool = static(False, BOOL, "whether ties of the first arm are broken by estimated regret (D-TS+)")
+    is_plus: bool = static(False, BOOL, "True: break ties of the first arm by estimated regret (D-TS+)")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "DoubleTS":

@@ -42,7 +42,7 @@ class RMED2FH(RMEDPolicy):
     """
 
     source: ClassVar[str] = "Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Algorithm 2 (RMED2FH)"
-    first_duels: int = static(range="[1, 1000000]", doc="L, duels of every pair before opponents are fixed")
+    first_duels: int = static(range="[1, 1000000]", doc="L, number of duels of every pair before opponents are fixed")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, alpha: float = 3.0, **changes: Any) -> "RMED2FH":

@@ -46,7 +46,7 @@ class Sparring:
     feedback: ClassVar[type] = Preference
     source: ClassVar[str] = "Ailon, Karnin & Joachims, ICML 2014; Saha & Gaillard, ICML 2022 (Versatile-DB)"
     environments: ClassVar[tuple[str, ...]] = ("duels/dueling_arms",)
-    policy: Any = param(doc="learner of jaxbandits.armed that both players are, such as TsallisINF")
+    policy: Any = param(doc="learner of jaxbandits.armed that chooses each arm of the duel, such as TsallisINF")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "Sparring":

@@ -39,9 +39,9 @@ class LUCBState(NamedTuple):
 class LUCB(Identification):
     """Abstract LUCB that identifies one best arm."""
 
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
     eps: ArrayLike = param(
-        0.0, "[0, inf)", "eps, tolerance: an arm within eps of the best one suffices; in units of the rewards"
+        0.0, "[0, inf)", "eps, tolerance in units of the rewards: an arm within eps of the best arm suffices"
     )
 
     @abc.abstractmethod

@@ -44,10 +44,10 @@ class TopTwoThompson(BetaPosterior, Identification):
     """
 
     source: ClassVar[str] = "Russo, COLT 2016, top-two Thompson sampling"
-    share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of the first candidate")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of playing the first candidate")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
     attempts: int = static(64, "[1, inf)", "largest number of draws for the second candidate")
-    proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
+    proven: bool = static(False, BOOL, "True: use beta(t) of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TopTwoThompson":

@@ -43,8 +43,8 @@ class TrackAndStop(Identification):
     """
 
     source: ClassVar[str] = "Garivier & Kaufmann, COLT 2016, Track-and-Stop with D-tracking"
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    proven: bool = static(False, BOOL, "True: use beta(t) of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TrackAndStop":

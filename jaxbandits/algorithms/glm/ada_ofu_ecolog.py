@@ -106,16 +106,20 @@ class AdaOFUECOLog(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability of sigma_t, and also of beta^H")
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
-    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / mu'(S)")
-    curvature_ratio: ArrayLike = param(
-        2.0, "[1, inf)", "ratio of mu' at theta_bar and theta^u above which a round is in H"
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
     )
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies sigma_t; the theory uses 1")
-    warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; the theory uses 1")
+    delta: ArrayLike = param(0.05, "(0, 1]", "delta, failure probability of sigma_t and, separately, of beta^H")
+    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
+    kappa: ArrayLike | None = param(
+        None, "(0, inf)", "kappa, 1 / (minimum of mu' over arms and parameters); None: 1 / mu'(S)"
+    )
+    curvature_ratio: ArrayLike = param(
+        2.0, "[1, inf)", "ratio of mu' at theta_bar to mu' at theta^u above which a round joins H"
+    )
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of sigma_t; the theory uses 1")
+    warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of beta^H; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "AdaOFUECOLog":

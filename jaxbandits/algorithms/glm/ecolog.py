@@ -91,7 +91,7 @@ class ECOLog(EllipsoidLearner):
     )
     score: str = static("link", doc='score of an arm. "link": optimistic x\'theta; "mean": mean reward plus width')
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S, for \"code\" S")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":

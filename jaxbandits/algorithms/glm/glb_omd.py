@@ -88,12 +88,12 @@ class GLBOMD(EllipsoidLearner):
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Algorithm 1"
     radius_rule: str = static("theory", doc='"theory": Theorem 1; "data": computed from the observed losses')
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants R, C_mu, g")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants R, C_mu, g")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta* - center||")
-    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that theta* lies in; None: 0")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d, as in the paper's experiments")
-    step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: 1 + R S")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that contains theta*; None: 0")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d, as in the paper's experiments")
+    step_size: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: 1 + R S")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":

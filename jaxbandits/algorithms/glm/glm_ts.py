@@ -47,10 +47,10 @@ class GLMTS:
     feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Kveton et al., AISTATS 2020, GLM-TSL, with a one-pass posterior"
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
+    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0: greedy play")
     draws_in_set: bool = static(False, BOOL, "True: multiply v by the radius of the confidence set")
     estimator: GLBOMD = param(
-        doc="learner whose estimate and Hessian are used; its radius matters only with draws_in_set"
+        doc="learner that provides the estimate and Hessian; its radius is used only with draws_in_set"
     )
 
     @classmethod

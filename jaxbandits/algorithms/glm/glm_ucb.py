@@ -76,16 +76,22 @@ class GLMUCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010"
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
-    radius_rule: str = static("filippi", doc='"filippi": the original radius; "det": from the determinant of V_t')
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+    )
+    radius_rule: str = static(
+        "filippi", doc='"filippi": radius of the paper; "det": radius from the determinant of V_t'
+    )
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    reward_bound: ArrayLike = param(1.0, "(0, inf)", "R_max, rewards are in [0, R_max]; the paper: 100 for Poisson")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    reward_bound: ArrayLike = param(
+        1.0, "(0, inf)", "R_max, upper end of the interval [0, R_max] of the rewards; the paper uses 100 for Poisson"
+    )
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R_sub, sub-Gaussian constant of the noise")
     curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, smallest slope of mu; None: its minimum over the ball")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
-    rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; the theory uses 1")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t, ridge parameter; None: d log(1 + t)")
+    rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of rho_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "GLMUCB":

@@ -73,12 +73,12 @@ class GLOC(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Jun, Bhargava, Nowak & Willett, NeurIPS 2017"
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
     noise_scale: ArrayLike | None = param(
         None, "(0, inf)", "R; None: sqrt(g C_mu), which is exact for Gaussian and Bernoulli rewards"
     )
     curvature: ArrayLike | None = param(None, "(0, inf)", "k, lower bound on mu'; None: the minimum of mu' on [-S, S]")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "GLOC":

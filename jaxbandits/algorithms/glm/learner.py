@@ -25,7 +25,7 @@ class ArmLearner(abc.ABC):
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
+    delta: ArrayLike = param(0.05, "(0, 1]", "delta, failure probability")
 
     @classmethod
     @abc.abstractmethod
@@ -47,7 +47,7 @@ class ArmLearner(abc.ABC):
 class EllipsoidLearner(ArmLearner):
     """Abstract learner whose confidence sets are ellipsoids around `theta`; `inverse` is their inverse matrix."""
 
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: State) -> jax.Array:
@@ -79,8 +79,10 @@ class LevelSetLearner(ArmLearner):
     Its state holds the rounds `data`, the minimiser `theta` and the maximisers of the last round, `guess`.
     """
 
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+    )
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: State) -> jax.Array:

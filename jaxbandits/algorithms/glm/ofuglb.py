@@ -76,9 +76,9 @@ class OFUGLB(LevelSetLearner):
 
     source: ClassVar[str] = "Lee, Yun & Jun, NeurIPS 2024"
     lipschitz: str = static("paper", doc='"paper": the constants of the paper; "data": from the observed rewards')
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    lipschitz_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies Lip_t")
-    beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta_t; the theory uses 1")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    lipschitz_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of Lip_t")
+    beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of beta_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFUGLB":

@@ -60,9 +60,9 @@ class OFULMLogB(ArmLearner):
     """
 
     source: ClassVar[str] = "Zhang & Sugiyama, NeurIPS 2023"
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
-    step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: log(2)/2 + S + 1")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius b_t")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
+    step_size: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: log(2)/2 + S + 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the radius b_t")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULMLogB":

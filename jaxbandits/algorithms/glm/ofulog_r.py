@@ -67,8 +67,8 @@ class OFULogR(LevelSetLearner):
     """
 
     source: ClassVar[str] = "Abeille, Faury & Calauzenes, AISTATS 2021"
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
-    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the square root of the level; the theory uses 1")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t, ridge parameter; None: d log(1 + t)")
+    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the square root of the level; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULogR":

@@ -86,21 +86,29 @@ class RSGLinCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2"
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+    )
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
     reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is also fitted to the warm-up rounds")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
-    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / c_mu")
-    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability; below 1, so that lambda is positive even at T = 1")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
-    threshold: ArrayLike | None = param(None, "(0, inf)", "threshold of the warm-up; None: 1 / (gamma^2 kappa R^2)")
-    det_ratio: ArrayLike = param(2.0, "(1, inf)", "growth of det H between two fits")
-    curvature_discount: ArrayLike = param(math.e, "(0, inf)", "divisor of mu' in H")
-    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies gamma; the theory uses 1")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta; the theory uses 1")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    reward_bound: ArrayLike = param(
+        1.0, "(0, inf)", "R, upper end of the interval [0, R] of the rewards; the paper uses 100 for Poisson"
+    )
+    kappa: ArrayLike | None = param(
+        None, "(0, inf)", "kappa, 1 / (minimum of mu' over arms and parameters); None: 1 / c_mu"
+    )
+    delta: ArrayLike = param(0.05, "(0, 1)", "delta, failure probability; below 1, so that lambda > 0 even for T = 1")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d log(T/delta) / R^2")
+    threshold: ArrayLike | None = param(
+        None, "(0, inf)", "threshold of the warm-up rule; None: 1 / (gamma^2 kappa R^2)"
+    )
+    det_ratio: ArrayLike = param(2.0, "(1, inf)", "ratio by which det H grows between two fits")
+    curvature_discount: ArrayLike = param(math.e, "(0, inf)", "divisor of mu' in the update of H")
+    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of gamma; the theory uses 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":

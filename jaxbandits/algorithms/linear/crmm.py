@@ -78,16 +78,16 @@ class CRMM:
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     needs_immediate_feedback: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
-    reps: int = static(11, "[1, inf)", "pulls per epoch; `theory` takes ceil(16 log(4T/delta))")
+    mode: str = static("ons", doc='"ons": online Newton step (as in the paper); "ls": least squares')
+    reps: int = static(11, "[1, inf)", "number of pulls per epoch; `theory` uses ceil(16 log(4T/delta))")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(

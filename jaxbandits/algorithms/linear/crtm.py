@@ -73,19 +73,19 @@ class CRTM:
     source: ClassVar[str] = "Xue et al., NeurIPS 2023"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
+    mode: str = static("ons", doc='"ons": online Newton step (as in the paper); "ls": least squares')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the rewards have a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     reward_moment: ArrayLike | None = param(
         None, "(0, inf)", "u, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
     )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
-    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies Gamma; inf: no truncation")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
+    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of Gamma; inf: no truncation")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "CRTM":

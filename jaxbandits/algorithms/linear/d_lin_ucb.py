@@ -60,12 +60,12 @@ class DLinUCB:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     discount: ArrayLike = param(range="(0, 1]", doc="gamma, factor by which the weight of a round decays per round")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; the theory uses 1")
-    authors_code: bool = static(False, BOOL, "True: W of the authors' code; False: W of the paper")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the radius; the theory uses 1")
+    authors_code: bool = static(False, BOOL, "True: use W of the authors' code; False: use W of the paper")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: FieldValue) -> "DLinUCB":

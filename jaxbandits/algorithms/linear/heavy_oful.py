@@ -111,19 +111,19 @@ class HeavyOFUL:
         1000, "[1, inf)", "cap on the passes per round; at most 500 were needed when 97 % of samples were clipped"
     )
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     moment_bound: ArrayLike | None = param(
         None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is part of the feedback"
     )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d / S^2")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    c0: ArrayLike | None = param(None, "(0, inf)", "constant of sigma_t; None: 1/sqrt(23 ell)")
-    c1: ArrayLike | None = param(None, "(0, inf)", "constant of sigma_t; None: the formula above")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the bonus")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: weighted least squares")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d / S^2")
+    sigma_min: ArrayLike | None = param(None, "(0, inf)", "lower bound on sigma_t; None: 1/sqrt(T)")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    c0: ArrayLike | None = param(None, "(0, inf)", "c0, constant in sigma_t; None: 1/sqrt(23 ell)")
+    c1: ArrayLike | None = param(None, "(0, inf)", "c1, constant in sigma_t; None: the formula above")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t in the bonus")
+    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of tau_t; inf: weighted least squares")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HeavyOFUL":

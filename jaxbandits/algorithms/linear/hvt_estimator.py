@@ -84,19 +84,21 @@ class HvtConstants(abc.ABC):
     """Abstract base of the regression and of the learners that run it; holds the constants of the regression."""
 
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples (rounds, episodes)")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on ||theta*||; inf: no projection")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
+    sigma_min: ArrayLike | None = param(None, "(0, inf)", "lower bound on sigma_t; None: 1/sqrt(T)")
     delta: ArrayLike | None = param(
         None, "(0, 1)", "the bound of Lemma 1 fails with probability at most 4 delta; None: 1/(8T)"
     )
     step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
-    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t in the radius")
+    sigma_beta_scale: ArrayLike | None = param(
+        None, "[0, inf)", "multiplier of beta_{t-1} in sigma_t; None: beta_scale"
+    )
+    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of tau_t; inf: least squares")
+    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. (17))")
 
     @property
     @abc.abstractmethod

@@ -59,10 +59,10 @@ class HvtIdentification(HvtConstants):
     shared: bool = static(
         True,
         BOOL,
-        doc="True: one V for all coordinates, with the largest nu; False: one V per coordinate, with its own nu",
+        doc="True: one V for all coordinates, with the largest nu; False: a separate V and nu for each coordinate",
     )
     moment_bound: ArrayLike | None = param(
-        None, "[0, inf)", "nu, bound on every moment scale; None: part of the feedback"
+        None, "[0, inf)", "nu, bound on every moment scale; None: nu is part of the feedback"
     )
 
     @classmethod

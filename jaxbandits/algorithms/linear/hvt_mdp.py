@@ -55,7 +55,7 @@ class HvtMDP(HvtConstants):
     source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.1"
     environments: ClassVar[tuple[str, ...]] = ("linear/linear_mdp",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the features")
-    steps: int = static(range="[1, inf)", doc="H, steps of an episode")
+    steps: int = static(range="[1, inf)", doc="H, number of steps of an episode")
     moment_bound: ArrayLike | None = param(
         None, "[0, inf)", "nu, bound on the moment scale; None: nu is part of the feedback"
     )

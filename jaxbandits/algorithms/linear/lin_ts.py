@@ -54,8 +54,8 @@ class LinTS:
     source: ClassVar[str] = "Agrawal & Goyal, ICML 2013, Algorithm 1"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0: greedy play")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(

@@ -88,12 +88,12 @@ class MENU:
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     needs_immediate_feedback: ClassVar[bool] = True  # pulls of one epoch are counted by t
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    reps: int = static(51, "[2, inf)", "k, pulls per epoch; `theory` takes ceil(24 log(e T / delta))")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    reps: int = static(51, "[2, inf)", "k, number of pulls per epoch; `theory` uses ceil(24 log(e T / delta))")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(

@@ -71,10 +71,10 @@ class OFUL:
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":

@@ -54,12 +54,12 @@ class OFULMDP:
     source: ClassVar[str] = "ours, on Abbasi-Yadkori, Pal & Szepesvari, NeurIPS 2011"
     environments: ClassVar[tuple[str, ...]] = ("linear/linear_mdp",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the features")
-    steps: int = static(range="[1, inf)", doc="H, steps of an episode")
+    steps: int = static(range="[1, inf)", doc="H, number of steps of an episode")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on every ||theta*_h||")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability of each step")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability of each step")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(

@@ -79,8 +79,8 @@ class PhasedElimination:
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R, sub-Gaussian constant of the noise")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    design_steps: int | None = static(None, "[0, inf)", "s, Frank-Wolfe steps of a design; None: 4 d")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    design_steps: int | None = static(None, "[0, inf)", "s, number of Frank-Wolfe steps for a design; None: 4 d")
 
     @classmethod
     def theory(cls, *, dim: int, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "PhasedElimination":

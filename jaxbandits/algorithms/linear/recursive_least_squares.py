@@ -53,7 +53,7 @@ class RecursiveLeastSquares:
     environments: ClassVar[tuple[str, ...]] = ("linear/linear_system",)
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def example(cls) -> "RecursiveLeastSquares":

@@ -57,11 +57,11 @@ class SWLinUCB:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     window: int = static(range="[1, inf)", doc="tau, number of rounds in the window")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; the theory uses 1")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, variation: float, **changes: FieldValue) -> "SWLinUCB":

@@ -81,15 +81,17 @@ class TOFU:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the rewards have a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
-    reward_moment: ArrayLike | None = param(None, "(0, inf)", "b >= E |reward|^{1+eps}; None: (nu + L S)^{1+eps}")
+    reward_moment: ArrayLike | None = param(
+        None, "(0, inf)", "b, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
+    )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||, used only if b is derived")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
-    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies b_t; inf: no truncation")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
+    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of b_t; inf: no truncation")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "TOFU":

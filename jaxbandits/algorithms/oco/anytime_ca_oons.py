@@ -36,7 +36,7 @@ class AnytimeCAOONS:
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    learner: CAOONS = param(doc="learner that is restarted; its n_base is the largest N_k")
+    learner: CAOONS = param(doc="learner that is restarted in every epoch; its n_base is the largest N_k")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":

@@ -82,7 +82,7 @@ class CAOONS:
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 2"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    n_base: int = static(range="[1, 100]", doc="N = ceil(log2 T), base learners with radii 2, 4, ..., 2^N")
+    n_base: int = static(range="[1, 100]", doc="N = ceil(log2 T), number of base learners with radii 2, 4, ..., 2^N")
     n_small: int = static(
         0, range="[0, 100]", doc="number of additional base learners with radii 1, 1/2, ...; the paper uses 0"
     )
@@ -90,12 +90,14 @@ class CAOONS:
     base_grad: BaseGrad = static("own", doc="gradient that a base learner receives: 'own' (at its point) or 'played'")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
-    radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
-    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step sizes are capped at 1 / (c_eta D_j z); theory: 64")
-    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; theory: 4")  # noqa: N815
-    c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
+    radius: ArrayLike = param(math.inf, "(0, inf]", "radius of X = {||x|| <= radius}; inf: X = R^d")
+    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step sizes are capped at 1 / (c_eta D_j z); 64 in the theory")
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; 4 in the theory")  # noqa: N815
+    c_corr: ArrayLike = param(
+        32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; 32 in the theory"
+    )
     c_meta: ArrayLike = param(
-        32.0, "(0, inf)", "weight of the meta corrections, whose rates are 1 / (c_meta 2^k); theory: 32"
+        32.0, "(0, inf)", "weight of the meta corrections, whose rates are 1 / (c_meta 2^k); 32 in the theory"
     )
 
     @property

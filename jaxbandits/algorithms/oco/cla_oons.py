@@ -70,10 +70,12 @@ class CLAOONS(GradientLearner):
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 4"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     initial_scale: ArrayLike = param(1.0, "(0, inf)", "B_0 > 0, range of the first hint error; the proof uses 1")
-    radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
-    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D_t z_t); theory: 64")
-    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z_first^2 I in A_t; theory: 4")  # noqa: N815
-    c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
+    radius: ArrayLike = param(math.inf, "(0, inf]", "radius of X = {||x|| <= radius}; inf: X = R^d")
+    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D_t z_t); 64 in the theory")
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z_first^2 I in A_t; 4 in the theory")  # noqa: N815
+    c_corr: ArrayLike = param(
+        32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; 32 in the theory"
+    )
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":

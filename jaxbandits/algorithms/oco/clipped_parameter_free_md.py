@@ -55,7 +55,7 @@ class ClippedParameterFreeMD(GradientLearner):
 
     source: ClassVar[str] = "reconstruction after Cutkosky, COLT 2019"
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
-    scale: ArrayLike = param(1.0, "(0, inf)", "eps, scale of the inner learner")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps, scale parameter of the inner learner")
     exponent_cap: ArrayLike | None = param(
         None, "(0, inf)", "bound on the exponent of the inner learner; None: 0.45 ln(largest float)"
     )

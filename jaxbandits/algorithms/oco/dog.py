@@ -44,7 +44,7 @@ class DoG(GradientLearner):
     """
 
     source: ClassVar[str] = "Ivgi et al., ICML 2023"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
 
     def init(self, key: jax.Array) -> DoGState:

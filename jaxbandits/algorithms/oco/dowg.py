@@ -48,7 +48,7 @@ class DoWG(GradientLearner):
     """
 
     source: ClassVar[str] = "Khaled et al., NeurIPS 2023"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
 
     @classmethod

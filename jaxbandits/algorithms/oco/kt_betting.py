@@ -49,9 +49,9 @@ class KTBetting(GradientLearner):
     """
 
     source: ClassVar[str] = "Orabona & Pal, NeurIPS 2016"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
-    initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
+    initial_wealth: ArrayLike = param(1.0, "(0, inf)", "eps, largest loss against the origin, in units of G")
     wealth_cap: ArrayLike | None = param(None, "(0, inf]", "bound on the wealth; None: (largest float)^0.45")
 
     def init(self, key: jax.Array) -> KTBettingState:

@@ -62,7 +62,7 @@ class MsMwC:
     rate: ArrayLike | None = param(
         None, "(0, inf)", "beta_j, [] or [N]; None: 1 / (2 c_meta c_j), the largest admissible rate"
     )
-    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; theory: 32")
+    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; 32 in the theory")
 
     @classmethod
     def example(cls) -> "MsMwC":

@@ -211,9 +211,13 @@ class MsMwCMaster:
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 3"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G: expert j = 1..N loses at most G 2^j in absolute value")
+    lipschitz: ArrayLike = param(
+        1.0, "(0, inf)", "G, where the losses of expert j = 1..N are at most G 2^j in absolute value"
+    )
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
-    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the corrections; the rates are 1 / (c_meta 2^k); theory: 32")
+    c_meta: ArrayLike = param(
+        32.0, "(0, inf)", "weight of the corrections; the rates are 1 / (c_meta 2^k); 32 in the theory"
+    )
 
     @classmethod
     def example(cls) -> "MsMwCMaster":

@@ -66,11 +66,17 @@ class OONS(GradientLearner):
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 1"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     domain: L2Ball = param(factory=L2Ball, doc="X, a centred ball")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; the hints' range is z = 2G")
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D in the step size, >= max ||x||; None: the diameter of X")
-    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D z); theory: 64")
-    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; theory: 4")  # noqa: N815
-    c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
+    lipschitz: ArrayLike = param(
+        1.0, "(0, inf)", "G, bound on the norm of the gradients; the hint errors are at most z = 2G"
+    )
+    diameter: ArrayLike | None = param(
+        None, "(0, inf)", "D, length in the step size, at least max ||x||; None: the diameter of X"
+    )
+    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D z); 64 in the theory")
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; 4 in the theory")  # noqa: N815
+    c_corr: ArrayLike = param(
+        32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; 32 in the theory"
+    )
 
     @classmethod
     def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: FieldValue) -> "OONS":

@@ -65,10 +65,10 @@ class OptaxLearner:
     source: ClassVar[str] = "any optax transformation, round by round"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points (each array is a separate block)")
-    make: Any = static(doc="function that makes the transformation from options and hyperparameters")
-    hyperparameters: Any = param(None, doc="traced keyword arguments of make, by name")
-    options: Any = static((), doc="further, fixed keyword arguments of make, as (name, value) pairs")
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    make: Any = static(doc="function that creates the transformation from options and hyperparameters")
+    hyperparameters: Any = param(None, doc="keyword arguments of make that may be traced and swept, by name")
+    options: Any = static((), doc="fixed keyword arguments of make, as (name, value) pairs")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     oracle: bool = static(
         False, BOOL, doc="True: pass value_fn; needs an environment whose feedback has the loss function"
     )

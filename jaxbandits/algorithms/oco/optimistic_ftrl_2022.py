@@ -45,10 +45,10 @@ class OptimisticFTRL2022(GradientLearner):
     """
 
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; enters through nu only")
-    offset: ArrayLike | None = param(None, "(0, inf)", "nu, start of the denominator; None: 2 D G")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
+    offset: ArrayLike | None = param(None, "(0, inf)", "nu, initial value of the denominator; None: 2 D G")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> OptimisticFTRL2022State:
         del key  # deterministic

@@ -48,10 +48,10 @@ class OptimisticOMD(GradientLearner):
     """
 
     source: ClassVar[str] = "Chen et al., JMLR 2024"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic

@@ -50,10 +50,12 @@ class ParameterFreeMD(GradientLearner):
     """
 
     source: ClassVar[str] = "Jacobsen & Cutkosky, COLT 2022"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
-    scale: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
-    exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps, largest loss against the origin, in units of G")
+    exponent_cap: ArrayLike | None = param(
+        None, "(0, inf)", "upper bound on the exponent E; None: 0.45 ln(largest float)"
+    )
 
     def init(self, key: jax.Array) -> ParameterFreeMDState:
         del key  # deterministic

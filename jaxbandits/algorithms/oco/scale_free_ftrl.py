@@ -45,8 +45,8 @@ class ScaleFreeFTRL(GradientLearner):
     """
 
     source: ClassVar[str] = "Orabona & Pal, TCS 2018"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; the paper uses 1")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the play before its projection; the paper uses 1")
 
     @classmethod
     def example(cls) -> "ScaleFreeFTRL":

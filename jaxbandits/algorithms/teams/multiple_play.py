@@ -42,7 +42,9 @@ class MultiplePlay:
     source: ClassVar[str] = "Anantharam, Varaiya & Walrand, IEEE TAC 1987, with index policies"
     feedback: ClassVar[type] = PlayerRewards
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
-    policy: Any = param(doc="index policy of jaxbandits.armed on counts and sums, without draws, such as KLUCB")
+    policy: Any = param(
+        doc="deterministic index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB"
+    )
     n_players: int = static(range="[1, inf)", doc="P, number of players")
 
     @classmethod

@@ -61,8 +61,8 @@ class MusicalChairs:
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
-    n_players: int = static(range="[1, inf)", doc="P, number of players; they do not know it")
-    learning_rounds: ArrayLike = param(range="[1, inf)", doc="T_0, rounds of uniform play; rounded up")
+    n_players: int = static(range="[1, inf)", doc="P, number of players, which the players do not know")
+    learning_rounds: ArrayLike = param(range="[1, inf)", doc="T_0, number of rounds of uniform play; rounded up")
 
     @classmethod
     def theory(

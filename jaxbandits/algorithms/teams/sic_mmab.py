@@ -86,12 +86,12 @@ class SICMMAB:
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
-    n_players: int = static(range="[1, inf)", doc="P, number of players; they do not know it")
-    horizon: ArrayLike = param(range="[2, 1e9]", doc="T, in T_0 and B")
-    fixation: ArrayLike = param(math.e, "(0, inf)", "T_0 / (K log T)")
-    width: ArrayLike = param(2.0, "(0, inf)", "factor of log T / n under the root of B")
+    n_players: int = static(range="[1, inf)", doc="P, number of players, which the players do not know")
+    horizon: ArrayLike = param(range="[2, 1e9]", doc="T, number of rounds, in T_0 and B")
+    fixation: ArrayLike = param(math.e, "(0, inf)", "e, the ratio T_0 / (K log T)")
+    width: ArrayLike = param(2.0, "(0, inf)", "factor of log T / n under the root in B")
     bounds: str = static("hoeffding", doc='"hoeffding", or "kl" for Bernoulli divergences at level log t / n')
-    skips_short_phases: bool = static(False, BOOL, "whether the first phase is p = ceil(log2 M) + 1 and not 1")
+    skips_short_phases: bool = static(False, BOOL, "True: the first phase is p = ceil(log2 M) + 1; False: p = 1")
 
     @classmethod
     def theory(cls, *, n_arms: int, n_players: int, horizon: ArrayLike, **changes: Any) -> "SICMMAB":

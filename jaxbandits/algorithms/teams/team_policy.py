@@ -48,8 +48,10 @@ class TeamPolicy(abc.ABC):
     feedback: ClassVar[type] = PlayerRewards
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
-    policy: Any = param(doc="index policy of jaxbandits.armed on counts and sums, without draws, such as KLUCB")
-    n_players: int = static(range="[1, inf)", doc="P, number of players; they know it")
+    policy: Any = param(
+        doc="deterministic index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB"
+    )
+    n_players: int = static(range="[1, inf)", doc="P, number of players, which the players know")
 
     @abc.abstractmethod
     def move(

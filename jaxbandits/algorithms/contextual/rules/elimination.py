@@ -32,7 +32,7 @@ class Elimination(WeightRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    beta: ArrayLike = param(1.0, "[0, inf)", "half-width of the intervals in widths")
+    beta: ArrayLike = param(1.0, "[0, inf)", "half-width of the intervals, in multiples of the width of the model")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key, t

@@ -27,7 +27,7 @@ class EpsGreedy(WeightRule):
     """
 
     eps: ArrayLike = param(0.05, "[0, inf)", "eps, probability of a uniform draw in round 1; above 1 counts as 1")
-    decay: ArrayLike = param(0.0, "[0, inf)", "a: the probability is eps / t^a in round t = 1, 2, ...")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a, decay exponent: the probability is eps / t^a in round t = 1, 2, ...")
 
     @classmethod
     def auer(cls, *, n_arms: int, gap: ArrayLike, c: ArrayLike = 5.0) -> "EpsGreedy":

@@ -35,7 +35,7 @@ class ExpectedImprovement(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    margin: ArrayLike = param(0.0, "[0, inf)", "improvement that does not count, in units of the reward")
+    margin: ArrayLike = param(0.0, "[0, inf)", "margin, in units of the reward, that an improvement must exceed")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t

@@ -36,8 +36,8 @@ class GPTS(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "sample", "information")
     norm_bound: ArrayLike = param(1.0, "[0, inf)", "B, bound on the norm of the mean rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies v_t; 1 is the theory")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of v_t; 1 in the theory")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del t

@@ -33,8 +33,8 @@ class GPUCB(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    discount: ArrayLike = param(1.0, "(0, inf)", "c, divides beta_t; 1 is the theory")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    discount: ArrayLike = param(1.0, "(0, inf)", "c, divisor of beta_t; 1 in the theory")
 
     @classmethod
     def experiments(cls, *, delta: ArrayLike = 0.1) -> "GPUCB":

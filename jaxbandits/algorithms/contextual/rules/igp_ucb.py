@@ -37,8 +37,8 @@ class IGPUCB(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "width", "information")
     norm_bound: ArrayLike = param(1.0, "[0, inf)", "B, bound on the norm of the mean rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t; 1 is the theory")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t; 1 in the theory")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t

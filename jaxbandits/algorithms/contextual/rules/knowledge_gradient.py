@@ -37,7 +37,7 @@ class KnowledgeGradient(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width", "noise")
-    horizon: ArrayLike = param(1000.0, "[1, inf)", "T, rounds")
+    horizon: ArrayLike = param(1000.0, "[1, inf)", "T, number of rounds")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key

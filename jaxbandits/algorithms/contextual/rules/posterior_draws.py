@@ -25,7 +25,7 @@ class PosteriorDraws(WeightRule):
     """Abstract rule on posterior draws."""
 
     needs: ClassVar[tuple[str, ...]] = ("sample",)
-    n_draws: int = static(128, "[2, inf)", "n, draws of the posterior in a round")
+    n_draws: int = static(128, "[2, inf)", "n, number of posterior draws per round")
 
     @abc.abstractmethod
     def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: ArrayLike) -> jax.Array:

@@ -23,8 +23,8 @@ class Softmax(WeightRule):
       Nicolo Cesa-Bianchi, Claudio Gentile, Gabor Lugosi, Gergely Neu. Boltzmann Exploration Done Right. NIPS 2017.
     """
 
-    temperature: ArrayLike = param(0.1, "(0, inf)", "tau, in units of the reward")
-    decay: ArrayLike = param(0.0, "[0, inf)", "a: the temperature is tau / t^a in round t = 1, 2, ...")
+    temperature: ArrayLike = param(0.1, "(0, inf)", "tau, temperature in units of the reward")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a, decay exponent: the temperature is tau / t^a in round t = 1, 2, ...")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key

@@ -27,8 +27,8 @@ class SquareCB(WeightRule):
       ICML 2020, Algorithm 1.
     """
 
-    scale: ArrayLike = param(10.0, "[0, inf)", "c: gamma_t = c t^a")
-    exponent: ArrayLike = param(0.5, "[0, inf)", "a")
+    scale: ArrayLike = param(10.0, "[0, inf)", "c, factor in gamma_t = c t^a")
+    exponent: ArrayLike = param(0.5, "[0, inf)", "a, exponent in gamma_t = c t^a")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key

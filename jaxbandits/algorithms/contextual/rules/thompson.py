@@ -32,7 +32,7 @@ class Thompson(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "sample")
-    scale: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
+    scale: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0: greedy play")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del t

@@ -23,7 +23,7 @@ class UCB(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    beta: ArrayLike = param(1.0, "[0, inf)", "multiplies the widths")
+    beta: ArrayLike = param(1.0, "[0, inf)", "multiplier of the widths")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t
