@@ -72,7 +72,7 @@ class Restarting:
 
     @classmethod
     def glr(cls, *, policy: Any, horizon: int, changes: int, scale: float = 0.05, **fields: Any) -> "Restarting":
-        """Use GLR with delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; K is 1 for global restarts."""
+        """Use GLR, delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; global restarts take K = 1."""
         horizon, changes, n_arms = _setting(policy, horizon, changes)
         factor = changes * (n_arms if ranges.flag("is_local", fields.get("is_local", True)) else 1)
         share = ranges.real("scale", scale, "[0, inf)") * math.sqrt(factor * math.log(horizon) / horizon)

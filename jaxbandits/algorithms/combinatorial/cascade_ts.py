@@ -3,7 +3,7 @@
     theta_e ~ Beta(alpha_0 + S_e, beta_0 + T_e - S_e)
     list    the m items with the largest theta_e, in decreasing order
 
-where $S_e$ is the number of clicks among the $T_e$ observations of item e. A round reveals the items up to the first
+Here $S_e$ is the number of clicks among the $T_e$ observations of item e. A round reveals the items up to the first
 click, or the whole list if there is no click. The cost per round is $O(m L)$.
 """
 
@@ -24,7 +24,7 @@ class CascadeTS(CascadePolicy):
     """Thompson sampling with independent beta priors in the cascade model.
 
     Guarantee:
-      None is stated in the tutorial.
+      The tutorial states no guarantee.
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional click; rewards outside [0, 1] are clipped.

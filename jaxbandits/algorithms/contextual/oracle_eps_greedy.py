@@ -23,11 +23,11 @@ class OracleEpsGreedy(OracleLearner):
     """Greedy play by the predictions of an online learner, with uniform exploration.
 
     Guarantee:
-      None with a fixed eps; regret of order $T^{2/3}$ if eps decreases as $t^{-1/3}$.
+      None with a fixed eps. If eps decreases as $t^{-1/3}$, the regret is of order $T^{2/3}$.
 
     Deviations:
       * [ours] The oracle is updated with the squared loss of the arm played, without importance weights. A randomised
-        oracle draws again in `update`. Ties go to the first arm.
+        oracle makes a new draw in `update`. Ties go to the first arm.
 
     References:
       Alberto Bietti, Alekh Agarwal, John Langford. A Contextual Bandit Bake-off. JMLR 22(133), 2021, Algorithm 2.

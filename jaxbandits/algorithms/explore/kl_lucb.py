@@ -1,9 +1,9 @@
-"""KL-LUCB (Kaufmann & Kalyanakrishnan, COLT 2013), for the best arm.
+"""KL-LUCB for the identification of the best arm (Kaufmann & Kalyanakrishnan, COLT 2013).
 
     U_i, L_i = max and min {q in [0, 1] : T_i kl(m_i, q) <= beta(t)}
 
-after t plays. Every arm is played once, and later plays come in pairs (`lucb`). kl is the Kullback-Leibler divergence
-of Bernoulli distributions. The cost per round is $O(K)$.
+These are the bounds after t plays. Every arm is played once, and the later plays come in pairs (`lucb`). kl is the
+Kullback-Leibler divergence of Bernoulli distributions. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -21,18 +21,18 @@ from jaxbandits.numerics import bernoulli
 
 @pytree
 class KLLUCB(LUCB):
-    """Identification of the best arm by Chernoff's inequality.
+    """LUCB with confidence bounds from Chernoff's inequality.
 
     Guarantee:
-      Rewards in [0, 1], `theory`: the recommended arm is within eps of the best one with probability at least
-      1 - delta.
+      For rewards in [0, 1] and the preset `theory`, the mean of the recommended arm is within eps of the largest mean
+      with probability at least 1 - delta.
 
     Deviations:
-      * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments of Garivier and Kaufmann (COLT
-        2016), who also count t in plays.
-      * [reconstructed] `theory` has beta(t) = x + log x, $x = log(k_1 K t^alpha / delta)$, $alpha = 1.1$ and
-        $k_1 = 405.5$, the constants of public implementations that cite the paper; k_1 is just above
-        $2 e + 1 + e / (alpha - 1) + (e + 1) / (alpha - 1)^2 = 405.45$.
+      * [printed] The default is beta(t) = $log((log t + 1) / delta)$, as in the experiments of Garivier and Kaufmann
+        (COLT 2016), in which t is also the number of plays.
+      * [reconstructed] `theory` has beta(t) = x + log x with $x = log(k_1 K t^alpha / delta)$, $alpha = 1.1$ and $k_1 =
+        405.5$. These constants are taken from public implementations that cite the paper; k_1 is just above $2 e + 1 +
+        e / (alpha - 1) + (e + 1) / (alpha - 1)^2 = 405.45$.
       * [ours] Only the best arm is identified $(m = 1)$. Means are clipped to [0, 1]. Ties go to the first arm.
 
     References:

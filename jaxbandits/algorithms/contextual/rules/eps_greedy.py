@@ -15,10 +15,10 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class EpsGreedy(WeightRule):
-    """Greedy play with uniform exploration.
+    """Rule that plays greedily and explores uniformly with probability eps_t.
 
     Guarantee:
-      None with a fixed eps. With $a = 1/3$ and a regression with fast rates, the regret is of order $T^{2/3}$.
+      None with a fixed eps. With $a = 1/3$ and a regression model with fast rates, the regret is of order $T^{2/3}$.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem. Machine

@@ -20,7 +20,7 @@ _LEAST = 1e-30  # smallest width that is used as a divisor
 
 @pytree
 class ExpectedImprovement(ScoreRule):
-    """Heuristic of Bayesian optimisation.
+    """Rule that maximises the expected improvement, a heuristic of Bayesian optimisation.
 
     Guarantee:
       None for cumulative regret.
@@ -41,5 +41,5 @@ class ExpectedImprovement(ScoreRule):
         del key, t
         mean, width = finite(model.predict(state, obs)), model.width(state, obs)
         gap = mean - largest(mean, obs.mask) - self.margin
-        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # beyond this, the gain is 0 in any float type
+        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # for smaller z the gain is 0 in every float type
         return gap * ndtr(z) + math.sqrt(0.5 / math.pi) * width * jnp.exp(-0.5 * z * z)

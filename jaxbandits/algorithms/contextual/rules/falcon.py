@@ -19,16 +19,17 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class FALCON(WeightRule):
-    """Inverse gap weighting with an offline regression in each epoch.
+    """Inverse gap weighting with one offline regression per epoch.
 
     Guarantee:
-      Rewards in [0, 1] whose mean function belongs to a class of |F| functions, and least squares over this class as
-      the model: with probability at least 1 - delta the regret is $O(sqrt(K T log(|F| T / delta)))$ (Theorem 1).
+      If rewards are in [0, 1], their mean function belongs to a class of |F| functions and the model is least squares
+      over this class, then with probability at least 1 - delta the regret is $O(sqrt(K T log(|F| T / delta)))$ (Theorem
+      1).
 
     Deviations:
-      * [reconstructed] c = 1/30; $n_m$ is the number of rounds to which f is fitted; the paper uses the last round of
-        that epoch, a number about twice as large.
-      * [ours] Unavailable arms do not count in K. Ties go to the first arm.
+      * [reconstructed] The constant is c = 1/30, and $n_m$ is the number of rounds to which f is fitted. The paper uses
+        the number of the last round of that epoch, which is about twice as large.
+      * [ours] K in the formulas counts only the available arms. Ties go to the first arm.
 
     References:
       David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual

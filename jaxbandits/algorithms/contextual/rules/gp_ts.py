@@ -1,9 +1,10 @@
-"""GP-TS: Thompson sampling with a self-normalised scale (Chowdhury & Gopalan, ICML 2017, Algorithm 2).
+"""GP-TS: Thompson sampling with a scale from self-normalised bounds (Chowdhury & Gopalan, ICML 2017, Algorithm 2).
 
     theta ~ the model's posterior,   play argmax_k f_k + scale v_t (theta_k - f_k)
     v_t     = B + R sqrt(2 (gamma_{t-1} + 1 + log(2/delta)))
 
-gamma_{t-1} is `model.information`. Notation: B is the field `norm_bound` and R is `noise_scale`.
+gamma_{t-1} is the information gain of the observed arms, `model.information`. Notation: B is the field `norm_bound` and
+R is `noise_scale`.
 """
 
 from typing import ClassVar
@@ -21,11 +22,11 @@ class GPTS(ScoreRule):
     """Thompson sampling from a posterior that is inflated to the width of the confidence set of IGP-UCB.
 
     Guarantee:
-      As for `IGPUCB`, on a finite set of arms: with probability at least 1 - delta the regret is
-      $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, up to further logarithms (Theorem 4).
+      Under the assumptions of `IGPUCB` and for a finite set of arms, the regret is, with probability at least 1 -
+      delta, $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, up to further logarithms (Theorem 4).
 
     Deviations:
-      * [reconstructed] The formula of v_t, in which gamma is the information of the arms played, as in `IGPUCB`. The
+      * [reconstructed] In the formula of v_t, gamma is the information gain of the arms played, as in `IGPUCB`. The
         paper discretises a continuous set in every round; here the set of arms is finite.
       * [ours] `scale` multiplies v_t. Ties go to the first arm.
 

@@ -14,13 +14,14 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class SquareCB(WeightRule):
-    """Exploration by gaps of point predictions.
+    """Rule of inverse gap weighting, which needs only point predictions.
 
     Guarantee:
-      As for `contextual.SquareCB`, if the model is an online learner with regret at most R in squared loss.
+      The guarantee of `contextual.SquareCB` holds if the model is an online learner with regret at most R in squared
+      loss.
 
     Deviations:
-      * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
+      * [printed] The default is $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.

@@ -11,11 +11,11 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class UCB(ScoreRule):
-    """Optimism with a constant multiplier; with `Ridge` it is LinUCB, with `NeuralGradient` NeuralUCB.
+    """Rule of upper confidence bounds with a constant multiplier: LinUCB with `Ridge`, NeuralUCB with `NeuralGradient`.
 
     Guarantee:
-      The guarantee of the model's widths, if they bound the errors with a constant beta. None if the choice of arms
-      depends on past rewards.
+      The model determines the guarantee: its widths, times beta, must bound its errors. This is not proved in general
+      if the choice of arms depends on past rewards.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
