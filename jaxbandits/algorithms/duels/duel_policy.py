@@ -29,7 +29,7 @@ class DuelCounts(NamedTuple):
         return cls(zeros, zeros)
 
     def add(self, decision: PairDecision, feedback: Preference) -> "DuelCounts":
-        """Return the counts after one more duel, which is ignored if both arms are equal; `won` is clipped to [0, 1]."""
+        """Return the counts after one more duel, which is ignored if the arms are equal; `won` is clipped to [0, 1]."""
         arm, won = jnp.arange(len(self.wins), dtype=jnp.int32), jnp.clip(feedback.won, 0.0, 1.0)
         first, second = arm == decision.first, arm == decision.second
         forward = first[:, None] & second & ~first  # zero everywhere if both are the same arm
