@@ -62,9 +62,7 @@ class RMED2FH(RMEDPolicy):
         gap = p[best] - 0.5
         regret = jnp.maximum(gap[:, None] + gap, _LEAST)
         divergence = jnp.maximum(bernoulli.divergence(p, 0.5 - p), jnp.finfo(p.dtype).tiny)
-        beaten = (
-            p > 0.5
-        ) & ~self.diagonal()  # column i marks the arms that beat i
+        beaten = (p > 0.5) & ~self.diagonal()  # column i marks the arms that beat i
         cheapest = first_axis.argmax(jnp.where(beaten, -regret / divergence, -jnp.inf))
         return jnp.where(jnp.any(beaten, axis=0), cheapest, best)
 

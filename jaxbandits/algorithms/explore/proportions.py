@@ -20,7 +20,8 @@ _CLIP = 1e-6  # means are kept away from 0 and 1, where kl is infinite
 def optimal_proportions(mean: jax.Array) -> jax.Array:
     """Return the optimal proportions w* `[K]` for means `[K]`; w* is uniform on the best arms if there are several.
 
-    The error of w* is below 1e-12 in float64 (algorithms/explore/test_explore.py).
+    In float64, w* agrees with a solution by bisection to a relative accuracy of 1e-6
+    (algorithms/explore/test_explore.py::test_optimal_proportions_against_bisection).
     """
     steps, inner = (6, 3) if mean.dtype == jnp.float32 else (8, 4)
     mean = jnp.clip(mean, _CLIP, 1.0 - _CLIP)

@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class LinTSState(NamedTuple):
-    """State of `LinTS`: ridge regression."""
+    """State of `LinTS`, a ridge regression."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # V_t^{-1}
@@ -35,8 +35,8 @@ class LinTS:
     """Thompson sampling with the Gaussian posterior of a linear model.
 
     Guarantee:
-      If the noise is R-sub-Gaussian, and arms and theta* lie in the unit ball, the regret of `theory` is $O~(d^{3/2}
-      sqrt(T))$ with probability at least 1 - delta (Theorem 1).
+      If the noise is R-sub-Gaussian, and the arms and theta* lie in the unit ball, then the regret of `theory` is
+      $O~(d^{3/2} sqrt(T))$ with probability at least 1 - delta (Theorem 1).
 
     Deviations:
       * [printed] The default v = 1 is the posterior for noise of variance 1; `theory` uses the paper's v, which is
@@ -87,7 +87,7 @@ class LinTS:
         return choose_best(obs.arms, obs.mask, obs.arms @ self.draw(key, state))
 
     def draw(self, key: jax.Array, state: LinTSState) -> Vector:
-        """Return theta~ `[d]`."""
+        """Draw theta~ `[d]` from N(theta_t, v^2 V_t^{-1})."""
         noise = inverse_factors.root_matvec(state.inverse, rng.normal_vector(key, self.dim))
         return state.theta + self.width * noise
 

@@ -5,8 +5,8 @@
     theta_t  = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   which is V_t^{-1} sum_{s <= t} r_s x_s
     radius_t = R sqrt(log(det V_t / det lambda I) + 2 log(1/delta)) + sqrt(lambda) S
 
-Notation: R is the field `noise_scale`, lambda is `ridge` and S is `norm_bound`. Cost per round $O(K d^2)$, $O(K d +
-d^2)$ if the arms never change; memory $O(d^2 + K)$.
+Notation: R is the field `noise_scale`, lambda is `ridge` and S is `norm_bound`. The cost per round is $O(K d^2)$, or
+$O(K d + d^2)$ if the arms never change, and the memory is $O(d^2 + K)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -26,40 +26,40 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class OFULState(NamedTuple):
-    """State of `OFUL`: ridge regression and the determinant of its design."""
+    """State of `OFUL`: ridge regression, and the determinant of its Gram matrix."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # V_t^{-1}
-    log_ratio: CompensatedSum  # []  log(det V_t / det lambda I) + 2 log(1/delta), the argument of the root in radius_t
+    log_ratio: CompensatedSum  # []  log(det V_t / det lambda I) + 2 log(1/delta), under the root in radius_t
     theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
-    scores: Any = None  # fixed_arms.Scores of arms that never change
+    scores: Any = None  # fixed_arms.Scores if the arms never change
 
 
 @pytree
 class OFUL:
-    """Optimism in the face of uncertainty for linear bandits with sub-Gaussian noise.
+    """Optimistic linear bandit for sub-Gaussian noise, with ridge regression and a self-normalised confidence set.
 
     Guarantee:
       If the noise is R-sub-Gaussian given the past and $||theta*|| <= S$, then `||theta_t - theta*||_{V_t} <= radius_t`
       for all t with probability at least 1 - delta (Theorem 2). The regret is then $O~(d sqrt(T))$ for any sequence of
-      arm sets (Theorem 3). For heavy-tailed noise no R exists and there is no guarantee; R may be set to the
-      moment scale nu of the noise.
+      arm sets (Theorem 3). Heavy-tailed noise has no finite R, and there is no guarantee; R may be set to the moment
+      scale nu of the noise.
 
     Deviations:
       * [ours] The confidence set is the ellipsoid alone, not its intersection with the ball.
       * [ours] `beta_scale` multiplies the radius. Ties go to the first arm.
-      * [reconstructed] lambda defaults to d, and delta to 1/(8T) in `theory` and `practical`. These are the values of
-        Wang et al. (ICML 2025) for their own method; they state neither for OFUL.
+      * [reconstructed] The default of lambda is d, and `theory` and `practical` use delta = 1/(8T). Wang et al. (ICML
+        2025) use these values for their own method and state no values for OFUL.
 
     Numerics:
-      In float32 the estimate stays within 1e-4 of float64, relative to its running maximum, over 18000 rounds with
-      rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every
-      step corrects the error of the last one. After 10^6 rounds of one oblique arm the estimate is within 1e-3 and the
-      width within 1e-4, and the squared width is never negative
-      (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is stored as factors
-      (`numerics.inverse_factors`) and sums over rounds are compensated. These figures are for $lambda = d$. With lambda
-      = 1e-3 the components of theta that no reward determines drift by a few percent
-      (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
+      In float32 the estimate stays within 1e-4 of its float64 value, relative to the running maximum of the estimate,
+      over 18000 rounds with rewards of 1e4 and more
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every step also corrects the
+      rounding error of earlier steps. After 10^6 rounds of one oblique arm the estimate is within 1e-3 and the width
+      within 1e-4, and the squared width is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm),
+      since $V^{-1}$ is stored as factors (`numerics.inverse_factors`) and sums over rounds are compensated. These
+      figures are for $lambda = d$. With lambda = 1e-3, rounding errors in the components of theta that no reward
+      determines grow to a few percent (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:
       Yasin Abbasi-Yadkori, David Pal, Csaba Szepesvari. Improved Algorithms for Linear Stochastic Bandits.
@@ -78,7 +78,7 @@ class OFUL:
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":
-        """Use Theorem 2 with delta = 1/(8T), the level of the heavy-tailed methods."""
+        """Use Theorem 2 with delta = 1/(8T), which is also the delta of the heavy-tailed methods."""
         delta = 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))
         return cls(**{"dim": dim, "noise_scale": noise_scale, "delta": delta} | changes)
 
@@ -104,7 +104,7 @@ class OFUL:
         )
 
     def init_from_obs(self, state: OFULState, obs: ArmObs) -> OFULState:
-        """Add the scores of fixed arms to the state if that is faster."""
+        """Add the scores of fixed arms to the state, if updating them is faster than computing them in every round."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs) -> ArmDecision:

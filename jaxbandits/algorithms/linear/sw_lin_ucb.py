@@ -6,7 +6,7 @@
 
 Notation: tau is the field `window`, lambda is `ridge`, R is `noise_scale`, S is `norm_bound` and L is `arm_bound`. The
 cost per round is $O(K d^2 + d^3)$, and the memory is $O(tau d + sqrt(tau) d^2)$. Rounds leave the window without a
-subtraction, which would accumulate rounding errors (`estimation.window`).
+subtraction, since subtractions would accumulate rounding errors (`estimation.window`).
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,7 +26,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class SWLinUCBState(NamedTuple):
-    """Rounds of the window, and their sums."""
+    """Samples of the rounds in the window, and their sums."""
 
     rounds: Window  # rows (x [d], r []), summands (x x' [d, d], r x [d])
     gram: Symmetric  # [d, d]  V
