@@ -7,12 +7,12 @@
                 kappa0^2 = 3 + 2 log(1 + 2 / lambda_t)
     "det"       rho_t = C_mu / c_mu R_sub sqrt(2 log(1/delta) + log det V_t - d log lambda_t) + sqrt(lambda_t) S
 
-Scores are in units of the reward. $C_mu$ and $c_mu$ are the extreme slopes of mu on [-S, S], so that $rho_t$ grows with
-$kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
+Scores are in units of the reward. $C_mu$ and $c_mu$ are the largest and the smallest slope of mu on [-S, S], so that
+$rho_t$ is proportional to $kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
 
 Notation: $lambda_t$ is the field `ridge`, S is `norm_bound`, $c_mu$ is `curvature`, R_max is `reward_bound`, R_sub is
-`noise_scale` and T is `horizon`. Cost per round: $O(K d^2)$, and two or three evaluations of the likelihood, $O(K)$ for
-fixed arms and $O(t)$ otherwise.
+`noise_scale` and T is `horizon`. The cost per round is $O(K d^2)$ and two or three evaluations of the likelihood, which
+cost $O(K)$ each for fixed arms and $O(t)$ otherwise.
 """
 
 from typing import ClassVar, NamedTuple
@@ -44,29 +44,30 @@ class GLMUCBState(NamedTuple):
 
 @pytree
 class GLMUCB(ArmLearner):
-    """Optimism in reward space around the maximum-likelihood estimate; the first method for generalised linear bandits.
+    """Optimistic learner in reward space around the maximum-likelihood estimate, the first for generalised linear bandits.
 
     Guarantee:
       With `radius_rule="filippi"`, arms in the unit ball and rewards in [0, R_max], the regret is `O(kappa d log^{3/2}
       T sqrt(T))` with probability `1 - delta`.
 
     Deviations:
-      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$ also
-        replaces the smallest eigenvalue of the original's initial design, which is not played. t stands for max(t, 2).
-      * [ours] An estimate outside the ball is replaced by the maximum-likelihood estimate inside it; the original
-        projects in another (non-convex) way, and the public code does not project.
-      * [printed] `radius_rule="det"` is the radius of public code for logistic bandits, in which `noise_scale` is 1,
+      * [printed] The default of `ridge` is `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$
+        also replaces the smallest eigenvalue of the initial design of the paper, which is not played. In log t of
+        "filippi", t is replaced by max(t, 2).
+      * [ours] The estimate is the maximum-likelihood estimate over the ball. The paper instead projects the
+        unconstrained estimate by solving a non-convex problem, and the public code does not project.
+      * [printed] `radius_rule="det"` is the radius of public code for logistic bandits, which uses `noise_scale` = 1,
         although 1/2 is valid.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
-        $O(K)$. If arms change, the estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round
-        costs $O(t)$.
+      * [ours] With `n_arms`, the history is stored as the counts and reward sums of K fixed arms, which is exact and
+        costs $O(K)$; if the arms change nevertheless, the estimate is NaN. Without `n_arms`, the history holds
+        `capacity` rounds, and a round costs $O(t)$.
       * [ours] `rho_scale` multiplies $rho_t$. Ties go to the first arm.
 
     Numerics:
-      Float32 suffices: over 200 rounds the estimate is within 1e-5 of float64 and $rho_t$ within 1e-6 (relative), for
-      Bernoulli and Poisson links with $S = 5$ (float32/test_glm_mle.py::test_follows_the_float64_reference); after 3000
-      rounds a Newton step from the estimate is below 1e-5
-      (float32/test_glm_mle.py::test_residues_of_long_runs_stay_small).
+      Float32 suffices: over 200 rounds the estimate is within 1e-5 of its float64 value and the relative error of
+      $rho_t$ is below 1e-6, for Bernoulli and Poisson links with $S = 5$
+      (float32/test_glm_mle.py::test_follows_the_float64_reference); after 3000 rounds a Newton step from the estimate
+      is below 1e-5 (float32/test_glm_mle.py::test_residues_of_long_runs_stay_small).
 
     References:
       Sarah Filippi, Olivier Cappe, Aurelien Garivier, Csaba Szepesvari. Parametric Bandits: The Generalized Linear
@@ -95,7 +96,7 @@ class GLMUCB(ArmLearner):
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "GLMUCB":
-        """Use Theorem 2 of the original ("filippi") with lambda_t = d log(1 + t)."""
+        """Use Theorem 2 of the paper ("filippi") with lambda_t = d log(1 + t)."""
         return cls(**{"dim": dim, "horizon": horizon, "radius_rule": "filippi"} | changes)
 
     @classmethod
@@ -103,7 +104,7 @@ class GLMUCB(ArmLearner):
         return cls(dim=2, n_arms=5, horizon=200, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown radius, a value that is not a link, or a wrong `n_arms` or `capacity`."""
+        """Raise `InputError` for an unknown radius rule, an invalid link, or invalid `n_arms` or `capacity`."""
         likelihood.check_form("GLMUCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("GLMUCB", self.link, self.norm_bound)
         if self.radius_rule not in _RADIUS_RULES:
@@ -152,7 +153,8 @@ class GLMUCB(ArmLearner):
     def error_ratio(self, t: ArrayLike, state: GLMUCBState, theta: Vector) -> jax.Array:
         """Return `C_mu ||thhat_t - theta||_{V_t} / rho_t` `[]` before round t.
 
-        If it is at most 1, the score of every arm in the ball is within its bonus of the mean reward under `theta`.
+        If the ratio is at most 1, then for every arm the estimated mean reward differs from the mean reward under
+        `theta` by at most the bonus of the arm.
         """
         error = state.theta - theta
         length_sq = error @ ((state.gram + self._ridge(t) * jnp.eye(self.dim)) @ error)

@@ -1,6 +1,6 @@
 """OFUL-MLogB for two outcomes (Zhang & Sugiyama, Online (Multinomial) Logistic Bandit, NeurIPS 2023).
 
-The constants are not verified: the radius below is ours and shares only its growth rate with the published radius.
+The constants are not verified: the radius below is ours, and only its growth rate agrees with the published radius.
 
     play     argmax_x  mu(x'theta_t) + mu'(x'theta_t) b_t ||x||_{H_t^{-1}} + 3 b_t^2 ||x||^2_{H_t^{-1}}
     theta_t+1, H_t+1: the online mirror descent step of GLB-OMD with eta = log(2)/2 + S + 1
@@ -37,22 +37,23 @@ class OFULMLogBState(NamedTuple):
 
 @pytree
 class OFULMLogB(ArmLearner):
-    """Optimism in reward space for logistic bandits, estimated by one online mirror descent step per round.
+    """Optimistic learner in reward space for logistic bandits, with one step of online mirror descent per round.
 
     Guarantee:
-      None. The original has regret $O(d (log T)^{3/2} sqrt(T / kappa*))$ with its own radius.
+      None. The regret bound of the paper, for the published radius, is $O(d (log T)^{3/2} sqrt(T / kappa*))$.
 
     Deviations:
-      * [ours] The constants are not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has
-        the published growth $sqrt(d) log t$ but neither its factors nor its proof. It illustrates the form of the
-        method; its regret supports no claim about the original.
+      * [ours] The constants are not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which
+        grows as $sqrt(d) log t$ like the published radius but has different factors and no proof. The class illustrates
+        the form of the method; its regret supports no claim about the original method.
       * [reconstructed] The form of the bonus is taken from a public implementation.
-      * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; $theta_1 = 0$; ties go to the first arm.
+      * [ours] `beta_scale` multiplies the radius; the default of `ridge` is d; $theta_1 = 0$; ties go to the first arm.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of float64, $b_t$ and $H^{-1}$ within 1e-4 (relative), over 300 rounds
-      (float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm the width of that
-      arm is within 1e-4 and the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      In float32 the estimate is within 1e-4 of its float64 value, and the relative errors of $b_t$ and $H^{-1}$ are
+      below 1e-4, over 300 rounds (float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds
+      of one arm the width of that arm is within 1e-4 and the estimate within 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Yu-Jie Zhang, Masashi Sugiyama. Online (Multinomial) Logistic Bandit: Improved Regret and Constant Computation
@@ -66,7 +67,7 @@ class OFULMLogB(ArmLearner):
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULMLogB":
-        """Use the published eta and a radius of the published growth; its constants are not verified."""
+        """Use the published eta, and a radius with the published growth rate; the constants are not verified."""
         return cls(dim=dim, **changes)
 
     @classmethod

@@ -7,12 +7,10 @@
               H += mu'(x'th_o) / e x x';   when det H > 2 det H_tau: H_tau = H, and fit th_tau to the other rounds
     gamma = 25 R S sqrt(d log(T/delta)),   beta = 150 sqrt(d log(T/delta)),   lambda = d log(T/delta) / R^2
 
-Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`, that of th_tau over the ball. Rewards are in [0,
-R].
-
-Notation: lambda is the field `ridge`, S is `norm_bound`, R is `reward_bound`, kappa is `kappa` and T is `horizon`. Cost
-per round: $O(K d^2)$, and a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$ otherwise) in rounds with
-a fit, of which there are $O(log T)$ after the warm-up.
+Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`; the fit of th_tau is over the ball. Rewards are
+in [0, R]. Notation: lambda is the field `ridge`, S is `norm_bound`, R is `reward_bound`, kappa is `kappa` and T is
+`horizon`. The cost per round is $O(K d^2)$. A round with a fit also needs a few evaluations of the likelihood, which
+cost $O(K)$ each for fixed arms and $O(t)$ otherwise; there are $O(log T)$ fits after the warm-up.
 """
 
 import math
@@ -43,7 +41,7 @@ class RSGLinCBState(NamedTuple):
     theta_o: Vector  # [d]  th_o, from the warm-up rounds
     theta_tau: Vector  # [d]  th_tau, from the other rounds
     warmup_data: Data  # warm-up rounds
-    data: Data  # rounds that th_tau is fitted to
+    data: Data  # rounds to which th_tau is fitted
     v_inverse: InverseFactors  # V^{-1}
     h_inverse: InverseFactors  # H^{-1}
     h_tau_inverse: InverseFactors  # H_tau^{-1}
@@ -52,28 +50,31 @@ class RSGLinCBState(NamedTuple):
 
 @pytree
 class RSGLinCB(ArmLearner):
-    """Rarely switching optimism: a warm-up by exploration, then a few refits of the estimate.
+    """Optimistic learner with few updates of the estimate: a warm-up by exploration, then rare refits.
 
     Guarantee:
       With `RSGLinCB.theory`, arms in the unit ball and rewards in [0, R], the regret is `O(d S R sqrt(T / kappa*) log(R
       T / delta))` up to terms logarithmic in T, with `O(log^2 T)` refits and a warm-up that grows with kappa.
 
     Deviations:
-      * [printed] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round up to
-        their horizons is a warm-up round.
-      * [printed] `practical` has the constants of the authors' code: lambda = 1/2, $gamma = R S sqrt(d log(T/delta))$,
-        a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, mu' in H without the e,
-        the mean of both estimates as centre, and warm-up rounds in both fits. The code also fits th_tau in the first
-        round after the warm-up, and minimises over R^d.
-      * [ours] The determinant is checked at the end of a round, which is an equivalent rule. With `reuse_warmup`,
-        however, warm-up rounds between a refit and its next use enter only the next refit.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
-        $O(K)$. If arms change, the estimates are NaN. Without `n_arms`, the history holds `capacity` rounds.
-      * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta; `kappa=None` is the supremum $1 / c_mu$
-        over the ball. Ties go to the first arm.
+      * [printed] The preset `experiments` uses `ridge = d`, as in Zhang et al. (2025). With the gamma of the theory,
+        every round up to the horizons of that paper is a warm-up round.
+      * [printed] The preset `practical` uses the constants of the authors' code: lambda = 1/2, $gamma = R S sqrt(d
+        log(T/delta))$, a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, mu' in H
+        without the divisor e, the mean of both estimates as the centre, and warm-up rounds in both fits. The code also
+        fits th_tau in the first round after the warm-up, and its fits are over R^d; these two details are not
+        reproduced.
+      * [ours] The determinant is checked at the end of a round, which is equivalent to the paper's rule without
+        `reuse_warmup`. With `reuse_warmup`, a warm-up round between a refit and the next use of its estimate enters
+        only the next refit.
+      * [ours] With `n_arms`, the history is stored as the counts and reward sums of K fixed arms, which is exact and
+        costs $O(K)$; if the arms change nevertheless, the estimates are NaN. Without `n_arms`, the history holds
+        `capacity` rounds.
+      * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta; with `kappa=None`, kappa is the supremum
+        $1 / c_mu$ over the ball. Ties go to the first arm.
 
     Numerics:
-      Float32 suffices: over 200 rounds the estimates are within 1e-4 of float64
+      Float32 suffices: over 200 rounds the estimates are within 1e-4 of their float64 values
       (float32/test_glm_mle.py::test_rs_glincb_follows_the_float64_reference). Determinants are stored as logarithms.
       After 10^6 rounds of one arm the widths are within 1e-4 and the estimate within 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
@@ -112,7 +113,7 @@ class RSGLinCB(ArmLearner):
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":
-        """Use the paper's constants."""
+        """Use the constants of the paper's theorem."""
         return cls(dim=dim, horizon=horizon, **changes)
 
     @classmethod
@@ -138,7 +139,7 @@ class RSGLinCB(ArmLearner):
         return cls.practical(dim=2, n_arms=5, horizon=200, norm_bound=2.0, threshold=1.3)  # the default is 1.31
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown centre, a value that is not a link, or a wrong `n_arms` or `capacity`."""
+        """Raise `InputError` for an unknown centre, an invalid link, or invalid `n_arms` or `capacity`."""
         likelihood.check_form("RSGLinCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("RSGLinCB", self.link, self.norm_bound)
         if self.centre not in _CENTRES:
@@ -175,7 +176,8 @@ class RSGLinCB(ArmLearner):
     ) -> RSGLinCBState:
         del key
         x = decision.x
-        # In a warm-up round x has the largest norm, which reaches the threshold; otherwise every norm is below it.
+        # In a warm-up round, x has the largest norm, which reaches the threshold; in other rounds all norms are below
+        # it.
         v_image = inverse_factors.image(state.v_inverse, x)
         explore = v_image.width_sq >= self._threshold
         warm_up = explore.astype(v_image.width_sq.dtype)
@@ -215,7 +217,7 @@ class RSGLinCB(ArmLearner):
 
     @property
     def _log_term(self) -> jax.Array:
-        """`d log(T / delta)`."""
+        """Common term `d log(T / delta)` of the constants."""
         return self.dim * jnp.log(self.horizon / self.delta)
 
     @property

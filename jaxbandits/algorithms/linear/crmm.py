@@ -147,9 +147,7 @@ class CRMM:
         def repeat() -> ArmDecision:
             return nearest_arm(obs.arms, obs.mask, state.epoch_arm)
 
-        return cond(
-            t % self.reps == 0, choose, repeat
-        )  # all trials share t, so that this remains a branch under `vmap`
+        return cond(t % self.reps == 0, choose, repeat)  # all trials share t, so that a branch is possible
 
     def update(
         self, key: jax.Array, t: jax.Array, state: CRMMState, obs: ArmObs, decision: ArmDecision, feedback: Reward

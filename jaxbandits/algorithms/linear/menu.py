@@ -143,9 +143,7 @@ class MENU:
                 return ArmDecision(index=state.epoch_index, x=state.epoch_arm)  # at distance 0
             return nearest_arm(obs.arms, obs.mask, state.epoch_arm)
 
-        return cond(
-            t % self.reps == 0, choose, repeat
-        )  # all trials share t, so that this remains a branch under `vmap`
+        return cond(t % self.reps == 0, choose, repeat)  # all trials share t, so that a branch is possible
 
     def update(
         self, key: jax.Array, t: jax.Array, state: MENUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -228,7 +226,7 @@ def _rounded_up(bound: jax.Array) -> jax.Array:
 
 
 def _squared_distances(inverse: InverseFactors, moments: jax.Array) -> jax.Array:
-    """Return ||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}} `[k, k]` (float32), inf on the diagonal."""
+    """Return ||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}} `[k, k]`, float32; inf on the diagonal."""
     squares = inverse_factors.quadratic_forms(inverse, moments[:, None] - moments)
     return jnp.where(jnp.eye(len(moments), dtype=bool), jnp.float32(jnp.inf), squares.astype(jnp.float32))
 
