@@ -183,7 +183,10 @@ class AdaOFUECOLog(EllipsoidLearner):
         return jnp.where(count > 0.0, self.warmup_scale * (gamma + gamma * gamma / root), jnp.inf)
 
     def error_ratio(self, t: jax.Array, state: AdaOFUECOLogState, theta: Vector) -> jax.Array:
-        """Return max(`||theta_t - theta||_{W_t} / sigma_t`, `||theta^H - theta||_{V^H} / beta^H`) `[]` before round t. The value is at most 1 if and only if both confidence sets contain `theta`."""
+        """Return max(`||theta_t - theta||_{W_t} / sigma_t`, `||theta^H - theta||_{V^H} / beta^H`) `[]` before round t.
+
+        The value is at most 1 if and only if both confidence sets contain `theta`.
+        """
         error, warmup_error = state.theta - theta, state.warmup.theta - theta
         ratio = jnp.sqrt(error @ state.gram @ error) / self.radius(t, state)
         warmup_ratio = jnp.sqrt(warmup_error @ state.warmup.gram @ warmup_error) / self.warmup_radius(
@@ -205,7 +208,7 @@ class AdaOFUECOLog(EllipsoidLearner):
         counts, totals = (
             jnp.asarray([1.0, 1.0, 2.0]),
             jnp.asarray([0.0, 1.0, 1.0]),
-        )  # for theta_bar the loss is l(z; 0) + l(z; 1)
+        )  # last: theta_bar
         return jax.vmap(step)(counts, totals)
 
     def _warm_up(

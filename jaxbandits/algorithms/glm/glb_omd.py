@@ -123,7 +123,7 @@ class GLBOMD(EllipsoidLearner):
         return cls.experiments(dim=2, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown radius rule, an invalid link, or a link or radius that is undefined on the ball."""
+        """Raise `InputError` for an unknown radius rule, an invalid link, or a link that is undefined on the ball."""
         if self.radius_rule not in _RADIUS_RULES:
             raise errors.unknown_name("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):
@@ -188,7 +188,11 @@ class GLBOMD(EllipsoidLearner):
     def _radius_step(
         self, state: GLBOMDState, theta: Vector, x: Vector, z: jax.Array, z_new: jax.Array, reward: jax.Array
     ) -> jax.Array:
-        """Return the increment of beta^2 in one round (Lemma 4 without its last two bounds, Lemma 5 at point masses). The increment is `2 eta` times the sum of the decrease of the loss and the bound on the error of the expansion, minus the squared length of the step in the H norm."""
+        """Return the increment of beta^2 in one round (Lemma 4 without its last two bounds, Lemma 5 at point masses).
+
+        The increment is `2 eta` times the sum of the decrease of the loss and the bound on the error of the expansion,
+        minus the squared length of the step in the H norm.
+        """
         link = self.link
         decrease = link.log_partition(z) - link.log_partition(z_new) - reward * (z - z_new)
         curvature_error = jnp.abs(link.mean(z_new) - link.mean(z) - link.slope(z) * (z_new - z))

@@ -44,7 +44,7 @@ class GLMUCBState(NamedTuple):
 
 @pytree
 class GLMUCB(ArmLearner):
-    """Optimistic learner in reward space around the maximum-likelihood estimate, the first for generalised linear bandits.
+    """Optimistic learner for generalised linear bandits, in reward space around the maximum-likelihood estimate.
 
     Guarantee:
       With `radius_rule="filippi"`, arms in the unit ball and rewards in [0, R_max], the regret is `O(kappa d log^{3/2}

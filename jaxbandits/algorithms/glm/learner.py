@@ -19,7 +19,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 
 @pytree
 class ArmLearner(abc.ABC):
-    """Abstract learner that plays arms and estimates theta* in a ball; the state has the estimate as its field `theta`."""
+    """Abstract learner that plays arms and estimates theta* in a ball; the state has the estimate `theta`."""
 
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
@@ -59,7 +59,10 @@ class EllipsoidLearner(ArmLearner):
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def error_ratio(self, t: jax.Array, state: State, theta: Vector) -> jax.Array:
-        """Return the ratio `[]` of the distance between the estimate and `theta` to the radius, before round t. The ratio is at most 1 if and only if the confidence set contains `theta`."""
+        """Return the ratio `[]` of the distance between the estimate and `theta` to the radius, before round t.
+
+        The ratio is at most 1 if and only if the confidence set contains `theta`.
+        """
         norm_sq = inverse_factors.norm_sq(state.inverse, state.theta - theta)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
@@ -106,7 +109,7 @@ class LevelSetLearner(ArmLearner):
         return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
 
     def error_ratio(self, t: jax.Array, state: State, theta: Vector) -> jax.Array:
-        """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t; it is at most 1 if `theta` is in the level set."""
+        """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t; it is <= 1 if the set contains `theta`."""
         excess = self.loss(state.data, t, state.theta)(theta).value
         return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 

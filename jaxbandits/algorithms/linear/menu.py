@@ -226,7 +226,7 @@ def _rounded_up(bound: jax.Array) -> jax.Array:
 
 
 def _squared_distances(inverse: InverseFactors, moments: jax.Array) -> jax.Array:
-    """Return ||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}} `[k, k]`, float32; inf on the diagonal."""
+    """Return ||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}} `[k, k]`, float32; diagonal inf."""
     squares = inverse_factors.quadratic_forms(inverse, moments[:, None] - moments)
     return jnp.where(jnp.eye(len(moments), dtype=bool), jnp.float32(jnp.inf), squares.astype(jnp.float32))
 
