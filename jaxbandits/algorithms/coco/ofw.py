@@ -3,8 +3,8 @@
     F_t   = eta <grad f_1 + ... + grad f_t, x> + ||x - x_1||^2,     eta = D / (2 G T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. A round needs one linear minimisation, and the memory is
-$O(d)$.
+Notation: K is the field `domain`, T is `horizon`, G is `lipschitz` and D is `domain.diameter`. A round needs one linear
+minimisation, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,16 +26,16 @@ class OFWState(NamedTuple):
     last: frank_wolfe.Step  # x_t is last.x
     anchor: Point  # [d]  x_1
     grad_sum: Point  # [d]  sum of the gradients
-    eta: jax.Array  # []
+    eta: jax.Array  # []  eta
 
 
 @pytree
 class OFW(PointLearner):
-    """Online Frank-Wolfe, which ignores constraints; a baseline that shows what a constraint costs.
+    """Online Frank-Wolfe that ignores the constraints, as a baseline for the learners with constraints.
 
-    The domain needs only `zero`, `lmo` and `diameter`.
+    The domain needs `zero`, `lmo` and `diameter`.
 
-    Guarantee: for convex losses with gradients of norm at most G, regret $O(G D T^{3/4})$.
+    Guarantee: for convex losses with gradients of norm at most G, the regret is $O(G D T^{3/4})$.
     Deviations: `eta_scale` [ours] multiplies eta; the theory uses 1.
     References: E. Hazan, S. Kale, "Projection-free Online Learning", ICML 2012, Algorithm 1; constants as in E. Hazan,
       "Introduction to Online Convex Optimization", 2016, Algorithm 24.

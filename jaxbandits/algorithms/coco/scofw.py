@@ -20,10 +20,10 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 
 @pytree
 class SCOFW(PointLearner):
-    """Strongly convex online Frank-Wolfe; ignores constraints. The domain needs `zero` and `lmo` only.
+    """Online Frank-Wolfe for strongly convex losses that ignores constraints; the domain needs `zero` and `lmo`.
 
     Guarantee: for alpha-strongly convex losses with bounded gradients, the regret is $O(T^{2/3})$ for every T.
-    Deviations: none.
+    Deviations: none are known.
     References: Y. Wan, L. Zhang, "Projection-free Online Learning over Strongly Convex Sets", AAAI 2021, its algorithm
       for strongly convex losses on general sets.
     """

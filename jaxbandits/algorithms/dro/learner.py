@@ -102,7 +102,7 @@ class GroupLearner(abc.ABC):
         """Require a model shape, a domain with the oracles used, and D^2 if a step is derived from it.
 
         Raises:
-          InputError: if a field is invalid; the message names it.
+          InputError: if a field is invalid; the message names the field.
         """
         name = type(self).__name__
         protocol.check(self.domain, f"{name}.domain", "zero", "project", "diameter")

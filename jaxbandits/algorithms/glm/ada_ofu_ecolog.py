@@ -205,10 +205,8 @@ class AdaOFUECOLog(EllipsoidLearner):
             theta = logistic_step(state.inverse, state.theta, x, count, total, scale, self.norm_bound, project)
             return theta, x @ theta
 
-        counts, totals = (
-            jnp.asarray([1.0, 1.0, 2.0]),
-            jnp.asarray([0.0, 1.0, 1.0]),
-        )  # last: theta_bar
+        # The third loss, of theta_bar, is l(z; 0) + l(z; 1).
+        counts, totals = jnp.asarray([1.0, 1.0, 2.0]), jnp.asarray([0.0, 1.0, 1.0])
         return jax.vmap(step)(counts, totals)
 
     def _warm_up(

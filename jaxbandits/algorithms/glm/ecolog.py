@@ -143,9 +143,8 @@ class ECOLog(EllipsoidLearner):
         x, r = decision.x, feedback.reward
         theta = self.implicit_step(state, x, 1.0, r)
         public = self.radius_rule == "public"
-        theta_bar = self.implicit_step(
-            state._replace(theta=theta) if public else state, x, 2.0, 1.0
-        )  # l(z; 0) + l(z; 1)
+        # The loss of theta_bar is l(z; 0) + l(z; 1).
+        theta_bar = self.implicit_step(state._replace(theta=theta) if public else state, x, 2.0, 1.0)
         z, z_bar = x @ theta, x @ theta_bar
         gap = _LOGISTIC.log_partition(z_bar) - _LOGISTIC.log_partition(z) - r * (z_bar - z)
         if public:

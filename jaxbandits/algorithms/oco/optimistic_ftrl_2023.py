@@ -3,8 +3,8 @@
     x_t   = P_X[-eta_t (sum_{s<t} g_s + m_t)],     m_{t+1} = g_t,     e_t = g_t - m_t
     eta_t = step_scale * D^2 / N_{t-1},            N_t = sum_{s<=t} min{ eta_s ||e_s||^2 / 2, D ||e_s|| }
 
-D is the diameter of X (`domain`); $m_1 = 0$. $eta_1$ is infinite, so that $x_1 = 0$ and the first summand is $D
-||e_1||$. The cost per round is $O(d)$, and the memory is $O(d)$.
+Here D is the diameter of X (`domain`), and $m_1 = 0$. The step size $eta_1$ is infinite, so that $x_1 = 0$ and the
+first summand of $N_t$ is $D ||e_1||$. The cost per round is $O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -31,7 +31,7 @@ class OptimisticFTRL2023State(NamedTuple):
 
 @pytree
 class OptimisticFTRL2023(GradientLearner):
-    """Optimistic follow-the-regularised-leader with the last gradient as the hint; the step size needs no G.
+    """Optimistic follow-the-regularised-leader whose step size does not depend on G; the hint is the last gradient.
 
     Guarantee: for convex losses whose means $F_t$ are smooth, the expected regret against every fixed point is
       $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T; no bound on the gradients
