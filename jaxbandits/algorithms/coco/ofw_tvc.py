@@ -97,7 +97,7 @@ class OFWTVC(PointLearner):
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
-        """Use Algorithm 1 as printed with the constants of Theorem 1: G~_1 = 1, and steps above 1, which may leave K."""
+        """Use Algorithm 1 as printed with the constants of Theorem 1; the steps may exceed 1, so that x leaves K."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0, "step_cap": math.inf} | changes)
 
     @classmethod

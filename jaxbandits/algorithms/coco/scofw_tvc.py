@@ -79,7 +79,7 @@ class SCOFWTVC(PointLearner):
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, curvature: ArrayLike, **changes: FieldValue) -> "SCOFWTVC":
-        """Use Theorem 2 and the beta of its proof: gamma = G / (G + alpha D), beta = gamma alpha / (500 G^2 T^{2/3})."""
+        """Use Theorem 2 as proved: gamma = G / (G + alpha D), beta = gamma alpha / (500 G^2 T^{2/3})."""
         return cls(**{"dim": dim, "horizon": horizon, "curvature": curvature} | changes)
 
     @classmethod

@@ -186,9 +186,7 @@ class OptaxLearner:
             dict(self.options)
         except (TypeError, ValueError):
             raise InputError(f"OptaxLearner.options must be a mapping, got {format_value(self.options)}") from None
-        point = jax.tree.map(
-            lambda leaf: np.ravel(np.asarray(leaf))[0], self
-        )  # a swept field has an axis over sweep points
+        point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # one point of a sweep
         try:
             jax.eval_shape(point.init, jax.random.key(0))
         except Exception as error:  # `make` comes from optax or from a user and may raise any exception
