@@ -38,7 +38,7 @@ class AOUCB(IndexPolicy):
 
     @classmethod
     def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "AOUCB":
-        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
+        """Use R = w / 2 for rewards in an interval of width w, such as [0, 1]."""
         return cls(**{"n_arms": n_arms, "noise_scale": hoeffding_scale(width)} | changes)
 
     @classmethod

@@ -50,9 +50,9 @@ class MedianOfMeansUCB(IndexPolicy):
       * [reconstructed] k and the width are derived from the paper's Lemma 2.
       * [ours] The number of rewards in a block is a power of two, and there are up to 2 k blocks; the paper has k
         blocks of $floor(T_i / k)$ rewards. The proof needs at least k blocks of more than $T_i / (2 k)$ rewards. This
-        holds here, so that the constants of the paper hold too. Since k is at most B / 2, it does not grow after round
-        $e^{B/32}$. The median of an even number of means is the mean of the two middle values. Ties go to the first
-        arm.
+        condition is satisfied here, so that the constants of the paper are valid. Since k is at most B / 2, it does not
+        grow after round $e^{B/32}$. The median of an even number of means is the mean of the two middle values. Ties go
+        to the first arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information

@@ -46,7 +46,7 @@ class MOSS(IndexPolicy):
 
     @classmethod
     def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: FieldValue) -> "MOSS":
-        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
+        """Use R = w / 2 for rewards in an interval of width w, such as [0, 1]."""
         return cls(**{"n_arms": n_arms, "horizon": horizon, "noise_scale": hoeffding_scale(width)} | changes)
 
     @classmethod

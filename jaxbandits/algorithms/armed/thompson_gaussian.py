@@ -37,7 +37,7 @@ class ThompsonGaussian(IndexPolicy):
 
     @classmethod
     def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "ThompsonGaussian":
-        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]; the guarantee is for R = 1."""
+        """Use R = w / 2 for rewards in an interval of width w, such as [0, 1]; the guarantee is for R = 1."""
         return cls(**{"n_arms": n_arms, "noise_scale": hoeffding_scale(width)} | changes)
 
     @classmethod

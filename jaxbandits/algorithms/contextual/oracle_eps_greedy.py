@@ -20,7 +20,7 @@ from jaxbandits.types import ContextObs, State
 
 @pytree
 class OracleEpsGreedy(OracleLearner):
-    """Greedy play by the predictions of an online learner, with uniform exploration.
+    """Learner that plays greedily by the predictions of an oracle and explores uniformly with probability eps.
 
     Guarantee:
       None with a fixed eps. If eps decreases as $t^{-1/3}$, the regret is of order $T^{2/3}$.

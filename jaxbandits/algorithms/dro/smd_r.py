@@ -36,10 +36,10 @@ class SMDr(TwoPlayers):
       risks of about $(n_1 / n_i) p*$.
 
     Deviations:
-      The updates are those of the paper and, as printed, have no importance weights. The number of rows drawn from group i
-      is binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with only $n_i$
-      rows must define its feedback for this case. The paper does not state W, G or multipliers for its experiments; the
-      defaults (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
+      The updates are those of the paper and, as printed, have no importance weights. The number of rows drawn from
+      group i is binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with
+      only $n_i$ rows must define its feedback for this case. The paper does not state W, G or multipliers for its
+      experiments; the defaults (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group

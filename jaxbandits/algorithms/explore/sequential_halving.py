@@ -3,7 +3,8 @@
     phase r = 0, ..., L - 1,  L = ceil(log_2 K):  play each of the K_r remaining arms floor(n / (K_r L)) times
     keep the ceil(K_r / 2) with the largest mean rewards of the phase
 
-from $K_0 = K$ arms, within a budget of n rounds. $O(K)$ per round, $O(K^2)$ at the end of a phase.
+The first phase has $K_0 = K$ arms, and n is the budget of rounds. The cost per round is $O(K)$, and $O(K^2)$ at the end
+of a phase.
 """
 
 from typing import ClassVar, NamedTuple

@@ -96,7 +96,7 @@ class AdaOFUECOLog(EllipsoidLearner):
       and $theta^H$ are within 3e-4 of their float64 values, the relative errors of W and $sigma_t$ are below 1e-3 and
       1e-4, and the same rounds are warm-up rounds (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference).
       If a ratio of curvatures is within rounding error of `curvature_ratio`, the decision may differ. After 10^5 rounds
-      of one arm the width of that arm is within 1e-4 and the estimate within 1e-3
+      of one arm, the relative error of the width of this arm is below 1e-4, and that of the estimate is below 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
@@ -169,13 +169,13 @@ class AdaOFUECOLog(EllipsoidLearner):
         return AdaOFUECOLogState(theta=theta, gram=gram, inverse=inverse, gap=gap, warmup=warmup)
 
     def radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
-        """Return `sigma_{t+1}` `[]`, before round t (counted from 0); `beta_scale` included."""
+        """Return the confidence radius sigma_{t+1} `[]` before round t (from 0), times `beta_scale`."""
         del t  # the radius depends on the observed losses only
         spread = (2.0 + self._diameter) * (state.gap - jnp.log(self.delta))
         return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self.lam * self.norm_bound**2 + spread, 0.0))
 
     def warmup_radius(self, count: jax.Array) -> jax.Array:
-        """Return beta^H `[]` after `count` warm-up rounds, `warmup_scale` included; infinite for `count` = 0."""
+        """Return beta^H `[]` after `count` warm-up rounds, times `warmup_scale`; it is inf for `count` = 0."""
         ridge, dim = self.lam, float(self.dim)
         root = jnp.sqrt(ridge)
         log_term = jnp.log(4.0 / self.delta * (1.0 + (count + 1.0) / (16.0 * dim * ridge)))

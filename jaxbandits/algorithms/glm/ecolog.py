@@ -77,8 +77,9 @@ class ECOLog(EllipsoidLearner):
     Numerics:
       In float32 the estimate is within 1e-4 of its float64 value, and the relative errors of the radius and $W^{-1}$
       are below 1e-4, over 300 rounds ("ville", "public": $d = 5$, $S = 3$; "code": $d = 2$, $S = 5$;
-      float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm the width of that
-      arm is within 1e-4 and the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm, the relative
+      error of the width of this arm is below 1e-4, and that of the estimate is below 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
@@ -154,7 +155,7 @@ class ECOLog(EllipsoidLearner):
         return ECOLogState(theta=theta, inverse=inverse, gap=state.gap + gap)
 
     def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
-        """Return `radius_{t+1}` `[]` in the W norm, before round t (counted from 0); `beta_scale` included."""
+        """Return the confidence radius radius_{t+1} `[]` in the W norm before round t (from 0), times `beta_scale`."""
         ridge, d = self.lam, self._diameter
         n, prior = t + 1.0, 4.0 * ridge * self.norm_bound**2
         nu = 0.5 + 2.0 * jnp.log(2.0 * jnp.sqrt(1.0 + n / (4.0 * ridge)) / self.delta)

@@ -80,7 +80,8 @@ class GLBOMD(EllipsoidLearner):
       where curvatures range from $e^-7$ to $e^7$, theta stays finite and in the ball, and $H^{-1}$ stays positive
       definite, for 10,000 rounds (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is
       stored as factors (`numerics.inverse_factors`) whose rounding errors do not accumulate: after 10^6 rounds of one
-      arm the width of this arm is within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      arm, the relative error of the width of this arm is below 1e-4
+      (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Y.-J. Zhang, S.-A. Xu, P. Zhao, M. Sugiyama. Generalized Linear Bandits: Almost Optimal Regret with One-Pass
@@ -173,7 +174,7 @@ class GLBOMD(EllipsoidLearner):
         return GLBOMDState(theta=theta, inverse=inverse, radius_sq=radius_sq, growth=None, hessian=hessian)
 
     def radius(self, t: jax.Array, state: GLBOMDState) -> jax.Array:
-        """Return `beta_{t+1}` `[]` in the H norm, before round t (counted from 0); `beta_scale` included."""
+        """Return the confidence radius beta_{t+1} `[]` in the H norm before round t (from 0), times `beta_scale`."""
         if self.radius_rule == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
         log_term = elementary.log(2.0 + state.growth * (t + 1))

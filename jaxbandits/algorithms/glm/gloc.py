@@ -65,10 +65,10 @@ class GLOC(EllipsoidLearner):
     Numerics:
       In float32 the centre is within 1e-4 of its float64 value, and the relative errors of the radius and $V^{-1}$ are
       below 1e-4, over 300 rounds with a Gaussian, a Bernoulli and a Poisson link
-      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius is also within 1e-4 after 20,000
-      rounds, where the residual is the difference of two sums near 1e5
-      (float32/test_glm_one_pass.py::test_residual_of_gloc_does_not_cancel). After 10^6 rounds of one arm the width of
-      this arm is within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the relative error of the radius is also below
+      1e-4 after 20,000 rounds, where the residual is the difference of two sums near 1e5
+      (float32/test_glm_one_pass.py::test_residual_of_gloc_does_not_cancel). After 10^6 rounds of one arm, the relative
+      error of the width of this arm is below 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Kwang-Sung Jun, Aniruddha Bhargava, Robert Nowak, Rebecca Willett. Scalable Generalized Linear Bandits: Online
@@ -145,7 +145,7 @@ class GLOC(EllipsoidLearner):
         )
 
     def radius(self, t: jax.Array, state: GLOCState) -> jax.Array:
-        """Return `radius_t` `[]` in the V norm, `beta_scale` included."""
+        """Return the confidence radius radius_t `[]` in the V norm, times `beta_scale`."""
         del t
         k, delta = self._curvature, self.delta
         noise = jnp.square(self._noise_scale / k)  # R^2 / k^2

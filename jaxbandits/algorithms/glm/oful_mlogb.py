@@ -52,7 +52,7 @@ class OFULMLogB(ArmLearner):
     Numerics:
       In float32 the estimate is within 1e-4 of its float64 value, and the relative errors of $b_t$ and $H^{-1}$ are
       below 1e-4, over 300 rounds (float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds
-      of one arm the width of that arm is within 1e-4 and the estimate within 1e-3
+      of one arm, the relative error of the width of this arm is below 1e-4, and that of the estimate is below 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
@@ -100,7 +100,7 @@ class OFULMLogB(ArmLearner):
         return OFULMLogBState(theta=theta, inverse=inverse_factors.add(state.inverse, curvature, image))
 
     def radius(self, t: jax.Array, state: OFULMLogBState) -> jax.Array:
-        """Return `b_{t+1}` `[]` before round t (counted from 0); `beta_scale` included."""
+        """Return the radius b_{t+1} `[]` before round t (from 0), times `beta_scale`."""
         del state
         growth = jnp.sqrt(float(self.dim)) * (jnp.log(t + 2.0) - jnp.log(self.delta))
         return self.beta_scale * (2.0 * jnp.sqrt(self._ridge) * self.norm_bound + growth)

@@ -31,8 +31,8 @@ class CRTMState(NamedTuple):
     """State of `CRTM`: the regression, and constants that do not change."""
 
     estimate: Estimate  # theta_t [d], V_t^{-1} [d, d]
-    threshold: jax.Array  # []  Gamma, `threshold_scale` included
-    radius: jax.Array  # []  radius of the confidence set, `beta_scale` included
+    threshold: jax.Array  # []  Gamma times `threshold_scale`
+    radius: jax.Array  # []  radius of the confidence set times `beta_scale`
 
 
 @pytree
@@ -143,6 +143,6 @@ class CRTM:
         return state.estimate.theta
 
     def radius(self, t: ArrayLike, state: CRTMState) -> jax.Array:
-        """Return the confidence radius `[]` in the V_t norm, `beta_scale` included; it does not depend on t."""
+        """Return the confidence radius `[]` in the V_t norm times `beta_scale`, which does not depend on t."""
         del t
         return state.radius

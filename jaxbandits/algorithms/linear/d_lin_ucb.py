@@ -111,7 +111,7 @@ class DLinUCB:
         return linalg.solve(linalg.factor(state.gram), state.moment)
 
     def radius(self, t: ArrayLike, state: DLinUCBState) -> jax.Array:
-        """Return beta_t `[]`, `beta_scale` included."""
+        """Return the confidence radius beta_t `[]` after t rounds, times `beta_scale`."""
         del state
         rounds = jnp.asarray(t).astype(jnp.result_type(float))
         square = jnp.square(jnp.minimum(self.discount, 1.0 - jnp.finfo(rounds.dtype).eps))

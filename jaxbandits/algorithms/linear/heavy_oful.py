@@ -95,8 +95,8 @@ class HeavyOFUL:
       Float32 suffices for the estimate, since a pass sums clipped residuals at the current point instead of rewards.
       The estimate is within 1e-4 of its float64 value over 3000 rounds with rewards of 1e4
       (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 rounds with rewards
-      of 1e5 (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards). Widths are within 1e-4 after 10^6
-      rounds of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      of 1e5 (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards). The relative errors of widths are
+      below 1e-4 after 10^6 rounds of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jiayi Huang, Han Zhong, Liwei Wang, Lin F. Yang. Tackling Heavy-Tailed Rewards in Reinforcement Learning with
@@ -210,7 +210,7 @@ class HeavyOFUL:
         return state.theta
 
     def radius(self, t: ArrayLike, state: HeavyOFULState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the H_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the H_t norm after t rounds, times `beta_scale`."""
         later = 3.0 * state.beta_start + state.beta_slope * power(t, state.exponent)
         return jnp.where(t == 0, state.beta_start, later) * self.beta_scale
 

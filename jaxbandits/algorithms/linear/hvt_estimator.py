@@ -146,11 +146,11 @@ class HvtEstimator(HvtConstants):
       (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run). Widths are never negative. Their
       relative error is below 1e-5 after 18000 samples (float32/test_linear.py::test_widths_over_a_long_run), and below
       1e-4 after 10^6 samples of one x that is oblique to the axes, for nu from 1.31 to 0. After these 10^6 samples the
-      estimate is within 1e-3 (float32/test_linear.py::test_a_million_rounds_of_one_arm). With $nu = 0$ and the paper's
-      sigma_min = $1/sqrt(T)$ = 1e-3, a sample has weight 10^6 / 4 and determines only x'theta. The components of theta
-      that no sample determines then consist of rounding errors, which may be as large as theta
-      (float32/test_one_arm.py::test_what_no_reward_shows_drifts). `sigma_min=0.03` keeps the estimate within 1e-3
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      relative error of the estimate is below 1e-3 (float32/test_linear.py::test_a_million_rounds_of_one_arm). With $nu
+      = 0$ and the paper's sigma_min = $1/sqrt(T)$ = 1e-3, a sample has weight 10^6 / 4 and determines only x'theta. The
+      components of theta that no sample determines then consist of rounding errors, which may be as large as theta
+      (float32/test_one_arm.py::test_what_no_reward_shows_drifts). With `sigma_min=0.03` the relative error of the
+      estimate stays below 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass

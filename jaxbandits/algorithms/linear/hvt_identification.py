@@ -133,5 +133,5 @@ class HvtIdentification(HvtConstants):
         return state.theta.T
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
-        """Return the confidence radius `[]` of every column after t samples in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` of each column of Theta in the V_t norm, times `beta_scale`."""
         return self.estimator.radius(t, state)

@@ -40,8 +40,8 @@ class HvtUCB(HvtConstants):
     Deviations:
       * The deviations of `HvtEstimator` apply (those for $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
         inf`).
-      * [reconstructed] tau0 is always computed. Algorithm 1 lists it among its inputs, together with c0 and c1, which
-        the algorithm does not use.
+      * [reconstructed] tau0 is always computed. Algorithm 1 lists tau0 among its inputs, together with c0 and c1, which
+        it does not use.
       * [ours] Ties go to the first arm.
 
     Numerics:
@@ -122,5 +122,5 @@ class HvtUCB(HvtConstants):
         return state.theta
 
     def radius(self, t: jax.Array, state: HvtState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_t norm after t rounds, times `beta_scale`."""
         return self.estimator.radius(t, state)

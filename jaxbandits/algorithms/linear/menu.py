@@ -34,7 +34,7 @@ _UNROLL = 8  # number of rows per loop iteration when distances are counted
 
 
 class MENUState(NamedTuple):
-    """State of `MENU`: k regressions on the finished epochs, and the current epoch."""
+    """State of `MENU`: k regressions on the finished epochs, and the arm and rewards of the current epoch."""
 
     theta: Vector  # [d]  theta_n
     central: jax.Array  # [] int32  index of theta_n among the k estimates
@@ -75,7 +75,7 @@ class MENU:
       (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others). The estimate stays within
       1e-4 of its largest value over 18000 rounds, except in epochs (at most one in twenty) in which two estimates are
       equally central up to rounding (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of
-      one arm the width is within 1e-4 and all k estimates are within 1e-3
+      one arm, the relative error of the width is below 1e-4, and those of all k estimates are below 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
@@ -161,7 +161,7 @@ class MENU:
         return state.theta
 
     def radius(self, t: ArrayLike, state: MENUState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds (t // k epochs) in the V_n norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_n norm after t rounds (n = t // k epochs), times `beta_scale`."""
         del state  # the radius depends on the number of epochs only
         real = jnp.result_type(float)
         epochs, order = jnp.asarray(t // self.reps, real), 1.0 + self.eps
@@ -221,7 +221,7 @@ def _most_central(inverse: InverseFactors, moments: jax.Array, guess: jax.Array)
 
 
 def _rounded_up(bound: jax.Array) -> jax.Array:
-    """Return the bound in float32, enlarged by more than the rounding error of the distances that it limits."""
+    """Return the bound in float32, enlarged by more than the rounding error of the squared distances."""
     return bound.astype(jnp.float32) * jnp.float32(1.0 + 2.0**-19)
 
 

@@ -55,11 +55,12 @@ class OFUL:
       In float32 the estimate stays within 1e-4 of its float64 value, relative to the running maximum of the estimate,
       over 18000 rounds with rewards of 1e4 and more
       (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every step also corrects the
-      rounding error of earlier steps. After 10^6 rounds of one oblique arm the estimate is within 1e-3 and the width
-      within 1e-4, and the squared width is never negative (float32/test_linear.py::test_a_million_rounds_of_one_arm),
-      since $V^{-1}$ is stored as factors (`numerics.inverse_factors`) and sums over rounds are compensated. These
-      figures are for $lambda = d$. With lambda = 1e-3, rounding errors in the components of theta that no reward
-      determines grow to a few percent (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
+      rounding error of earlier steps. After 10^6 rounds of one oblique arm, the relative error of the estimate is below
+      1e-3, that of the width is below 1e-4, and the squared width is never negative
+      (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is stored as factors
+      (`numerics.inverse_factors`) and sums over rounds are compensated. These figures are for $lambda = d$. With lambda
+      = 1e-3, rounding errors in the components of theta that no reward determines grow to a few percent
+      (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:
       Yasin Abbasi-Yadkori, David Pal, Csaba Szepesvari. Improved Algorithms for Linear Stochastic Bandits.
@@ -136,7 +137,7 @@ class OFUL:
         return state.theta
 
     def radius(self, t: ArrayLike, state: OFULState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_t norm after t rounds, times `beta_scale`."""
         del t  # the radius depends on the determinant only
         root, drift = jnp.sqrt(state.log_ratio.total), jnp.sqrt(self._ridge)
         return (root * self.noise_scale + drift * self.norm_bound) * self.beta_scale

@@ -8,9 +8,10 @@ The two modes differ only in c and in the projection, and neither stores a sum o
 
 Numerics: float32 suffices for the estimate. Over 18000 samples with rewards of 1e4 and more, the estimate stays within
 3e-5 ("ons") and 1e-6 ("ls") of its float64 value, relative to the running maximum of the estimate
-(float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm the estimate is within 1e-3
-and the width of that arm within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is
-stored as factors (`numerics.inverse_factors`).
+(float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 samples of one arm, the relative error of the
+estimate is below 1e-3, and that of the width of this arm is below 1e-4
+(float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is stored as factors
+(`numerics.inverse_factors`).
 
 Notation: lambda is the field `ridge` and S is `norm_bound`. The cost per sample is $O(d^2)$, plus that of the
 projection in mode "ons" if the step leaves the ball.

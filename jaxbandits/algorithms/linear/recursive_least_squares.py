@@ -38,8 +38,8 @@ class RecursiveLeastSquares:
 
     Numerics:
       In float32 every entry of the estimate is within 1e-4 of its float64 value over 400 samples
-      (float32/test_extensions.py::test_identification_follows_the_float64_loop). After 10^6 samples of one regressor
-      the estimate is within 1e-3 and the width of the regressor within 1e-4
+      (float32/test_extensions.py::test_identification_follows_the_float64_loop). After 10^6 samples of one regressor,
+      the relative error of the estimate is below 1e-3, and that of the width of the regressor is below 1e-4
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:

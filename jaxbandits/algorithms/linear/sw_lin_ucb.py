@@ -102,7 +102,7 @@ class SWLinUCB:
         return linalg.solve(linalg.factor(state.gram), state.moment)
 
     def radius(self, t: ArrayLike, state: SWLinUCBState) -> jax.Array:
-        """Return beta `[]`, `beta_scale` included."""
+        """Return the confidence radius beta `[]`, times `beta_scale`."""
         del t, state
         log_term = jnp.log1p(self.window * jnp.square(self.arm_bound) / self.ridge) - jnp.log(self.delta)
         root = jnp.sqrt(self.dim * log_term)

@@ -64,7 +64,7 @@ class TOFU:
     Numerics:
       In float32 the estimate is within 1e-4 of its float64 value, relative to its size, after 18000 rounds, even if 98
       % of the rounds play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all
-      rounds play one arm; the width of that arm is within 1e-4 after 10^6 rounds
+      rounds play one arm; the relative error of the width of this arm is below 1e-4 after 10^6 rounds
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are truncated to 0 before they
       enter the sums. A sample within rounding error of the threshold may fall on the other side of it, as in CRTM.
       Since every round truncates all samples again, the estimate is affected only in that round, by $b_t$ times the
@@ -162,7 +162,7 @@ class TOFU:
         return state.theta
 
     def radius(self, t: ArrayLike, state: TOFUState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_t norm after t rounds, times `beta_scale`."""
         spread = jnp.where(t == 0, 0.0, state.slope * power(t, state.exponent))
         return (spread + jnp.sqrt(self.ridge) * self.norm_bound) * self.beta_scale
 

@@ -35,9 +35,8 @@ class DoWG(GradientLearner):
 
     Guarantee: for the minimisation of one fixed convex function on a bounded domain, the weighted average of the plays
     converges at the optimal rate up to logarithms, for smooth as well as for Lipschitz functions and without a
-    parameter that depends on the case. There is *no* regret bound against adversarial losses, and none on $R^d$ for
-    losses without a minimiser.
-    Deviations:
+    parameter that depends on the case. There is *no* regret bound against adversarial losses, and no guarantee on $R^d$
+    for losses without a minimiser. Deviations:
       * [ours] The learner starts at the origin; r_eps is an absolute length.
     Numerics: without a `domain`, losses with a constant gradient have no minimiser, and the plays diverge: they grow by
     the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$. In float32 $r_t^2 ||g_t||^2$ overflows after a few hundred of
