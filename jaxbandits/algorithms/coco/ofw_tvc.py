@@ -9,8 +9,8 @@
 The code divides all quantities by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 +
 rho), and $eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. A round needs one linear minimisation, and the memory is
-$O(d)$.
+Notation: K is the field `domain`, T is `horizon`, G is `lipschitz` and D is `domain.diameter`. A round needs one linear
+minimisation, and the memory is $O(d)$.
 """
 
 import math
