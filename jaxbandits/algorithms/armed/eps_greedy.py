@@ -21,7 +21,7 @@ from jaxbandits.types import ArmDecision, ArmObs
 
 @pytree
 class EpsGreedy(IndexPolicy):
-    """Greedy play with uniform exploration at rate $c K / (d^2 t)$.
+    """Policy that plays greedily and explores uniformly with probability min(1, $c K / (d^2 t)$).
 
     Guarantee:
       If rewards are independent and in [0, 1], $0 < d$ <= the smallest gap and $c > 5$, then the probability of playing

@@ -3,8 +3,9 @@
 The sums over the window are computed without subtraction, since subtracting a huge reward would not restore the digits
 that its addition had rounded away. Rounds are grouped into blocks of tau, so that the window consists of the end of one
 block and the beginning of the next. The sums over the beginning grow by addition. When a block is complete, each of its
-rewards is replaced by the sum of the later rewards of the same arm in the block. This sum is what remains of the arm's
-block when that round leaves the window. The cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
+rewards is replaced by the sum of the later rewards of the same arm in the block. When the round leaves the window, this
+is the sum over the rewards of the arm in the block that are still in the window. The cost per round is $O(K)$ on
+average, and the memory is $O(K + tau)$.
 """
 
 from typing import NamedTuple

@@ -191,7 +191,9 @@ class BFWTVC(BanditLearner):
         level = double_until(state.level, self.lipschitz * (1.0 + state.surrogate.weight(state.queue.total)))
         restart = level > state.level
         anchor = points.where(restart, state.last.x, state.anchor)
-        grad_sum = points.where(restart, state.block_sum, points.add(state.grad_sum, state.block_sum))  # of the epoch
+        grad_sum = points.where(
+            restart, state.block_sum, points.add(state.grad_sum, state.block_sum)
+        )  # sum over the epoch
         eta_level = self.eta_scale * self._c * self.domain.diameter / (points.size(self.dim) * self.value_bound)
         linear = points.scale(grad_sum, eta_level * self.horizon**-0.75 / level)  # eta times the sum
         eps = 4.0 * self.domain.diameter**2 * self.horizon**-0.5 if self.eps is None else self.eps

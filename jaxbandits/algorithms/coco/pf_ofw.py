@@ -27,7 +27,7 @@ class PFOFW(PointLearner):
     The domain needs `zero`, `lmo` and `diameter`.
 
     Guarantee: for convex losses, the regret is $O(G D T^{3/4})$, where G is the largest gradient norm that occurs and
-    need not be known (by the argument of Theorem 1 without constraints).
+      need not be known (by the argument of Theorem 1 without constraints).
 
     Deviations:
       * `g_init`: 1.0 [printed], None [ours]. With None, the initial G~ is the norm of the first nonzero gradient, so

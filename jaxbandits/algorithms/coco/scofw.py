@@ -23,7 +23,7 @@ class SCOFW(PointLearner):
     """Online Frank-Wolfe for strongly convex losses that ignores constraints; the domain needs `zero` and `lmo`.
 
     Guarantee: for alpha-strongly convex losses with bounded gradients, the regret is $O(T^{2/3})$ for every T.
-    Deviations: none are known.
+    Deviations: no deviations from the paper are known.
     References: Y. Wan, L. Zhang, "Projection-free Online Learning over Strongly Convex Sets", AAAI 2021, its algorithm
       for strongly convex losses on general sets.
     """

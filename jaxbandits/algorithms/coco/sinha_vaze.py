@@ -40,7 +40,7 @@ class SinhaVaze(PointLearner):
     """Method of Sinha & Vaze for convex losses; the domain needs `zero`, `project` and `diameter`.
 
     Guarantee: the regret is $O(sqrt T)$ and $Q_T = O(sqrt T log T)$ if all $f_t$ and $g_t$ are convex and G-Lipschitz
-    on K, and some point of K satisfies every constraint.
+      on K, and some point of K satisfies every constraint.
     Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed];
       the exponent is clamped at 60 in float32 and at 600 in float64, which `diagnostics` reports [ours].
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",

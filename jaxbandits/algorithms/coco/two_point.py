@@ -19,8 +19,8 @@ class TwoPoint:
     for linear F, the mean of its squared norm is d times the squared norm of the gradient, for every delta.
 
     Deviations: in the papers, the loss of a round is the mean of both values. Here only `y + delta u` is played and its
-    loss counts; the mirrored point is an additional query without a loss (the shape of the decision shows two queries
-    per round). [ours]
+      loss counts; the mirrored point is an additional query without a loss (the shape of the decision shows two queries
+      per round). [ours]
 
     References: A. Agarwal, O. Dekel, L. Xiao: Optimal algorithms for online convex optimization with multi-point bandit
       feedback. COLT 2010. O. Shamir: An optimal algorithm for bandit and zero-order convex optimization with two-point

@@ -25,7 +25,7 @@ _REMEDIES = {
     "sample": "models with draws are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
     "noise": "models with a standard deviation of rewards are Linear, Ridge, GaussianProcess",
     "information": "models with an information gain are Linear, Ridge, GaussianProcess",
-    "previous_epoch": "models.DoublingEpochs(model=...) makes epochs of any model",
+    "previous_epoch": "models.DoublingEpochs(model=...) runs any model in epochs",
 }
 
 

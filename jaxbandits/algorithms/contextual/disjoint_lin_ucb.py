@@ -34,9 +34,9 @@ class DisjointLinUCB:
     """LinUCB with a separate linear model for each arm.
 
     Guarantee:
-      None for this form, because its choices depend on past rewards. If the rewards of an arm were independent, its
-      confidence interval would hold with probability at least 1 - delta for the alpha of `theory` (Section 3.1 of the
-      paper).
+      There is no guarantee for this form, because the choice of arms depends on past rewards. If the rewards of an arm
+      were independent, its confidence interval would hold with probability at least 1 - delta for the alpha of `theory`
+      (Section 3.1 of the paper).
 
     Deviations:
       * [ours] lambda is a field (`ridge`); it is 1 in the paper. Ties go to the first arm.

@@ -56,7 +56,7 @@ class AnytimeATkROm(TwoPlayers):
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1)` of (52) times their multipliers, or the steps that the fields give."""
+        """Return `(eta^w_1, eta^q_1)` of (52) times their multipliers, unless fields override them."""
         return self.resolve_steps(equation_19(self.n_groups, *self.geometry(), k=self.k))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -60,7 +60,7 @@ class AnytimeOnline(TwoPlayers):
         return cls(dim=3, n_groups=4)
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) times their multipliers, or the steps that the fields give."""
+        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) times their multipliers, unless fields override them."""
         return self.resolve_steps(equation_30(self.n_groups, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -74,7 +74,7 @@ class ATkROk(TwoPlayers):
             raise InputError(f"ATkROk.sampler must be one of {', '.join(SAMPLERS)}, got {format_value(self.sampler)}")
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q, gamma)` of Theorem 15 times their multipliers, or the steps that the fields give."""
+        """Return `(eta_w, eta_q, gamma)` of Theorem 15 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_5(self.n_groups, self.horizon, *self.geometry(), k=self.k), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -58,7 +58,7 @@ class ATkROm(TwoPlayers):
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 12 times their multipliers, or the steps that the fields give."""
+        """Return `(eta_w, eta_q)` of Theorem 12 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry(), k=self.k))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -65,7 +65,7 @@ class Haghtalab(GroupLearner):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 times their multipliers, or the steps that the fields give."""
+        """Return `(eta_w, eta_q)` of Theorem 1 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry()))
 
     def init(self, key: jax.Array) -> HaghtalabState:

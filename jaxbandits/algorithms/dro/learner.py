@@ -66,7 +66,7 @@ class GroupLearner(abc.ABC):
 
     @abc.abstractmethod
     def steps(self) -> Steps:
-        """Return the step sizes of the theorem times their multipliers, or the steps that the fields give."""
+        """Return the step sizes of the theorem times their multipliers, unless fields override them."""
 
     def resolve_steps(self, theory: Steps, gamma: ArrayLike | None = None) -> Steps:
         """Return the steps of the theorem times their multipliers, with those replaced that the fields give."""
@@ -147,5 +147,5 @@ def check_budgets(learner: Any) -> None:
     budgets = learner.budgets
     if not isinstance(budgets, tuple) or len(budgets) < 2:
         raise InputError(
-            f"{type(learner).__name__}.budgets must be two whole numbers or more, got {format_value(budgets)}"
+            f"{type(learner).__name__}.budgets must be two or more whole numbers, got {format_value(budgets)}"
         )

@@ -58,7 +58,7 @@ class Online(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q, gamma)` of Theorem 5 times their multipliers, or the steps that the fields give."""
+        """Return `(eta_w, eta_q, gamma)` of Theorem 5 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_5(self.n_groups, self.horizon, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -70,7 +70,7 @@ class SMDr(TwoPlayers):
         return max(self.budgets)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 9 (and 1) times their multipliers, or the steps that the fields give."""
+        """Return `(eta_w, eta_q)` of Theorem 9 (and 1) times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.rounds, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

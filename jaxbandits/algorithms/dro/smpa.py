@@ -99,7 +99,7 @@ class SMPA(GroupLearner):
         return 2 * (min(self.budgets) // 2)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 10 times their multipliers, or the steps that the fields give."""
+        """Return `(eta_w, eta_q)` of Theorem 10 times their multipliers, unless fields override them."""
         smoothness = self.smoothness, self.regularity, self.constant
         return self.resolve_steps(theorem_10(self.budgets, *self.geometry(), *smoothness))
 

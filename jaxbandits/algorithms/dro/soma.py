@@ -53,7 +53,7 @@ class Soma(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` times their multipliers, or the steps that the fields give."""
+        """Return `(eta_w, eta_q)` times their multipliers, unless fields override them."""
         return self.resolve_steps(soma(self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -24,7 +24,7 @@ class Steps(NamedTuple):
     gamma: ArrayLike | None = None  # []  gamma; None: full feedback
 
     def scale(self, w_scale: ArrayLike, q_scale: ArrayLike) -> "Steps":
-        """Return the steps times multipliers; gamma, which is eta_q / 2 in the theorems, is multiplied by `q_scale`."""
+        """Return the steps times multipliers; gamma, eta_q / 2 in the theorems, is also multiplied by `q_scale`."""
         gamma = None if self.gamma is None else q_scale * self.gamma
         return Steps(w=w_scale * self.w, q=q_scale * self.q, gamma=gamma)
 

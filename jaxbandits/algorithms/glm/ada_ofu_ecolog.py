@@ -77,7 +77,7 @@ class AdaOFUECOLog(EllipsoidLearner):
 
     Deviations:
       * [reconstructed] The weight $1 / (2 + D)$ of the steps and the rule that adds a round to H are reconstructed.
-        $beta^H$ is the radius of OFULog-r for the rounds of H alone, and lambda does not change over time, since the
+        $beta^H$ is the radius of OFULog-r for the rounds in H alone, and lambda does not change over time, since the
         available sources do not state the constants of the paper. Public code has no warm-up.
       * [ours] $theta^H$ is the minimiser over the ball. If the gradient at theta* has norm gamma, then `||theta^H -
         theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)` by self-concordance, and $Theta_t$ is never empty.

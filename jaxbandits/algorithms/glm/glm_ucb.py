@@ -39,7 +39,7 @@ class GLMUCBState(NamedTuple):
 
     theta: Vector  # [d]  thhat_t
     gram: Symmetric  # [d, d]  V_t - lambda_t I
-    data: Data  # all rounds
+    data: Data  # data of all past rounds
 
 
 @pytree

@@ -35,7 +35,7 @@ class OFUGLBState(NamedTuple):
     """State of `OFUGLB` at the start of a round."""
 
     theta: Vector  # [d]  thhat_t
-    data: Data  # all rounds
+    data: Data  # data of all past rounds
     steepness: Any  # []  Lip_t, if it is a sum over rewards; None otherwise
     guess: PyTree  # maximisers of the last round, [K] each, if the arms are fixed; None otherwise
 

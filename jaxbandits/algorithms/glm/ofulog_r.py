@@ -32,7 +32,7 @@ class OFULogRState(NamedTuple):
     """State of `OFULogR` at the start of a round."""
 
     theta: Vector  # [d]  thhat_t
-    data: Data  # all rounds
+    data: Data  # data of all past rounds
     guess: PyTree  # maximisers of the last round, [K] each, if the arms are fixed; None otherwise
 
 

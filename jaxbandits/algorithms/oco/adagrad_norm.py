@@ -2,7 +2,7 @@
 
     x_1 = 0,   x_{t+1} = P_X[x_t - step_scale * D / sqrt(2 sum_{s<=t} ||g_s||^2) g_t]
 
-Here D is the diameter of X (`domain`). The cost per round is $O(d)$, and the memory is $O(d)$.
+Here D is the diameter of X (`domain`). The cost per round and the memory are $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -34,9 +34,9 @@ class AdaGradNorm(GradientLearner):
     Deviations:
       * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
-    (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero). float32 suffices for about
-    10^7 rounds; after that, new gradients no longer change `energy`
-    (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero). float32 suffices for about
+      10^7 rounds; after that, new gradients no longer change `energy`
+      (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: H. B. McMahan, M. Streeter, "Adaptive Bound Optimization for Online Convex Optimization", COLT 2010,
       arXiv:1002.4908.
     """

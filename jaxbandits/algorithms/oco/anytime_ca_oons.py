@@ -26,7 +26,8 @@ class AnytimeCAOONS:
     """CA-OONS for an unknown horizon.
 
     Guarantee: the bound of CA-OONS holds with an additional factor log T (Remark 4.4), since the bounds of the epochs
-    add up. Deviations:
+      add up.
+    Deviations:
       * [reconstructed] $N_1 = 0$ is read as 1.
       * [ours] The state has a fixed size. From round 2^(n_base + 1) on, every epoch has `n_base` base learners, and the
         guarantee requires $||u||$ <= 2^n_base. The field `learner.horizon` is not used.

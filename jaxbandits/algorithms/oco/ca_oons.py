@@ -57,11 +57,11 @@ class CAOONS:
     `"value"`, and a single gradient with `base_grad="played"` (which is not possible with `"paper"`).
 
     Guarantee: Theorem 4.1. For convex smooth $F_t$ and gradients of norm at most G, $E R_T(u) = O~(max(2, ||u||)^2 +
-    max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$ for all u simultaneously. The proof needs inequality
-    (5), which fails for non-linear losses; the theorem holds as stated for linear losses, for which the three meta
-    losses coincide. For the loss "value" the theorem follows from Jensen's inequality, with the larger variance of
-    $sup_x ||grad f_t - grad F_t||$. For the loss "played" the regret bound follows from convexity at $x_t$, but the
-    step to $sigma^2$ is not proven. The start-up cost is at least about $128 G D_i ln(...) + 384 G$.
+      max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$ for all u simultaneously. The proof needs inequality
+      (5), which fails for non-linear losses; the theorem holds as stated for linear losses, for which the three meta
+      losses coincide. For the loss "value" the theorem follows from Jensen's inequality, with the larger variance of
+      $sup_x ||grad f_t - grad F_t||$. For the loss "played" the regret bound follows from convexity at $x_t$, but the
+      step to $sigma^2$ is not proven. The start-up cost is at least about $128 G D_i ln(...) + 384 G$.
     Deviations:
       * [ours] The default is `meta_loss="played"`; "paper" is the surrogate as printed, for which (5) can fail in a
         single round. For $f(x) = sqrt(1 + (x - 8)^2) - 1$, which satisfies all assumptions with $sigma = 0$, the
@@ -76,10 +76,11 @@ class CAOONS:
       * [printed] X is {||x|| <= radius}, a case that the paper's setting includes; the default is infinite, which gives
         $X = R^d$.
     Numerics: float32 and float64 are tested (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms
-    and compensated sums. The plays are equivariant under rotations and reflections
-    (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), but by design not under a change of the units of losses or
-    points. References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically
-    Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithms 2 and 3, equations (5)-(7), Theorem 4.1.
+      and compensated sums. The plays are equivariant under rotations and reflections
+      (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), but by design not under a change of the units of losses
+      or points.
+    References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
+      Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithms 2 and 3, equations (5)-(7), Theorem 4.1.
     """
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 2"
@@ -197,7 +198,7 @@ class CAOONS:
 
     @property
     def n_learners(self) -> int:
-        """Number of base learners, including the small ones."""
+        """Number of base learners, including the `n_small` learners with small radii."""
         return self.n_small + self.n_base
 
     @property

@@ -39,18 +39,19 @@ class ClippedParameterFreeMD(GradientLearner):
     """Parameter-free mirror descent in a slowly growing ball, with gradients clipped at the largest earlier norm.
 
     Guarantee: no guarantee is proven for this combination. The two reductions have regret $O~(||u|| G sqrt(T) + G
-    ||u||^3)$ on $R^d$ for unknown G and $||u||$. Deviations:
+      ||u||^3)$ on $R^d$ for unknown G and $||u||$.
+    Deviations:
       * [reconstructed] The algorithm combines two reductions, clipping with hints and an artificial constraint; the
         paper does not print this combination. The inner learner uses each new hint as its G immediately, and $V_t$ has
         the lower bound $4 h_t^2$.
       * [printed] The gradient of the inner learner is halved only outside the ball, as in the benchmark that defined
         this baseline. The constraint reduction halves it everywhere, which `halved = True` reproduces.
     Numerics: the statements for `ParameterFreeMD` hold
-    (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). References: A. Cutkosky, "Artificial
-    Constraints and Hints for Unbounded Online Learning", COLT 2019, arXiv:1902.09013; A. Cutkosky, F. Orabona,
-    "Black-Box Reductions for Parameter-free Online Learning in Banach Spaces", COLT 2018, arXiv:1802.06293
-    (constraints); A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444 (the inner
-    learner).
+      (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
+    References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,
+      arXiv:1902.09013; A. Cutkosky, F. Orabona, "Black-Box Reductions for Parameter-free Online Learning in Banach
+      Spaces", COLT 2018, arXiv:1802.06293 (constraints); A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent",
+      COLT 2022, arXiv:2203.00444 (the inner learner).
     """
 
     source: ClassVar[str] = "reconstruction after Cutkosky, COLT 2019"

@@ -34,17 +34,18 @@ class DoWG(GradientLearner):
     """DoG with gradients weighted by the distance estimate of their round, which reduces the influence of early rounds.
 
     Guarantee: for the minimisation of one fixed convex function on a bounded domain, the weighted average of the plays
-    converges at the optimal rate up to logarithms, for smooth as well as for Lipschitz functions and without a
-    parameter that depends on the case. There is *no* regret bound against adversarial losses, and no guarantee on $R^d$
-    for losses without a minimiser. Deviations:
+      converges at the optimal rate up to logarithms, for smooth as well as for Lipschitz functions and without a
+      parameter that depends on the case. There is *no* regret bound against adversarial losses, and no guarantee on
+      $R^d$ for losses without a minimiser.
+    Deviations:
       * [ours] The learner starts at the origin; r_eps is an absolute length.
     Numerics: without a `domain`, losses with a constant gradient have no minimiser, and the plays diverge: they grow by
-    the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$. In float32 $r_t^2 ||g_t||^2$ overflows after a few hundred of
-    these rounds; the state then contains NaN, and the trial counts as failed. In float32, gradients count as zero if
-    $||g||$ or $r_t ||g||$ is below 1e-19, since squares underflow
-    (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero). References: A. Khaled, K.
-    Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient Descent Method", NeurIPS 2023,
-    arXiv:2305.16284, Algorithm 1.
+      the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$. In float32 $r_t^2 ||g_t||^2$ overflows after a few hundred
+      of these rounds; the state then contains NaN, and the trial counts as failed. In float32, gradients count as zero
+      if $||g||$ or $r_t ||g||$ is below 1e-19, since squares underflow
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
+    References: A. Khaled, K. Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient
+      Descent Method", NeurIPS 2023, arXiv:2305.16284, Algorithm 1.
     """
 
     source: ClassVar[str] = "Khaled et al., NeurIPS 2023"

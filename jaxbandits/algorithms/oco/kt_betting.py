@@ -3,7 +3,7 @@
     c_t = -g_t / G,     beta_t = sum_{s<t} c_s / t,     x_t = beta_t W_{t-1}
     W_t = W_{t-1} + <c_t, x_t> = W_{t-1} (1 + <c_t, beta_t>),     W_0 = eps
 
-Here G is the field `lipschitz`, and eps is `initial_wealth`. The cost per round is $O(d)$, and the memory is $O(d)$.
+Here G is the field `lipschitz`, and eps is `initial_wealth`. The cost per round and the memory are $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -32,8 +32,9 @@ class KTBetting(GradientLearner):
     """Learner without a step size that bets a Krichevsky-Trofimov fraction of its wealth on the next gradient.
 
     Guarantee: for convex losses on $R^d$ with gradients of norm at most G, for every u and every T the regret is at
-    most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5). This is optimal up to logarithms among
-    learners that do not know $||u||$. Deviations:
+      most G ||u|| sqrt(T ln(1 + 24 T^2 ||u||^2 / eps^2)) + G eps (Corollary 5). This is optimal up to logarithms among
+      learners that do not know $||u||$.
+    Deviations:
       * [ours] The wealth is updated by the product form above, in which rounding errors are relative and not absolute.
         It is capped at `wealth_cap`, since on linear losses the wealth grows exponentially, by design, and would
         overflow.
@@ -41,8 +42,8 @@ class KTBetting(GradientLearner):
         which keeps the guarantee for every u in the domain. The paper's domain is $R^d$.
       * [printed] Gradients with norm above G are not clipped, so that the wealth can become negative.
     Numerics: float32 and float64 are tested (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference). If
-    gradients with norms far above G make the wealth or the square of a bet overflow, the state is NaN and the trial
-    counts as failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
+      gradients with norms far above G make the wealth or the square of a bet overflow, the state is NaN and the trial
+      counts as failed (float32/test_oco_baselines.py::test_what_overflows_is_counted_as_failed).
     References: F. Orabona, D. Pal, "Coin Betting and Parameter-Free Online Learning", NeurIPS 2016, arXiv:1602.04128,
       Algorithm 1, Corollary 5.
     """

@@ -8,7 +8,7 @@
 
 The composition of all steps is `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))` (`numerics.entropy`).
 The state therefore holds only the compensated sum of the corrected losses, and a round solves for one multiplier nu
-instead of two. The cost per round is $O(N)$, and the memory is $O(N)$.
+instead of two. The cost per round and the memory are $O(N)$.
 """
 
 import math
@@ -40,17 +40,18 @@ class MsMwC:
     of the losses of the experts.
 
     Guarantee: for fixed rates with `32 rate_j |l_j - h_j| <= 1`, every expert i satisfies $sum_t <l_t, w_t - e_i> <=
-    ln(1 / w'_{1,i}) / rate_i + sum_j w'_{1,j} / rate_j - 1 / rate_i + 32 rate_i sum_t (l_{t,i} - h_{t,i})^2$. The bound
-    depends on the scale of the expert i with which the learner is compared, not on the largest scale.
+      ln(1 / w'_{1,i}) / rate_i + sum_j w'_{1,j} / rate_j - 1 / rate_i + 32 rate_i sum_t (l_{t,i} - h_{t,i})^2$. The
+      bound depends on the scale of the expert i with which the learner is compared, not on the largest scale.
     Deviations:
       * [printed] The rates do not change over time, which is a special case of the $beta_{t,j}$ of the paper.
       * [reconstructed] w'_1 is uniform. The hint is the last loss, or 0 in round 1. "$m_t^j$" in line 4 of the printed
         algorithm is read as $h_t^j$, and $phi_t$ as a regulariser phi that does not depend on t.
     Numerics: float32 and float64 are tested (float32/test_sea.py::test_weights_over_experts); weights are stored as
-    logarithms, and losses as compensated sums. References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made
-    Possible: A New Expert Algorithm and Its Applications", COLT 2021, arXiv:2102.01046. As restated in S. Wang, A.
-    Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS
-    2025, arXiv:2510.04685, Algorithm 5.
+      logarithms, and losses as compensated sums.
+    References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
+      Applications", COLT 2021, arXiv:2102.01046. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
+      "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
+      Algorithm 5.
     """
 
     feedback: ClassVar[type] = Gradient

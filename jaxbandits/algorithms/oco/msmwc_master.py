@@ -204,10 +204,11 @@ class MsMwCMaster:
       * [reconstructed] The paper does not state the rate of the middle learners. With the rate $2 beta_k$ their
         precondition is tight, and their negative term cancels $b_t$ exactly.
     Numerics: float32 and float64 are tested (float32/test_sea.py::test_weights_over_experts); weights are stored as
-    logarithms, and losses as compensated sums. References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made
-    Possible: A New Expert Algorithm and Its Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S.
-    Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial
-    Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 3, equation (7), Lemma D.1.
+      logarithms, and losses as compensated sums.
+    References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
+      Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
+      "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
+      Algorithm 3, equation (7), Lemma D.1.
     """
 
     feedback: ClassVar[type] = Gradient

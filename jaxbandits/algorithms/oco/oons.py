@@ -42,11 +42,11 @@ class OONS(GradientLearner):
     """Optimistic Online Newton Step for a known diameter and Lipschitz constant, with the hint $m_t = g_{t-1}$.
 
     Guarantee: Theorem 3.2. If every $F_t = E[f_t]$ is convex and smooth and all gradients are at most G, the expected
-    regret is $O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T}))$, where $sigma^2_{1:T}$ is the cumulative variance of the
-    gradients and $Sigma^2_{1:T}$ is the cumulative variation of their means. O~ hides logarithms, D, the rank $r <= d$
-    of $sum_t e_t e_t'$, and an additive term of order $G^2 D^2$. With the constants of the paper the step size equals
-    its cap until $V_t > (c_eta z)^2 = 16384 G^2$. Runs with T below about 10^4 therefore do not show the asymptotic
-    regret.
+      regret is $O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T}))$, where $sigma^2_{1:T}$ is the cumulative variance of the
+      gradients and $Sigma^2_{1:T}$ is the cumulative variation of their means. O~ hides logarithms, D, the rank $r <=
+      d$ of $sum_t e_t e_t'$, and an additive term of order $G^2 D^2$. With the constants of the paper the step size
+      equals its cap until $V_t > (c_eta z)^2 = 16384 G^2$. Runs with T below about 10^4 therefore do not show the
+      asymptotic regret.
     Deviations:
       * None with the default constants, except for the choices that the paper leaves open.
       * [reconstructed] The paper's D is both the diameter of X and, in the proofs, a bound on $||x||$. The default X is
@@ -56,11 +56,11 @@ class OONS(GradientLearner):
         minimiser is the same. The plays are equivariant under rotations and reflections but, by design, *not* under a
         change of the unit of the losses, since $A_t$ adds terms of different units.
     Numerics: $A_t$ is shifted by the rounding error of S (eps tr S), so that the plays stay finite for gradients with
-    norms up to 10^6 G (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices for
-    about 10^7 rounds; after that, new gradients no longer change `variation`
-    (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds). Use float64 for longer runs. References: S.
-    Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended Adversarial
-    Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 1, equation (4), Theorems 3.1 and 3.2.
+      norms up to 10^6 G (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices
+      for about 10^7 rounds; after that, new gradients no longer change `variation`
+      (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds). Use float64 for longer runs.
+    References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
+      Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 1, equation (4), Theorems 3.1 and 3.2.
     """
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 1"

@@ -46,15 +46,16 @@ class OptaxLearner:
     `mechanized_sgd`.
 
     Guarantee: the guarantee of the transformation holds, which is rarely a regret bound and depends on its constants.
-    `dog`, `dowg` and `cocob` use the constants of optax, which differ from those of the papers in safeguards (an eps in
-    a denominator, a first step). `DoG`, `DoWG` and `KTBetting` follow the papers. Deviations:
+      `dog`, `dowg` and `cocob` use the constants of optax, which differ from those of the papers in safeguards (an eps
+      in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` follow the papers.
+    Deviations:
       * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters
         (`mechanize`, `schedule_free`) do not receive the projected point.
       * [ours] With `skip_zero_gradients`, rounds with a zero gradient do not change the state, which helps
         transformations that would divide zero by zero.
     Numerics: float32 and float64 are tested (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The
-    initial state has the types of the state after one update, so that the types of the state do not change. References:
-    DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).
+      initial state has the types of the state after one update, so that the types of the state do not change.
+    References: DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).
 
     `hyperparameters` maps argument names of `make` to numbers that may be swept (it is converted to an object with
     these fields); all other arguments belong in the mapping `options`. Transformations that need the value or the
@@ -174,7 +175,7 @@ class OptaxLearner:
     def check(self) -> None:
         if isinstance(self.make, optax.GradientTransformation):
             raise InputError(
-                "OptaxLearner.make must be the function that makes a transformation, not one that is made: "
+                "OptaxLearner.make must be a function that creates a transformation, not a transformation: "
                 "make=optax.adam, hyperparameters={'learning_rate': 0.01} instead of make=optax.adam(0.01)"
             )
         if not callable(self.make):

@@ -4,7 +4,7 @@
     eta_t = step_scale * D^2 / N_{t-1},            N_t = sum_{s<=t} min{ eta_s ||e_s||^2 / 2, D ||e_s|| }
 
 Here D is the diameter of X (`domain`), and $m_1 = 0$. The step size $eta_1$ is infinite, so that $x_1 = 0$ and the
-first summand of $N_t$ is $D ||e_1||$. The cost per round is $O(d)$, and the memory is $O(d)$.
+first summand of $N_t$ is $D ||e_1||$. The cost per round and the memory are $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple

@@ -5,7 +5,7 @@
         = ||theta_t|| / (3 G) - V_t / G^2          otherwise
     x_t = alpha_t (exp(E_t) - 1) theta_t / ||theta_t||
 
-Here G is the field `lipschitz`, and eps is `scale`. The cost per round is $O(d)$, and the memory is $O(d)$.
+Here G is the field `lipschitz`, and eps is `scale`. The cost per round and the memory are $O(d)$.
 """
 
 import math
@@ -45,7 +45,7 @@ class ParameterFreeMD(GradientLearner):
       * [ours] With a `domain` the play is projected and the learner receives the surrogate gradient of `reductions`,
         which keeps the guarantee for every u in the domain. The paper's domain is $R^d$.
     Numerics: float32 and float64 are tested (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference);
-    exp(E) - 1 is computed by expm1.
+      exp(E) - 1 is computed by expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
     """
 

@@ -2,7 +2,7 @@
 
     x_1 = 0,   x_{t+1} = P_X[-step_scale * sum_{s<=t} g_s / sqrt(sum_{s<=t} ||g_s||^2)]
 
-Here X is $R^d$ unless `domain` is given. The cost per round is $O(d)$, and the memory is $O(d)$.
+Here X is $R^d$ unless `domain` is given. The cost per round and the memory are $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -31,8 +31,9 @@ class ScaleFreeFTRL(GradientLearner):
     """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
 
     Guarantee: for convex losses, for every u and every T the regret is $O((1 + ||u||^2) G sqrt(T))$ on $R^d$, where G =
-    max_t $||g_t||$ is not a parameter of the algorithm. The bound is quadratic in $||u||$, since no parameter is tuned
-    to $||u||$. Deviations:
+      max_t $||g_t||$ is not a parameter of the algorithm. The bound is quadratic in $||u||$, since no parameter is
+      tuned to $||u||$.
+    Deviations:
       * [printed] The regulariser is $||x||^2 / 2$.
       * [ours] `step_scale` multiplies the plays before the projection.
     Numerics: the plays are exactly invariant under scaling by powers of two

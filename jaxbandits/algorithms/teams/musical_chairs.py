@@ -47,8 +47,8 @@ class MusicalChairs:
     Deviations:
       * [reconstructed] $T_0$ of `theory` is taken from the code of Boursier and Perchet's paper, with failure
         probability 1 / T in all three terms.
-      * [ours] N is clipped to [1, K], and it is K if every learning round was a collision. Arms without a reward have
-        mean 0. Ties between means go to the first arms, so that players with equal means agree on the best arms.
+      * [ours] N is at least 1 and at most K, and it is K if every learning round was a collision. Arms without a reward
+        have mean 0. Ties between means go to the first arms, so that players with equal means agree on the best arms.
 
     References:
       Jonathan Rosenski, Ohad Shamir, Liran Szlak. Multi-Player Bandits: A Musical Chairs Approach. ICML 2016,

@@ -133,8 +133,8 @@ def require_index_policy(team: Any) -> None:
             suits = False
     if not suits:
         raise InputError(
-            f"{type(team).__name__}.policy must be an index policy of jaxbandits.armed on counts and sums of "
-            f"rewards, without draws, such as KLUCB or UCB1, got {format_value(policy)}"
+            f"{type(team).__name__}.policy must be a deterministic index policy of jaxbandits.armed that keeps "
+            f"counts and sums of rewards, such as KLUCB or UCB1, got {format_value(policy)}"
         )
 
 

@@ -27,9 +27,9 @@ class KnowledgeGradient(ScoreRule):
       None. The rule may stop exploring, so that its regret has a heavy tail.
 
     Deviations:
-      * [ours] The formula is for arms with independent priors. It is used even if the arms of the model are correlated,
-        so that the effect of a reward of arm k on the predictions for other arms is ignored. The maxima exclude
-        unavailable arms. Ties go to the first arm.
+      * [ours] The formula is for arms with independent priors. The rule uses the formula even if the arms of the model
+        are correlated, so that the effect of a reward of arm k on the predictions for other arms is ignored. The maxima
+        exclude unavailable arms. Ties go to the first arm.
 
     References:
       Ilya Ryzhov, Warren Powell, Peter Frazier. The Knowledge Gradient Algorithm for a General Class of Online Learning
