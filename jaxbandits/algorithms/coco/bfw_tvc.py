@@ -69,7 +69,7 @@ class BFWTVC(BanditLearner):
         and G are multiplied by s, then the step is divided by s. Choose units in which M is about 1, or set `eta_scale`
         = s.
       * `value_bound` [printed]: the M of Theorem 3 bounds $|f_t|$. The analysis needs a bound on the surrogate $f_t +
-        (w_t / gamma) g_t^+$: set `value_bound` to such a bound to follow the proof. [reconstructed]
+        (w_t / gamma) g_t^+$; to follow the proof, set `value_bound` to a bound on the surrogate. [reconstructed]
       * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof
         needs $D / 4$ where C2 has 1. This matters only for $D > 4$, and it does not change the rates.
       * `weight_before` [ours]: the paper computes the weight of round t from $Q_t$ [printed], which depends on $u_t$.

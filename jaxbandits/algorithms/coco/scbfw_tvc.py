@@ -177,9 +177,8 @@ class SCBFWTVC(BanditLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          The keys are `weight` (of the constraint relative to the loss), `gap` (an upper bound on F_m / (beta gamma)
-          minus its minimum, before the last Frank-Wolfe step of the last block; 0 in the first block) and
-          `oracle_calls` (in the last round).
+          The keys are `weight` (of the constraint relative to the loss), `gap` (the Frank-Wolfe gap of F_m / (beta
+          gamma) before the last step of the last block; 0 in the first block) and `oracle_calls` (in the last round).
         """
         weight = state.surrogate.weight(state.queue.total)
         return {"weight": weight, "gap": state.last.gap, "oracle_calls": state.calls}

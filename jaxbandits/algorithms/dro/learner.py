@@ -69,7 +69,7 @@ class GroupLearner(abc.ABC):
         """Return the step sizes of the theorem times their multipliers, unless fields override them."""
 
     def resolve_steps(self, theory: Steps, gamma: ArrayLike | None = None) -> Steps:
-        """Return the steps of the theorem times their multipliers, with those replaced that the fields give."""
+        """Return the steps of the theorem times their multipliers, unless fields override them."""
         return theory.scale(self.w_scale, self.q_scale).replace(self.step_w, self.step_q, gamma)
 
     def geometry(self) -> tuple[ArrayLike, ArrayLike]:

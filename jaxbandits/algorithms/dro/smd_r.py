@@ -30,10 +30,10 @@ class SMDr(TwoPlayers):
     """SMD_r, to be run for `rounds` = $n_1$ rounds; with equal budgets it is SMD(m).
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, then with probability 1 - delta, for
-      every group at once, $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) / n_i$,
-      where p* is the optimum of the weighted problem (Theorem 9). For groups with a small budget, this bound allows
-      risks of about $(n_1 / n_i) p*$.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then with probability 1 - delta,
+      simultaneously for all groups, $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) /
+      n_i$, where p* is the optimum of the weighted problem (Theorem 9). For groups with a small budget, this bound
+      allows risks of about $(n_1 / n_i) p*$.
 
     Deviations:
       The updates are those of the paper and, as printed, have no importance weights. The number of rows drawn from

@@ -58,8 +58,8 @@ class SMPA(GroupLearner):
 
     Guarantee:
       If losses are convex with values in [0, 1], gradients have norm at most G and risks are L-smooth, then with
-      probability 1 - delta, for every group at once, $R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa +
-      log^2 m))$, where p* is the optimum of the weighted problem (Theorem 10).
+      probability 1 - delta, simultaneously for all groups, $R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa
+      + log^2 m))$, where p* is the optimum of the weighted problem (Theorem 10).
 
     Deviations:
       The theorem does not specify the absolute constant c, which is 1 here [ours]. $n_i / n_m$ and $n_m / 2$ are

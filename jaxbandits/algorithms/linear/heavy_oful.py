@@ -70,8 +70,8 @@ class HeavyOFULState(NamedTuple):
 class HeavyOFUL:
     """Optimistic linear bandit with adaptive Huber regression over the full history.
 
-    The defaults are the constants of the theory (`theory`). Their radius is far too large in practice, so that the
-    figures use `practical`.
+    The defaults are the constants of the theory (`theory`). The radius of the theory is far too large in practice, so
+    that the figures use `practical`.
 
     Guarantee:
       Let rewards be x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$ and $||theta*|| <= S$. If $nu_t$ is

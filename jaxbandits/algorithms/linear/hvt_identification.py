@@ -42,7 +42,7 @@ class HvtIdentification(HvtConstants):
       * [ours] The paper only says that its estimator may be used for one-pass identification; this algorithm is ours.
         On the example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: the step size 4 increases the
         variance, and large disturbances excite the state, which makes the samples more informative for least squares.
-      * The deviations of `HvtEstimator` apply (those for $beta_0$, the multipliers and `norm_bound = inf`).
+      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers and `norm_bound = inf`.
 
     Numerics:
       In float32 every entry of the estimate is within 1e-4 of its float64 value over 400 samples

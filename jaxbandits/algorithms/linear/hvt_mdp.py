@@ -42,8 +42,8 @@ class HvtMDP(HvtConstants):
       * [ours] The paper (Section 6.1) only says that Hvt-UCB may extend to linear MDPs. The whole algorithm is ours,
         with known transitions and unclipped values. Heavy-LSVI-UCB of Huang et al. covers unknown transitions by
         weighted value regression.
-      * The deviations of `HvtEstimator` apply (those for $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
-        inf`).
+      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
+        inf`.
       * [ours] Ties go to the first action.
 
     Numerics:

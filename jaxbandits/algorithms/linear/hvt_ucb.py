@@ -26,9 +26,9 @@ from jaxbandits.types import ArmDecision, ArmObs, Feedback, Reward, ScaledReward
 class HvtUCB(HvtConstants):
     """Optimistic linear bandit for noise that may have infinite variance, at constant cost per round.
 
-    The defaults are the constants of the theory (`theory`). In practice, their radius is more than 10^3 times the
-    error, which is too large for figures such as those of the paper. `practical` therefore uses smaller multipliers of
-    beta and tau; all comparisons in figures use `practical`.
+    The defaults are the constants of the theory (`theory`). In practice, the radius of the theory is more than 10^3
+    times the error, which is too large to reproduce the figures of the paper. `practical` therefore uses smaller
+    multipliers of beta and tau; all comparisons in figures use `practical`.
 
     Guarantee:
       Let rewards be x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$ and $||theta*|| <= S$, and e =
@@ -38,8 +38,8 @@ class HvtUCB(HvtConstants):
       et al. (2018) up to logarithms. The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * The deviations of `HvtEstimator` apply (those for $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
-        inf`).
+      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
+        inf`.
       * [reconstructed] tau0 is always computed. Algorithm 1 lists tau0 among its inputs, together with c0 and c1, which
         it does not use.
       * [ours] Ties go to the first arm.
@@ -71,9 +71,9 @@ class HvtUCB(HvtConstants):
         """Use the theory with multipliers that are tuned on Figure 1 (`jaxbandits tune linear`).
 
         The preset is meant for noise about as large as the rewards (a scale of 0.3 S L or more). With less noise, some
-        trials converge to a suboptimal arm and have linear regret, in float64 as well as in float32. Their fraction is
-        11 % at a standard deviation of 0.3, 33 % at 0.1, and 48 % at 0.03 (256 trials, d = 2, 20 arms, T = 20000,
-        Gaussian noise of known scale). For such noise, OFUL is the better choice.
+        trials converge to a suboptimal arm and have linear regret, both in float64 and in float32. Their fraction is 11
+        % at a standard deviation of 0.3, 33 % at 0.1, and 48 % at 0.03 (256 trials, d = 2, 20 arms, T = 20000, Gaussian
+        noise of known scale). For such noise, OFUL is the better choice.
         """
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, **MULTIPLIERS["hvt_ucb"]} | changes)
 

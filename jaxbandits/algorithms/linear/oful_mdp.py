@@ -40,7 +40,7 @@ class OFULMDP:
     Deviations:
       * [ours] This algorithm is `HvtMDP` with the estimator of `OFUL`; the transitions are known and values are not
         clipped.
-      * The deviations of `OFUL` apply (those for the ellipsoid and `beta_scale`).
+      * The deviations of `OFUL` apply. They concern the ellipsoid and `beta_scale`.
       * [ours] Ties go to the first action.
 
     Numerics:

@@ -66,10 +66,11 @@ class TOFU:
       % of the rounds play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all
       rounds play one arm; the relative error of the width of this arm is below 1e-4 after 10^6 rounds
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are truncated to 0 before they
-      enter the sums. A sample within rounding error of the threshold may fall on the other side of it, as in CRTM.
-      Since every round truncates all samples again, the estimate is affected only in that round, by $b_t$ times the
-      norm of a row of $V_t^{-1/2}$ (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds
-      above are for rounds without such a sample.
+      enter the sums. As in CRTM, a sample that differs from the threshold by less than the rounding error may be
+      truncated differently than in exact arithmetic. Since every round truncates all samples again, the estimate is
+      affected only in that round, by $b_t$ times the norm of a row of $V_t^{-1/2}$
+      (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds without such
+      a sample.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with

@@ -34,9 +34,9 @@ class DoWG(GradientLearner):
     """DoG with gradients weighted by the distance estimate of their round, which reduces the influence of early rounds.
 
     Guarantee: for the minimisation of one fixed convex function on a bounded domain, the weighted average of the plays
-      converges at the optimal rate up to logarithms, for smooth as well as for Lipschitz functions and without a
-      parameter that depends on the case. There is *no* regret bound against adversarial losses, and no guarantee on
-      $R^d$ for losses without a minimiser.
+    converges at the optimal rate up to logarithms, both for smooth and for Lipschitz functions, without a parameter
+    that depends on the case. There is *no* regret bound against adversarial losses, and no guarantee on $R^d$ for
+    losses without a minimiser.
     Deviations:
       * [ours] The learner starts at the origin; r_eps is an absolute length.
     Numerics: without a `domain`, losses with a constant gradient have no minimiser, and the plays diverge: they grow by
