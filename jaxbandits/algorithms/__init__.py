@@ -1,4 +1,4 @@
-"""Algorithms, one per file, listed in `jaxbandits.catalogue`. Importing one algorithm imports no other."""
+"""Algorithms, one per file, listed in `jaxbandits.catalogue`; importing one algorithm imports no other algorithm."""
 
 from typing import TYPE_CHECKING
 

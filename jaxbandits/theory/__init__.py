@@ -1,1 +1,1 @@
-"""Theorems of the papers as functions: explicit bounds with all their constants, one file per paper."""
+"""Theorems of the papers as functions that return explicit bounds with all constants; one file per paper or topic."""

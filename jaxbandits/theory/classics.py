@@ -1,35 +1,35 @@
-"""Bounds for K arms with all their constants: Lai & Robbins; Lattimore & Szepesvari; Garivier & Kaufmann; duels."""
+"""Bounds for K arms with all constants: Lai & Robbins; Lattimore & Szepesvari; Garivier & Kaufmann; duels."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-_HALVINGS = 60  # of a bisection in float64
+_HALVINGS = 60  # number of bisection steps, enough for float64
 
 
 def divergence(p: float, q: float) -> float:
-    """Return kl(p, q) of Bernoulli laws, p in [0, 1] and q in (0, 1)."""
+    """Return kl(p, q), the divergence of Bernoulli distributions with p in [0, 1] and q in (0, 1)."""
     success = p * math.log(p / q) if p > 0.0 else 0.0
     failure = (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0
     return success + failure
 
 
 def lai_robbins(means: Sequence[float]) -> float:
-    """Return C = sum_i (mu* - mu_i) / kl(mu_i, mu*): no consistent policy has a regret below C log T in the limit."""
+    """Return C = sum_i (mu* - mu_i) / kl(mu_i, mu*); the regret of a consistent policy is at least about C log T."""
     best = max(means)
     return sum((best - mean) / divergence(mean, best) for mean in means if mean < best)
 
 
 def duel_constant(preferences: np.ndarray, *, against_winner: bool = False) -> float:
-    """Return C of duels: no consistent policy has a regret below C log T in the limit (Komiyama et al., Theorem 1).
+    """Return C for duels; the regret of a consistent policy is at least about C log T (Komiyama et al., Theorem 1).
 
-    It is the sum over the other arms i of the least (e_i + e_j) / (2 kl(p_ij, 1/2)) over the arms j that beat i, with
-    e_i = p_1i - 1/2 of the Condorcet winner 1.
+    C is the sum, over all arms i except the Condorcet winner 1, of the smallest (e_i + e_j) / (2 kl(p_ij, 1/2)) over
+    the arms j that beat i, with e_i = p_1i - 1/2.
 
     Args:
       preferences: `[K, K]` p_ij, the probability that i beats j, with a Condorcet winner.
-      against_winner: whether j is the winner alone, as for RMED1 (Theorem 3).
+      against_winner: if True, j is always the Condorcet winner, as in the bound for RMED1 (Theorem 3).
     """
     winner = int(np.argmax((preferences > 0.5).sum(axis=1)))
     gap, total = preferences[winner] - 0.5, 0.0
@@ -41,31 +41,32 @@ def duel_constant(preferences: np.ndarray, *, against_winner: bool = False) -> f
 
 
 def etc_regret(gap: float, horizon: int, exploration: int) -> float:
-    """Return the expected regret of ETC on two Gaussian arms of variance 1, exactly.
+    """Return the exact expected regret of ETC for two Gaussian arms with variance 1.
 
-    After m plays each the difference of the means is N(D, 2 / m): the worse arm is chosen with probability
-    Phi(-D sqrt(m / 2)).
+    After m plays of each arm, the difference of the empirical means is N(D, 2 / m), so that the worse arm is chosen
+    with probability Phi(-D sqrt(m / 2)).
     """
     wrong = 0.5 * math.erfc(0.5 * gap * math.sqrt(exploration))
     return gap * (exploration + (horizon - 2 * exploration) * wrong)
 
 
 def etc_bound(gap: float, horizon: int) -> float:
-    """Return the bound on the regret of ETC with m of (6.5) in n rounds, (6.6) of Lattimore & Szepesvari."""
+    """Return the bound (6.6) of Lattimore & Szepesvari on the regret of ETC in n rounds, with the m of (6.5)."""
     log_term = max(0.0, math.log(horizon * gap * gap / 4.0))
     return min(horizon * gap, gap + 4.0 / gap * (1.0 + log_term))
 
 
 def ucb_bound(gap: float, horizon: int) -> float:
-    """Return the bound of Theorem 7.1 of Lattimore & Szepesvari for two arms, 3 D + 16 log n / D."""
+    """Return the bound 3 D + 16 log n / D of Theorem 7.1 of Lattimore & Szepesvari for two arms."""
     return 3.0 * gap + 16.0 * math.log(horizon) / gap
 
 
 def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
-    """Return w* `[K]` and T* of Garivier & Kaufmann, Theorem 5, for Bernoulli arms with a unique best one.
+    """Return w* `[K]` and T* of Garivier & Kaufmann, Theorem 5, for Bernoulli arms with a unique best arm.
 
-    No learner that errs with probability at most delta stops before T* kl(delta, 1 - delta) rounds on average
-    (Theorem 1). Nested bisection, as the paper computes it: x_b(y) with g_b = y, then y with F(y) = 1.
+    The expected stopping time of a learner with error probability at most delta is at least T* kl(delta, 1 - delta)
+    (Theorem 1). As in the paper, the computation is a nested bisection: for x_b(y) with g_b = y, and for y with F(y) =
+    1.
     """
     best = int(np.argmax(means))
     top, others = means[best], [mean for i, mean in enumerate(means) if i != best]
@@ -75,9 +76,9 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
         return divergence(top, middle), divergence(mean, middle)
 
     def ratio(mean: float, y: float) -> float:
-        """Return x with kl(top, m) + x kl(mean, m) = y."""
+        """Return the x that solves kl(top, m) + x kl(mean, m) = y."""
         low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):  # of x / (1 + x)
+        for _ in range(_HALVINGS):  # bisection on x / (1 + x)
             share = 0.5 * (low + high)
             over, under = parts(mean, share / (1.0 - share))
             low, high = (share, high) if over + share / (1.0 - share) * under < y else (low, share)
@@ -96,5 +97,5 @@ def optimal_proportions(means: Sequence[float]) -> tuple[np.ndarray, float]:
 
 
 def least_stopping_time(means: Sequence[float], delta: float) -> float:
-    """Return T* kl(delta, 1 - delta), the bound of Theorem 1 of Garivier & Kaufmann on the mean stopping time."""
+    """Return T* kl(delta, 1 - delta), a lower bound on the expected stopping time (Garivier & Kaufmann, Thm 1)."""
     return optimal_proportions(means)[1] * divergence(delta, 1.0 - delta)

@@ -1,11 +1,11 @@
-"""Bounds of Theorems 1 to 4 with all their constants (Wang, Wan & Zhang, AAAI 2025)."""
+"""Bounds of Theorems 1 to 4 with all constants (Wang, Wan & Zhang, AAAI 2025)."""
 
 import math
 from typing import NamedTuple
 
 
 class Bounds(NamedTuple):
-    """Bounds on the regret against any feasible point and on the violation, scaled as the learner scales it."""
+    """Bounds on the regret against any feasible point, and on the violation with the learner's `constraint_scale`."""
 
     regret: float
     violation: float
@@ -14,36 +14,37 @@ class Bounds(NamedTuple):
 def theorem_1(G: float, D: float, T: float) -> Bounds:
     """Return the bounds of OFW-TVC after T rounds, with the constants of the proof.
 
-    G is the Lipschitz constant, D the diameter.
+    G is the Lipschitz constant, and D is the diameter of the domain.
     """
     return Bounds(64.0 * G * D * (T**0.75 + 1.0), 128.0 * G * D * T**0.75 * math.log(2.0 + 4.0 * T))
 
 
 def theorem_2(G: float, D: float, T: float, alpha: float) -> Bounds:
-    """Return the bounds of SCOFW-TVC for alpha-strongly convex losses; the inequality of (41) on violation."""
+    """Return the bounds of SCOFW-TVC for alpha-strongly convex losses; the second is the inequality in (41)."""
     gamma, beta = constants(G, D, T, alpha)
     regret = 224.0 * G * G * T ** (2.0 / 3.0) / (gamma * gamma * alpha) + G * D * (gamma + 1.0) / gamma
     return Bounds(regret, math.sqrt((2.0 + gamma) / beta**2 + 2.0 * gamma * G * D * T / beta))
 
 
 def theorem_2_last_form(G: float, D: float, T: float, alpha: float) -> float:
-    """Return the last form of (41) as printed. It does not equal the inequality, whose beta is that of (40)."""
+    """Return the last expression of (41) as printed; for the beta of (40), it does not equal the inequality."""
     gamma, _ = constants(G, D, T, alpha)
     first = 500.0 * G * G * (2.0 + gamma) * T ** (4.0 / 3.0) / (gamma * alpha)
     return math.sqrt(first + gamma * gamma * alpha * D * T ** (5.0 / 3.0) / (250.0 * G))
 
 
 def constants(G: float, D: float, T: float, alpha: float) -> tuple[float, float]:
-    """Return `(gamma, beta)` of (40)."""
+    """Return the constants `(gamma, beta)` of equation (40)."""
     gamma = G / (G + alpha * D)
     return gamma, gamma * alpha / (500.0 * G * G * T ** (2.0 / 3.0))
 
 
 def theorem_3(G: float, D: float, T: float, *, dim: int, M: float, r: float, c: float) -> Bounds:
-    """Return the bounds of BFW-TVC, with the constants of the proof: on the expected regret, and on the violation.
+    """Return the bounds of BFW-TVC on the expected regret and on the violation, with the constants of the proof.
 
-    d M bounds the estimated gradients, r is the radius of the ball in K, and delta = c T^(-1/4). The C_2 of the
-    statement is the C_3 of the proof; (54) drops a factor 2 D of T sqrt(eps), which is kept here: D / 4 for the 1.
+    d M bounds the gradient estimates, r is the radius of the ball in K, and delta = c T^(-1/4). C_2 in the statement is
+    C_3 in the proof. Equation (54) omits a factor 2 D of T sqrt(eps), which is restored here; the term 1 of C_2
+    therefore becomes max(1, D / 4).
     """
     first, second = _constants_3(G, D, dim=dim, M=M, r=r, c=c)
     power = T**0.75
@@ -52,16 +53,16 @@ def theorem_3(G: float, D: float, T: float, *, dim: int, M: float, r: float, c: 
 
 
 def _constants_3(G: float, D: float, *, dim: int, M: float, r: float, c: float) -> tuple[float, float]:
-    """Return C_3 = 1 / beta and C_2 of the proof of Theorem 3."""
+    """Return the constants C_3 = 1 / beta and C_2 in the proof of Theorem 3."""
     noise = dim * M * D / c
     inner = c * D / r + 3.0 * c + max(1.0, D / 4.0) + 2.0 * c * D / (dim * M) + noise
     return 16.0 * G * inner, D + noise
 
 
 def theorem_4(G: float, D: float, T: float, alpha: float, *, dim: int, M: float, r: float, c: float) -> Bounds:
-    """Return the bounds of SCBFW-TVC, as the proof has them: beta = 1, and its own gamma.
+    """Return the bounds of SCBFW-TVC with the constants of the proof, beta = 1 and the gamma of the proof.
 
-    Regret is in expectation; delta = c T^(-1/3).
+    The first bound is on the expected regret, and delta = c T^(-1/3).
     """
     log_t = math.log(T) / 3.0
     third = 8.0 + 3.0 * c + c * D / r + 12.0 * D  # C_3

@@ -1,11 +1,12 @@
 """Bounds in group DRO with losses in [0, 1] (Zhang et al., JMLR, arXiv:2302.09267).
 
-Duality gaps and players' regrets: each function returns two bounds after `rounds` rounds with m groups, on the
-expectation, and on the value that is not exceeded with probability 1 - delta. `product` is D^2 G^2, the squared
-diameter of W times the squared Lipschitz constant; k is the number of largest risks that ATkRO averages. Regrets are
-means over the rounds: those of fixed steps are the printed sums over T, those of anytime forms the means of (31).
+The functions for duality gaps and for the regrets of the players return two bounds after `rounds` rounds with m groups:
+a bound on the expected value, and a bound that holds with probability 1 - delta. `product` is D^2 G^2, where D^2 is the
+range of ||w - w_1||^2 / 2 over W and G bounds the norms of the gradients; k is the number of largest risks that ATkRO
+averages. Regrets are means over the rounds: for fixed steps they are the printed sums divided by T, and for anytime
+forms they are the means of (31).
 
-Risks of single groups, of unequal budgets n_i: `theorem_9` and `theorem_10` return a bound for each group.
+For unequal budgets n_i, `theorem_9` and `theorem_10` return a bound on the risk of each group.
 """
 
 import math
@@ -15,20 +16,20 @@ import numpy as np
 
 
 def theorem_1(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds of SMD(m), and of ATkRO(m) (Theorem 12)."""
+    """Return the bounds on the duality gap of SMD(m), or for k > 1 of ATkRO(m) (Theorem 12)."""
     factor = math.sqrt(10.0 * (product + math.log(m / k)) / rounds)
     return 2.0 * factor, (8.0 + 2.0 * math.log(2.0 / delta)) * factor
 
 
 def theorem_2(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds of SMD(m)_a, and of ATkRO(m)_a (Theorem 13)."""
+    """Return the bounds on the duality gap of SMD(m)_a, or for k > 1 of ATkRO(m)_a (Theorem 13)."""
     log_t, certain = math.log(rounds), math.log(2.0 / delta)
     factor = math.sqrt(product + math.log(m / k)) / (math.sqrt(2.0) * (math.sqrt(rounds + 1.0) - 1.0))
     return factor * (5.0 + 3.0 * log_t), factor * (9.0 + 11.0 * certain + 7.0 * log_t + 3.0 * certain * log_t)
 
 
 def theorem_5(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds of Online(1)."""
+    """Return the bounds on the duality gap of Online(1), which do not depend on k."""
     del k
     log_m, d_g, noise = math.log(m), math.sqrt(product), math.sqrt(1.0 / (2.0 * rounds))
     players = 3.0 * math.sqrt(m * log_m / rounds) + noise
@@ -39,7 +40,7 @@ def theorem_5(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_8(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds of Online(1)_a, and of ATkRO(1)_a (Theorem 16), which do not depend on k."""
+    """Return the bounds on the duality gap of Online(1)_a and of ATkRO(1)_a (Theorem 16), which do not depend on k."""
     del k
     log_m, log_t, d_g = math.log(m), math.log(rounds), math.sqrt(product)
     weights, ratio, noise = (3.0 + log_t) * math.sqrt(m * log_m), math.sqrt(m / log_m), math.sqrt((1.0 + log_t) / 2.0)
@@ -50,7 +51,7 @@ def theorem_8(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_15(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds of ATkRO(k), to whose weights Theorem 14 applies."""
+    """Return the bounds on the duality gap of ATkRO(k); the part for the weights is Theorem 14."""
     log_m, d_g, noise = math.log(m), math.sqrt(product), math.sqrt(1.0 / (2.0 * rounds))
     ratio, entropy, each = math.sqrt(m / (k * rounds * log_m)), math.sqrt(m * log_m / (k * rounds)), m / (k * rounds)
     mean = 2.0 * d_g * math.sqrt(5.0 / rounds) + 3.0 * noise + 2.0 * ratio + 3.0 * entropy + each * (2.0 + log_m)
@@ -60,14 +61,14 @@ def theorem_15(m: int, rounds: float, k: int = 1, *, product: float, delta: floa
 
 
 def theorem_3(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the regret of the first player (the model) of Online(1), and of ATkRO(k), over T."""
+    """Return the bounds on the regret of the first player (the model) of Online(1) and of ATkRO(k), divided by T."""
     del m, k
     factor = math.sqrt(product / rounds)
     return 2.0 * math.sqrt(5.0) * factor, factor * (2.0 * math.sqrt(5.0) + 8.0 * math.sqrt(math.log(1.0 / delta)))
 
 
 def theorem_4(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the regret of the second player (the weights) of Online(1), over T."""
+    """Return the bounds on the regret of the second player (the weights) of Online(1), divided by T."""
     del k, product
     log_m = math.log(m)
     first = 3.0 * math.sqrt(m * rounds * log_m) + math.sqrt(rounds / 2.0)
@@ -76,7 +77,7 @@ def theorem_4(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_6(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on O_1 of (31), the weighted mean regret of the model of Online(1)_a, and of ATkRO(1)_a."""
+    """Return the bounds on O_1 of (31), the weighted mean regret of the model of Online(1)_a and of ATkRO(1)_a."""
     del m, k
     factor, log_t = math.sqrt(product) / (math.sqrt(rounds + 1.0) - 1.0), math.log(rounds)
     mean, likely = 9.0 / 4.0 + 5.0 / 4.0 * log_t, 17.0 / 4.0 + 13.0 / 4.0 * log_t + 2.0 * math.log(1.0 / delta)
@@ -94,7 +95,7 @@ def theorem_7(m: int, rounds: float, k: int = 1, *, product: float, delta: float
 
 
 def theorem_14(m: int, rounds: float, k: int = 1, *, product: float, delta: float) -> tuple[float, float]:
-    """Return the bounds on the regret of the second player (the weights) of ATkRO(k), over T."""
+    """Return the bounds on the regret of the second player (the weights) of ATkRO(k), divided by T."""
     del product
     log_m, noise, each = math.log(m), math.sqrt(rounds / 2.0), m / k
     ratio, entropy = math.sqrt(m * rounds / (k * log_m)), 3.0 * math.sqrt(m * rounds * log_m / k)
@@ -104,7 +105,7 @@ def theorem_14(m: int, rounds: float, k: int = 1, *, product: float, delta: floa
 
 
 def theorem_9(budgets: Sequence[int], *, product: float, delta: float) -> np.ndarray:
-    """Return the bounds `[m]` of SMD_r on $R_i - (n_1 / n_i) p*$, all at once with probability 1 - delta."""
+    """Return the bounds `[m]` of SMD_r on $R_i - (n_1 / n_i) p*$, which hold jointly with probability 1 - delta."""
     n, m = np.asarray(budgets, np.float64), len(budgets)
     mu = 8.0 + 2.0 * math.log(2.0 / delta)
     return mu * math.sqrt(10.0 * (product + math.log(m)) * n.max()) / n
@@ -121,17 +122,17 @@ def theorem_10(
     regularity: float = 1.0,
     constant: float = 1.0,
 ) -> np.ndarray:
-    """Return the bounds `[m]` of SMPA_m on $R_i - p* / b_i$, all at once with probability 1 - delta.
+    """Return the bounds `[m]` of SMPA_m on $R_i - p* / b_i$, which hold jointly with probability 1 - delta.
 
     Args:
-      budgets: `[m]` n_i.
+      budgets: `[m]` n_i, number of samples of each group.
       weights: `[m]` b_i, the factors of the risks (p_i in the paper).
       diameter_sq: D^2.
       lipschitz: G.
-      smoothness: L, of the risks.
+      smoothness: L, smoothness of the risks.
       delta: failure probability.
-      regularity: kappa, of the dual norm.
-      constant: c, an absolute constant that the theorem leaves open.
+      regularity: kappa, regularity of the dual norm.
+      constant: c, an absolute constant that the theorem does not specify.
     """
     n, b, log_m = np.asarray(budgets, np.float64), np.asarray(weights, np.float64), math.log(len(budgets))
     least = n.min()

@@ -10,21 +10,21 @@ from jaxbandits.algorithms.glm.glb_omd import GLBOMD
 
 
 def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) -> np.ndarray:
-    """Return the explicit bound in the proof of Theorem 2, with kappa over the whole ball.
+    """Return the explicit bound in the proof of Theorem 2, with kappa computed over the whole ball.
 
         Reg_t <= 2 g2 + 4 g1^2 R + 2 g1 sqrt(2 g2 R) + 2 g1 sqrt(t / kappa_*)
         g1 = 2 beta_t sqrt(2 d (1 + C_mu) / g) sqrt(log(1 + t C_mu / (g d lambda)))
         g2 = 8 kappa d R C_mu beta_t+1^2 / g log(1 + t / (g kappa d lambda))
 
     Args:
-      algorithm: an instance of the preset `theory`; then lambda g >= 1, which the proof needs, as it does kappa >= 1.
-      rounds: `[M]` t.
+      algorithm: an instance of the preset `theory`, for which lambda g >= 1. The proof needs this, and kappa >= 1.
+      rounds: `[M]` numbers of rounds t.
       optimal_slope: `[..., M]` t / kappa_*, the sum of mu' at the best arm of each round up to t.
     """
     link, dim, bound = algorithm.link, algorithm.dim, np.asarray(algorithm.norm_bound, np.float64)
     r, g, ridge = (np.asarray(a, np.float64) for a in (link.self_concordance, link.dispersion, algorithm.lam))
     least, largest = (np.asarray(a, np.float64) for a in link.slope_bounds(-bound, bound))
-    state = algorithm.init(jax.random.key(0))  # Theorem 1's radius depends on t alone
+    state = algorithm.init(jax.random.key(0))  # the radius of Theorem 1 depends only on t
     beta, beta_next = (np.asarray(algorithm.radius(jnp.asarray(t), state)) for t in (rounds - 1, rounds))
     log_1, log_2 = np.log1p(rounds * largest / (g * dim * ridge)), np.log1p(rounds * least / (g * dim * ridge))
     g1 = 2.0 * beta * np.sqrt(2.0 * dim * (1.0 + largest) / g * log_1)
@@ -33,13 +33,13 @@ def theorem_2(algorithm: GLBOMD, rounds: np.ndarray, optimal_slope: np.ndarray) 
 
 
 def largest_inverse_slope(link: Any, norm_bound: float, arm_norm: float = 1.0) -> float:
-    """Return kappa, 1 / inf mu'(x' theta) over ||theta|| <= S and arms in all directions, of norm up to `arm_norm`."""
+    """Return kappa, 1 / inf mu'(x' theta) over ||theta|| <= S and over all arms with norm at most `arm_norm`."""
     reach = norm_bound * arm_norm
     return 1.0 / float(np.asarray(link.slope_bounds(-reach, reach)[0]))
 
 
 def implied_arm_norm(link: Any, norm_bound: float, stated: float) -> float:
-    """Return the norm of the longest arm at which kappa (`largest_inverse_slope`) is as stated, by bisection."""
+    """Return the arm norm for which kappa (`largest_inverse_slope`) has the stated value, by bisection on [0, 2]."""
     low, high = 0.0, 2.0
     for _ in range(60):
         middle = 0.5 * (low + high)

@@ -10,13 +10,13 @@ def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) ->
 
         4 beta_t (sqrt(2 kappa (sum nu^2 + 1)) + 4 c L kappa / sqrt(lambda))
 
-    The paper prints the second term without its 4, as its proof takes w_t^{-2} = beta_{t-1} / (tau_0 t^e), four times
-    too small.
+    The paper prints the second term without the factor 4, since its proof uses w_t^{-2} = beta_{t-1} / (tau_0 t^e),
+    which is four times too small.
 
     Args:
       algorithm: an instance of the preset `theory` (lambda = d, alpha = 4, L = 1, delta = 1/(8T), sigma_min =
         1/sqrt(T)).
-      rounds: `[M]` t.
+      rounds: `[M]` numbers of rounds t.
       noise_power: `[..., M]` sum of nu_s^2 up to t.
     """
     dim, horizon, eps = algorithm.dim, float(algorithm.horizon), float(algorithm.eps)  # pyright: ignore
@@ -33,10 +33,10 @@ def theorem_1(algorithm: HvtUCB, rounds: np.ndarray, noise_power: np.ndarray) ->
 def lemma_2(
     gap: np.ndarray, stability: np.ndarray, negative: np.ndarray, *, ridge: float, norm_bound: float
 ) -> np.ndarray:
-    """Return the right side of Lemma 2, for alpha = 2: the bound on ||theta_{t+1} - theta*||^2 in the norm of V_t.
+    """Return the right side of Lemma 2 for alpha = 2, a bound on ||theta_{t+1} - theta*||^2 in the norm of V_t.
 
     Args:
-      gap: `[..., M]` sum of 2 <grad l~_s - grad l_s, theta_s - theta*>, l~ the loss without noise.
+      gap: `[..., M]` sum of 2 <grad l~_s - grad l_s, theta_s - theta*>, where l~ is the loss without noise.
       stability: `[..., M]` sum of ||grad l_s||^2 in the norm of V_s^{-1}.
       negative: `[..., M]` sum of (X_s' (theta_s - theta*) / sigma_s)^2 / 2.
       ridge: lambda.

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def visible_bound(environment: Any, horizon: int, diameter: float = 2.0) -> float:
-    """Return D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})): what Theorem 3.2 shows before its constants."""
+    """Return D (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})), the bound of Theorem 3.2 without its constants."""
     variance, variation = environment.cumulative_variance(horizon), environment.cumulative_variation(horizon)
     return diameter * (math.sqrt(float(variance)) + math.sqrt(float(variation)))
 
@@ -30,19 +30,19 @@ def theorem_3_1(  # noqa: PLR0913
         R_T(u) <= (33 / 16) r log(1 + T eta_1 z_T^2 / z_1^2) / eta_T + 2 z_1^2 (1 + eta_1) ||u||^2 + D (z_T - z_1) / 16
                   + 24 sum_t eta_t <u, e_t>^2 - z_1^2 sum_{t >= 2} ||x_t - x_{t-1}||^2,   e_t = g_t - m_t
 
-    Lemma C.3 gives 2 r log(...) / eta_T, and the change of A_t another 1 / 32 of it, since 2 eta_t D z_t <= 1 / 32;
-    that change gives 8, and the correction of the losses 16 of the 24.
+    Lemma C.3 gives the term 2 r log(...) / eta_T. The change of A_t adds 1 / 32 of this term, since 2 eta_t D z_t <= 1
+    / 32. Of the factor 24, the change of A_t contributes 8 and the correction of the losses contributes 16.
 
     Args:
-      rounds: `[M]` T.
-      rank: r, of sum_t e_t e_t'.
+      rounds: `[M]` numbers of rounds T.
+      rank: r, rank of sum_t e_t e_t'.
       eta_first: eta_1.
       eta_last: `[..., M]` eta_T.
       range_first: z_1.
       range_last: z_T.
-      diameter: D, of X.
+      diameter: D, diameter of X.
       norm_sq: ||u||^2.
-      errors: `[..., M]` sum_t eta_t <u, e_t>^2 up to T; for all u of norm U at once: U^2 sum_t eta_t ||e_t||^2.
+      errors: `[..., M]` sum_t eta_t <u, e_t>^2 up to T; the value U^2 sum_t eta_t ||e_t||^2 covers all u of norm U.
       moves: `[..., M]` sum of ||x_t - x_{t-1}||^2 up to T.
     """
     first_sq = range_first**2
@@ -54,7 +54,7 @@ def theorem_3_1(  # noqa: PLR0913
 def conversion_2(lipschitz: float, noise: np.ndarray, variation: np.ndarray) -> np.ndarray:
     """Return the bound on sum_t sup_x ||grad f_t - grad f_{t-1}||^2 from which inequality (2) follows (Appendix B.1).
 
-    G^2 + 6 sum_t sup_x ||grad f_t - grad F_t||^2 + 4 sum_t sup_x ||grad F_t - grad F_{t-1}||^2.
+    The bound is G^2 + 6 sum_t sup_x ||grad f_t - grad F_t||^2 + 4 sum_t sup_x ||grad F_t - grad F_{t-1}||^2.
     """
     return lipschitz**2 + 6.0 * np.asarray(noise) + 4.0 * np.asarray(variation)
 
@@ -62,7 +62,7 @@ def conversion_2(lipschitz: float, noise: np.ndarray, variation: np.ndarray) -> 
 def theorem_4_5(
     norm: float, lipschitz: float, *, variance: float, variation: float, deviation: float, mean_gradients: float
 ) -> dict[str, float]:
-    """Return the terms of Theorem 4.5, before its constants and logarithms, by the names of the paper.
+    """Return the terms of the bound of Theorem 4.5, without constants and logarithms, by their names in the paper.
 
     Args:
       norm: ||u||.

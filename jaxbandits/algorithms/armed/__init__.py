@@ -1,4 +1,4 @@
-"""Algorithms for bandits with K arms and no features, one per file, imported on first access."""
+"""Algorithms for bandits with K arms and no features, one per file; a class is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -2,8 +2,8 @@
 
     play   argmax_i  m_i + R sqrt(2 log f(t) / T_i),   f(t) = 1 + t log^2 t,   after one play of every arm
 
-in round $t = 1$, 2, ...; $T_i$ and $m_i$ are the number of plays and the mean reward of arm i before round t. Notation:
-R noise_scale. Cost per round $O(K)$.
+The policy plays this arm in round $t = 1$, 2, ...; $T_i$ and $m_i$ are the number of plays and the mean reward of arm i
+before round t. Notation: R is the field `noise_scale`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -17,26 +17,28 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class AOUCB(IndexPolicy):
-    """UCB without a horizon whose regret has the smallest possible logarithmic rate for Gaussian rewards.
+    """UCB that needs no horizon and whose regret has the smallest possible logarithmic rate for Gaussian rewards.
 
     Guarantee:
-      Independent R-sub-Gaussian rewards, gaps $D_i$: limsup of expected regret / log T is at most
-      $sum_{D_i > 0} 2 R^2 / D_i$ (Theorem 8.1), which no consistent policy beats for Gaussian rewards of variance
-      $R^2$.
+      If rewards are independent and R-sub-Gaussian, and the gaps are $D_i$, then the limsup of expected regret / log T
+      is at most $sum_{D_i > 0} 2 R^2 / D_i$ (Theorem 8.1). No consistent policy has a smaller limit for Gaussian
+      rewards of variance $R^2$.
 
     Deviations:
-      * [ours] The book has $R = 1$. Ties: the first arm wins.
+      * [ours] R is a field; it is 1 in the book. Ties go to the first arm.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 6, Theorem 8.1.
     """
 
     source: ClassVar[str] = "Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 6"
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
+    noise_scale: ArrayLike = param(
+        1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for rewards in [0, 1]"
+    )
 
     @classmethod
     def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "AOUCB":
-        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
+        """Use R = w / 2 for rewards in an interval of width w, such as [0, 1]."""
         return cls(**{"n_arms": n_arms, "noise_scale": hoeffding_scale(width)} | changes)
 
     @classmethod
@@ -45,7 +47,7 @@ class AOUCB(IndexPolicy):
 
     @property
     def sub_gaussian_scale(self) -> ArrayLike:
-        """R."""
+        """Sub-Gaussian constant R of the rewards."""
         return self.noise_scale
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:

@@ -2,8 +2,8 @@
 
     play   argmax_i  Q(1 - 1 / (t log^c n), Beta(alpha_0 + S_i, beta_0 + F_i))
 
-in round t = 1, 2, ... of n; Q is the quantile, S_i the sum of the rewards of arm i, $S_i + F_i$ its plays. Cost per
-round $O(K)$.
+The policy plays this arm in round t = 1, 2, ..., n. Q is the quantile function, S_i is the sum of the rewards of arm i,
+and $S_i + F_i$ is its number of plays. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -19,16 +19,16 @@ from jaxbandits.numerics.beta_quantile import upper_quantile
 
 @pytree
 class BayesUCB(BetaPosterior):
-    """Upper confidence bounds that are quantiles of the posterior.
+    """Index policy whose upper confidence bounds are quantiles of the beta posteriors.
 
     Guarantee:
-      Rewards 0 and 1, uniform prior, c >= 5: limsup of expected regret / log T is at most
-      sum_i (mu* - mu_i) / kl(mu_i, mu*), which no consistent policy beats.
+      If rewards are 0 or 1, the prior is uniform and c >= 5, then the limsup of expected regret / log T is at most
+      sum_i (mu* - mu_i) / kl(mu_i, mu*). No consistent policy has a smaller limit.
 
     Deviations:
-      * [printed] c = 0 by default, as in the paper's experiments; `theory` has c = 5.
+      * [printed] The default is c = 0, as in the paper's experiments; `theory` uses c = 5.
       * [ours] Round 1 uses the median, since the quantile of order 0 is 0 for every arm. A reward between 0 and 1
-        counts as a fractional success; rewards outside [0, 1] are clipped. Ties: the first arm wins.
+        counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to the first arm.
 
     References:
       Emilie Kaufmann, Olivier Cappe, Aurelien Garivier. On Bayesian Upper Confidence Bounds for Bandit Problems.
@@ -37,11 +37,11 @@ class BayesUCB(BetaPosterior):
 
     source: ClassVar[str] = "Kaufmann, Cappe & Garivier, AISTATS 2012, Algorithm 1"
     horizon: ArrayLike = param(1000.0, "[3, inf)", "n, number of rounds; has no effect if c = 0")
-    c: ArrayLike = param(0.0, "[0, inf)", "c, power of log n")
+    c: ArrayLike = param(0.0, "[0, inf)", "c, exponent of log n")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "BayesUCB":
-        """Use c = 5, the smallest value with the guarantee, for n rounds."""
+        """Use c = 5, the smallest value for which the guarantee holds, for n rounds."""
         fields: Fields = {"n_arms": n_arms, "horizon": horizon, "c": 5.0}
         return cls(**fields | changes)
 

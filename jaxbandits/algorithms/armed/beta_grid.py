@@ -6,8 +6,8 @@
     D_a     = sum_i alpha_i m_ii - m_a,   m_a = E[theta_a]
     play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
-F_i counts half of the mass at a point x as lying below x. The state stores f, F and R; a round recomputes only those of
-the arm that was played. A final class defines the information g `[K]`. Cost per round $O(K^2 G)$.
+F_i(x) includes half of the mass at the point x. The state stores f, F and R of all arms, and a round recomputes them
+only for the arm that was played. A concrete subclass defines the information g `[K]`. The cost per round is $O(K^2 G)$.
 """
 
 import abc
@@ -37,35 +37,37 @@ class GridRow(NamedTuple):
 
 
 class BetaGridState(NamedTuple):
-    """Counts, and the posteriors that follow from them."""
+    """Counts and sums of the rewards of all arms, and the posteriors that follow from them."""
 
     pulls: Pulls
     laws: GridRow  # leaves [K, ...]
 
 
 class BestArm(NamedTuple):
-    """Posterior of the best arm."""
+    """Posterior distribution of the best arm, and the posterior means of all arms."""
 
     alpha: jax.Array  # [K]  probability that each arm is the best
     conditional: jax.Array  # [K, K]  m_ij; 0 where alpha_i is 0
     mean: jax.Array  # [K]  m
-    best: jax.Array  # []  E max
+    best: jax.Array  # []  expected value of the largest mean
 
 
 @pytree
 class BetaGrid(abc.ABC):
-    """Abstract policy for rewards 0 and 1 that draws an arm with known probabilities."""
+    """Abstract policy for rewards 0 and 1 that draws its arm from probabilities computed by IDS."""
 
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
-    n_points: int = static(128, "[2, inf)", "G, points of the grid; means that differ by less than 1/G count as equal")
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
+    n_points: int = static(
+        128, "[2, inf)", "G, number of grid points; means that differ by less than 1/G are not distinguished"
+    )
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of successes that the prior assumes")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, number of failures that the prior assumes")
 
     @abc.abstractmethod
     def gain(self, found: BestArm) -> jax.Array:
-        """Return the information g `[K]` that a reward of each arm carries."""
+        """Return g `[K]`, the information about the best arm that one reward of each arm carries."""
 
     def init(self, key: jax.Array) -> BetaGridState:
         del key  # deterministic
@@ -127,7 +129,7 @@ class BetaGrid(abc.ABC):
 
 
 def _product_of_others(below: jax.Array) -> jax.Array:
-    """Return the products `[K, G]` over all other arms, computed without division."""
+    """Return, for each arm, the product `[K, G]` of the rows of all other arms, computed without division."""
     rows = list(below)
     one: Any = jnp.ones_like(rows[0])
     ahead = itertools.accumulate(rows[:-1], operator.mul, initial=one)

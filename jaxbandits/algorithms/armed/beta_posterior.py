@@ -15,15 +15,15 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class BetaPosterior(IndexPolicy):
-    """Abstract policy for rewards 0 and 1.
+    """Abstract index policy for rewards 0 and 1 with independent beta posteriors.
 
     A reward between 0 and 1 counts as a fractional success, and rewards outside [0, 1] are clipped. Hence
     $0 <= S_i <= T_i$ for $T_i$ plays, even after rounding.
     """
 
     first_pulls: ClassVar[float] = 0.0  # arms without plays keep the prior
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, prior successes")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, prior failures")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of successes that the prior assumes")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, number of failures that the prior assumes")
 
     def update(
         self, key: jax.Array, t: jax.Array, state: Pulls, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -32,5 +32,5 @@ class BetaPosterior(IndexPolicy):
         return state.add(decision.index, jnp.clip(feedback.reward, 0.0, 1.0))
 
     def posterior(self, state: Pulls) -> tuple[jax.Array, jax.Array]:
-        """Return both parameters `[K]` of the beta distributions."""
+        """Return both parameters of the beta posteriors, `[K]` each."""
         return self.prior_success + state.total, self.prior_failure + (state.count - state.total)

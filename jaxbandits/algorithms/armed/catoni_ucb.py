@@ -5,8 +5,9 @@
     alpha    = sqrt(2 l_t / (n v (1 + 2 l_t / (n - 2 l_t)))),   n = T_i,   l_t = log(t^2)
     play     argmax_i  m_i + 2 sqrt(v l_t / T_i),   arms with T_i < 4 l_t first
 
-in round $t = 1$, 2, ... Notation: v variance_bound, B bins. After more than B rewards of an arm, each $X_s$ is a mean
-of N rewards (`estimation.bins`) with variance v / N. Time per round and memory are $O(B K)$.
+The policy plays this arm in round $t = 1$, 2, ... Notation: v is the field `variance_bound` and B is `n_bins`. After
+more than B rewards of an arm, each $X_s$ is a mean of N rewards (`estimation.bins`) with variance v / N. The cost per
+round and the memory are $O(B K)$.
 """
 
 import math
@@ -24,7 +25,7 @@ from jaxbandits.numerics import elementary
 from jaxbandits.tracing import batching
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_UNDECIDED = 1e28  # above every index, but below that of arms without plays
+_UNDECIDED = 1e28  # score of an arm with too few plays: above every index, but below the score of arms without plays
 
 
 class CatoniState(NamedTuple):
@@ -41,19 +42,20 @@ class CatoniState(NamedTuple):
 
 @pytree
 class CatoniUCB(IndexPolicy):
-    """UCB for rewards with finite variance, by an estimate that a few large rewards hardly change.
+    """UCB for rewards with finite variance, with Catoni's estimate of the mean, which is robust to a few large rewards.
 
     Guarantee:
-      Independent rewards with variance at most v, gaps $D_i$: expected regret is of the order
-      $sum_{D_i > 0} ((v / D_i + D_i) log T)$, up to $e^{B/16}$ rounds.
+      If rewards are independent with variance at most v, and the gaps are $D_i$, then the expected regret is of the
+      order $sum_{D_i > 0} ((v / D_i + D_i) log T)$ for at most $e^{B/16}$ rounds.
 
     Deviations:
-      * [printed] psi is Catoni's own choice, the widest function that the paper admits.
+      * [printed] psi is Catoni's own choice, the widest influence function that the paper admits.
       * [reconstructed] alpha, the width and the number of initial plays are derived from the paper's Lemma 3.
-      * [ours] The estimate is the paper's while $T_i <= B$. Beyond that it is computed from the means of at least B / 2
-        bins, for which Lemma 3 holds with the same constants; the latest rewards (a fraction below 2 / B) are used once
-        their bin is complete. Rounds beyond $e^{B/16}$ use the $l_t$ of round $e^{B/16}$. The root is found by a fixed
-        number of Newton steps from the previous root of the arm. Ties: the first arm wins.
+      * [ours] The estimate is that of the paper as long as $T_i <= B$. For larger $T_i$ it is computed from the means
+        of at least B / 2 bins, for which Lemma 3 holds with the same constants; the latest rewards (a fraction below 2
+        / B) are used when their bin is complete. Rounds after round $e^{B/16}$ use $l_t$ of round $e^{B/16}$. The root
+        is computed by a fixed number of Newton steps that start from the previous root of the arm. Ties go to the first
+        arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information
@@ -65,8 +67,8 @@ class CatoniUCB(IndexPolicy):
     source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Inf. Theory 2013, Catoni's estimator"
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     variance_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on the variance of every arm")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; the theory uses 1")
-    n_bins: int = static(256, "[2, 65536]", "B, number of bins per arm, even; 256 suffices for 8 million rounds")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the width; the theory uses 1")
+    n_bins: int = static(256, "[2, 65536]", "B, even number of bins per arm; 256 suffices for 8 million rounds")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, variance_bound: ArrayLike, **changes: FieldValue) -> "CatoniUCB":
@@ -99,13 +101,13 @@ class CatoniUCB(IndexPolicy):
         return arm_models.replace(state, decision.index, CatoniState(arm, self._root(self._level(t), arm, old.mean)))
 
     def _level(self, t: jax.Array) -> jax.Array:
-        """Return l_t, for which B / 2 bins are enough."""
+        """Return l_t, capped at the value for which B / 2 bins are enough."""
         return jnp.minimum(2.0 * log_rounds(t + 1), 0.125 * self.n_bins)
 
     def _root(self, level: jax.Array, arm: Bins, start: jax.Array) -> jax.Array:
-        """Return m_i of all arms `[K]`, or of one arm `[]`."""
+        """Return the estimate m_i of all arms `[K]`, or that of one arm `[]`, whose bins are given."""
         n, counts = arm.complete, bins.is_complete(arm)
-        # Before 4 l_t plays, where the index does not use alpha, take alpha at 4 l_t plays.
+        # With fewer than 4 l_t plays the index does not use alpha; alpha is then computed for 4 l_t plays.
         n_or_more = jnp.maximum(n, jnp.maximum(4.0 * level, 1.0))
         spread = self.variance_bound / arm.size * (1.0 + 2.0 * level / (n_or_more - 2.0 * level))
         alpha = jnp.maximum(jnp.sqrt(2.0 * level / (n_or_more * spread)), 1e-6 / jnp.sqrt(spread))
@@ -114,7 +116,7 @@ class CatoniUCB(IndexPolicy):
 
 
 def _catoni_root(values: jax.Array, counts: jax.Array, start: jax.Array) -> jax.Array:
-    """Return the root z of `sum psi(x - z)` over the values x `[B, ...]` that count; 0 if none does."""
+    """Return the root z of `sum psi(x - z)` over the values x `[B, ...]` for which `counts` is True."""
 
     def move(z: jax.Array, is_newton: bool) -> jax.Array:
         x = values - z

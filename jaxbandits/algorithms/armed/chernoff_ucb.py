@@ -1,8 +1,9 @@
-"""UCB by a relative Chernoff bound: the baseline of Thompson sampling in Chapelle & Li (NIPS 2011, Section 2).
+"""UCB by a relative Chernoff bound, which Chapelle & Li compare with Thompson sampling (NIPS 2011, Section 2).
 
     play   argmax_i  m_i + sqrt(2 m_i L / T_i) + 2 L / T_i,   L = log(1 / delta_t),   after one play of every arm
 
-after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $delta_t = t^{-a}$ with a `power`. $O(K)$ per round.
+After t rounds, arm i has $T_i$ plays with mean reward $m_i$, and $delta_t = t^{-a}$, where a is the field `power`. The
+cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -16,13 +17,13 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class ChernoffUCB(IndexPolicy):
-    """Upper confidence bounds for rewards in [0, 1] that are narrow if the mean is small.
+    """Index policy for rewards in [0, 1] whose upper confidence bounds are tight for small means.
 
     Guarantee:
       The mean of an arm lies below its bound with probability at least $1 - delta_t$. There is no regret bound.
 
     Deviations:
-      * [ours] Negative means are clipped to 0. Ties: the first arm wins.
+      * [ours] Negative means are clipped to 0. Ties go to the first arm.
 
     References:
       Olivier Chapelle, Lihong Li. An Empirical Evaluation of Thompson Sampling. NIPS 2011, Section 2.

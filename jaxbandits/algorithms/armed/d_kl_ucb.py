@@ -3,7 +3,8 @@
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log n + c log log n},   n = sum_k N_k
 
-in round t, after one play of every arm. Notation: gamma discount; c is the field of that name. $O(K)$ per round.
+The policy plays this arm in round t, after one play of every arm. Notation: gamma is the field `discount` and c is `c`.
+The cost per round is $O(K)$.
 """
 
 import math
@@ -18,19 +19,19 @@ from jaxbandits.base import ranges
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.numerics import bernoulli
 
-_FEWEST = 1e-12  # smallest discounted count that still determines the mean of an arm
+_FEWEST = 1e-12  # lower bound on the count that divides the exploration level
 
 
 @pytree
 class DKLUCB(DiscountedPolicy):
-    """KL-UCB with exponentially decaying weights (a factor gamma per round), for rewards in [0, 1].
+    """KL-UCB for rewards in [0, 1], with weights that decay by a factor gamma per round.
 
     Guarantee:
-      None is stated for kl bounds.
+      The paper states no guarantee for kl bounds.
 
     Deviations:
       * [ours] Means outside [0, 1] are clipped; log log n counts as 0 for n <= e. An arm whose discounted count is
-        below the smallest normal number counts as not played. Ties: the first arm wins.
+        below the smallest normal floating-point number counts as not played. Ties go to the first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
@@ -40,7 +41,7 @@ class DKLUCB(DiscountedPolicy):
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB with kl bounds"
-    c: ArrayLike = param(0.0, "[0, inf)", "c, factor of log log")
+    c: ArrayLike = param(0.0, "[0, inf)", "c, factor of log log n")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, changes: int, **fields: Any) -> "DKLUCB":

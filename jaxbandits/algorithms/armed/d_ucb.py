@@ -3,7 +3,8 @@
     N_i   = sum_{s < t, i played} gamma^{t-1-s},   m_i = sum_{s < t, i played} gamma^{t-1-s} reward_s / N_i
     play    argmax_i  m_i + 2 B sqrt(xi log(sum_k N_k) / N_i),   after one play of every arm
 
-in round t. Notation: gamma discount, B reward_bound; xi is the field of that name. $O(K)$ per round.
+The policy plays this arm in round t. Notation: gamma is the field `discount`, B is `reward_bound` and xi is `xi`. The
+cost per round is $O(K)$.
 """
 
 import math
@@ -20,15 +21,15 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class DUCB(DiscountedPolicy):
-    """UCB with exponentially decaying weights: every round multiplies the weight of a reward by gamma.
+    """UCB with exponentially decaying weights: every round multiplies the weights of all past rewards by gamma.
 
     Guarantee:
-      Independent rewards in [0, B] whose means change at most C times up to T, xi > 1/2, gamma as in `theory`: a
-      suboptimal arm is played $O(sqrt(C T) log T)$ times in expectation.
+      If rewards are independent and in [0, B], their means change at most C times in T rounds, xi > 1/2 and gamma is
+      that of `theory`, then a suboptimal arm is played $O(sqrt(C T) log T)$ times in expectation.
 
     Deviations:
-      * [ours] An arm whose discounted count is below the smallest normal number counts as not played. Ties: the first
-        arm wins.
+      * [ours] An arm whose discounted count is below the smallest normal floating-point number counts as not played.
+        Ties go to the first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
@@ -36,7 +37,7 @@ class DUCB(DiscountedPolicy):
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, D-UCB"
-    reward_bound: ArrayLike = param(1.0, "(0, inf)", "B: rewards lie in [0, B]")
+    reward_bound: ArrayLike = param(1.0, "(0, inf)", "B, upper end of the interval [0, B] of the rewards")
     xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
 
     @classmethod

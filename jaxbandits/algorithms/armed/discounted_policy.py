@@ -1,4 +1,4 @@
-"""Abstract index policy on discounted rewards, for non-stationary rewards: weights decay by gamma per round.
+"""Abstract index policy on discounted rewards, for non-stationary bandits: weights decay by a factor gamma per round.
 
 N_i   = sum_{s < t, i played} gamma^{t-1-s},   S_i = sum_{s < t, i played} gamma^{t-1-s} reward_s
 """
@@ -15,7 +15,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class DiscountedPolicy(IndexPolicy):
-    """Abstract policy over discounted counts and sums."""
+    """Abstract index policy over discounted counts and discounted sums of rewards."""
 
     discount: ArrayLike = param(range="(0, 1]", doc="gamma, factor by which the weight of a reward decays per round")
 

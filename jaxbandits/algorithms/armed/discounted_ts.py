@@ -3,7 +3,8 @@
     S_i, F_i   <- gamma S_i, gamma F_i for every arm, then + reward and + 1 - reward for the arm played
     play       argmax_i  theta_i ~ Beta(alpha_0 + S_i, beta_0 + F_i)
 
-Notation: gamma discount, alpha_0 prior_success, beta_0 prior_failure. $O(K)$ per round.
+Notation: gamma is the field `discount`, alpha_0 is `prior_success` and beta_0 is `prior_failure`. The cost per round is
+$O(K)$.
 """
 
 from typing import ClassVar
@@ -20,14 +21,15 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class DiscountedTS(BetaPosterior):
-    """Thompson sampling with exponentially decaying weights: a factor gamma per round.
+    """Thompson sampling with weights that decay by a factor gamma per round.
 
     Guarantee:
-      None is stated.
+      The paper states no guarantee.
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
-      * [printed] gamma = 0.95 by default, as in Besson's thesis, where the authors' 0.75 performs worse.
+      * [printed] The default is gamma = 0.95, as in Besson's thesis, where the value 0.75 of the authors performs
+        worse.
 
     References:
       Vishnu Raj, Sheetal Kalyani. Taming Non-stationary Bandits: A Bayesian Approach. arXiv:1707.09727, 2017,

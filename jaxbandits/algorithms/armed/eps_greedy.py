@@ -3,7 +3,7 @@
     eps_t = min(1, c K / (d^2 t))   in round t = 1, 2, ...
     play    an arm uniformly at random with probability eps_t, else argmax_i m_i
 
-with the mean rewards $m_i$. Notation: c rate, d gap. $O(K)$ per round.
+Here $m_i$ is the mean reward of arm i. Notation: c is the field `rate` and d is `gap`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -21,14 +21,14 @@ from jaxbandits.types import ArmDecision, ArmObs
 
 @pytree
 class EpsGreedy(IndexPolicy):
-    """Greedy play with uniform exploration at rate $c K / (d^2 t)$.
+    """Policy that plays greedily and explores uniformly with probability min(1, $c K / (d^2 t)$).
 
     Guarantee:
-      Independent rewards in [0, 1], $0 < d$ <= the smallest gap, $c > 5$: the probability of a suboptimal arm in round
-      t is $O(1/t)$, hence regret $O(log T)$ (Theorem 3).
+      If rewards are independent and in [0, 1], $0 < d$ <= the smallest gap and $c > 5$, then the probability of playing
+      a suboptimal arm in round t is $O(1/t)$, so that the expected regret is $O(log T)$ (Theorem 3).
 
     Deviations:
-      * [ours] A greedy round plays an arm that was never played, if there is one. Ties: the first arm wins.
+      * [ours] A greedy round plays an arm that was never played, if there is one. Ties go to the first arm.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.
@@ -55,5 +55,5 @@ class EpsGreedy(IndexPolicy):
         return decide(obs, jnp.where(explores, drawn, greedy))
 
     def exploration(self, t: jax.Array) -> jax.Array:
-        """Return eps `[]` of round t (from 0)."""
+        """Return the exploration probability eps `[]` of round t (from 0)."""
         return jnp.minimum(1.0, self.rate * self.n_arms / (self.gap * self.gap * (t + 1)))

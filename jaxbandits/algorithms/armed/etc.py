@@ -2,7 +2,8 @@
 
     play   every arm m times in turn, then argmax_i m_i forever
 
-with the means $m_i$ of the first m K rounds. Notation: m exploration. $O(K)$ per round.
+Here $m_i$ is the mean reward of arm i in the first m K rounds. Notation: m is the field `exploration`. The cost per
+round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -19,14 +20,14 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class ETC(IndexPolicy):
-    """Explore, then commit: the simplest policy with sublinear regret, if m is chosen for the gaps.
+    """Explore-then-commit: the simplest policy whose regret is sublinear, provided that m suits the gaps.
 
     Guarantee:
-      Independent 1-sub-Gaussian rewards, gaps $D_i$, $n >= m K$ rounds: expected regret is at most
-      $m sum_i D_i + (n - m K) sum_i D_i exp(-m D_i^2 / 4)$ (Theorem 6.1).
+      If rewards are independent and 1-sub-Gaussian, the gaps are $D_i$ and there are $n >= m K$ rounds, then the
+      expected regret is at most $m sum_i D_i + (n - m K) sum_i D_i exp(-m D_i^2 / 4)$ (Theorem 6.1).
 
     Deviations:
-      * [ours] An arm that is not available in its turn is explored later. Ties: the first arm wins.
+      * [ours] An arm that is not available in its turn is explored later. Ties go to the first arm.
       * [ours] An m that is not a whole number is rounded up.
 
     References:
@@ -36,7 +37,7 @@ class ETC(IndexPolicy):
     """
 
     source: ClassVar[str] = "Robbins 1952; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 1"
-    exploration: ArrayLike = param(range="[1, inf)", doc="m, plays of every arm before the commitment")
+    exploration: ArrayLike = param(range="[1, inf)", doc="m, number of plays of every arm before the commitment")
 
     @classmethod
     def theory(cls, *, gap: ArrayLike, horizon: ArrayLike, n_arms: int = 2, **changes: FieldValue) -> "ETC":

@@ -3,8 +3,8 @@
     play   i with probability p_i proportional to exp(-eta_t L_i)
     L_i    <- L_i + (1 - reward) / p_i   for the arm i played
 
-as Lattimore & Szepesvari (2020), Algorithm 9, state it: with losses and without uniform exploration. Notation: eta
-learning_rate. $O(K)$ per round.
+This is Algorithm 9 of Lattimore & Szepesvari (2020), which uses losses and no uniform exploration. Notation: eta is
+the field `learning_rate`. The cost per round is $O(K)$.
 """
 
 import math
@@ -21,15 +21,15 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class Exp3(SampledPolicy):
-    """Exponential weights over estimated losses, for any sequence of rewards in [0, 1].
+    """Exponential weights over importance-weighted loss estimates, for any sequence of rewards in [0, 1].
 
     Guarantee:
-      Rewards in [0, 1] chosen in advance: expected regret against every fixed arm after n rounds is at most
-      $log K / eta + eta n K / 2$, which is $3/2 sqrt(n K log K)$ with `theory` (Lattimore & Szepesvari,
-      proof of Theorem 11.2).
+      If rewards are in [0, 1] and chosen in advance, then the expected regret against every fixed arm after n rounds is
+      at most $log K / eta + eta n K / 2$, which is $3/2 sqrt(n K log K)$ with `theory` (Lattimore & Szepesvari, proof
+      of Theorem 11.2).
 
     Deviations:
-      * [ours] Without `learning_rate`, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
+      * [ours] If `learning_rate` is None, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
@@ -38,7 +38,9 @@ class Exp3(SampledPolicy):
     """
 
     source: ClassVar[str] = "Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Comp. 2002; Lattimore & Szepesvari, Alg. 9"
-    learning_rate: ArrayLike | None = param(None, "[0, inf)", "eta; None: sqrt(log K / (t K)) in round t")
+    learning_rate: ArrayLike | None = param(
+        None, "[0, inf)", "eta, learning rate; None: sqrt(log K / (t K)) in round t"
+    )
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "Exp3":

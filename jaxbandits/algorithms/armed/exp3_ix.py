@@ -3,7 +3,8 @@
     play   i with probability p_i proportional to exp(-eta_t L_i)
     L_i    <- L_i + (1 - reward) / (p_i + gamma_t),   gamma_t = eta_t / 2,   for the arm i played
 
-as Lattimore & Szepesvari (2020), Algorithm 10. Notation: eta learning_rate. $O(K)$ per round.
+This is Algorithm 10 of Lattimore & Szepesvari (2020). Notation: eta is the field `learning_rate`. The cost per round is
+$O(K)$.
 """
 
 import math
@@ -20,14 +21,15 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class Exp3IX(SampledPolicy):
-    """Exponential weights over estimates that are biased towards small losses: small regret with high probability.
+    """Exponential weights over loss estimates with a downward bias, so that the regret is small with high probability.
 
     Guarantee:
-      Rewards in [0, 1] chosen in advance, eta as in `theory`: regret against every fixed arm after n rounds is
-      $O(sqrt(n K log K))$ with high probability, not only in expectation (Lattimore & Szepesvari, Theorem 12.1).
+      If rewards are in [0, 1] and chosen in advance, and eta is that of `theory`, then the regret against every fixed
+      arm after n rounds is $O(sqrt(n K log K))$ with high probability, not only in expectation (Lattimore & Szepesvari,
+      Theorem 12.1).
 
     Deviations:
-      * [ours] Without `learning_rate`, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
+      * [ours] If `learning_rate` is None, eta is $sqrt(log K / (t K))$ in round $t = 1$, 2, ...
 
     References:
       Gergely Neu. Explore no more: Improved high-probability regret bounds for non-stochastic bandits. NIPS 2015.
@@ -36,7 +38,9 @@ class Exp3IX(SampledPolicy):
     """
 
     source: ClassVar[str] = "Neu, NIPS 2015; Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 10"
-    learning_rate: ArrayLike | None = param(None, "[0, inf)", "eta; None: sqrt(log K / (t K)) in round t")
+    learning_rate: ArrayLike | None = param(
+        None, "[0, inf)", "eta, learning rate; None: sqrt(log K / (t K)) in round t"
+    )
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "Exp3IX":

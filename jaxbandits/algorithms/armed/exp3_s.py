@@ -3,7 +3,7 @@
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K) + (e alpha / K) sum_k w_k,   x_i = reward / p_i for the arm i played, else 0
 
-Notation: g exploration, alpha sharing. $O(K)$ per round.
+Notation: g is the field `exploration` and alpha is `sharing`. The cost per round is $O(K)$.
 """
 
 import math
@@ -21,11 +21,11 @@ class Exp3S(MixedWeights):
     """Exponential weights with weight sharing, for rewards in [0, 1] whose best arm changes.
 
     Guarantee:
-      Rewards in [0, 1] chosen in advance: expected regret against every sequence of arms with at most C changes is
-      $O(sqrt(C K T log(K T)))$ with `theory` (Corollary 8.3).
+      If rewards are in [0, 1] and chosen in advance, then the expected regret against every sequence of arms with at
+      most C changes is $O(sqrt(C K T log(K T)))$ with `theory` (Corollary 8.3).
 
     Deviations:
-      * [ours] Probabilities below 2^-40 are replaced by 2^-40 in the estimates.
+      * [ours] Probabilities below 2^-40, which divide the rewards in the estimates, are replaced by 2^-40.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
@@ -33,8 +33,8 @@ class Exp3S(MixedWeights):
     """
 
     source: ClassVar[str] = "Auer, Cesa-Bianchi, Freund & Schapire, SIAM J. Comp. 2002, Exp3.S"
-    exploration: ArrayLike = param(0.1, "(0, 1]", "g, share of the uniform law")
-    sharing: ArrayLike = param(1e-3, "[0, 1]", "alpha, how much weight arms receive from the others; 0: Exp3")
+    exploration: ArrayLike = param(0.1, "(0, 1]", "g, weight of the uniform distribution in the mixture")
+    sharing: ArrayLike = param(1e-3, "[0, 1]", "alpha, fraction of the weights that is shared among the arms; 0: Exp3")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, changes: ArrayLike, **fields: Any) -> "Exp3S":
@@ -53,10 +53,10 @@ class Exp3S(MixedWeights):
 
     @property
     def mixture(self) -> Any:
-        """g, the weight of the uniform distribution."""
+        """Weight g of the uniform distribution in p."""
         return self.exploration
 
     @property
     def share(self) -> Any:
-        """Fraction e alpha / K of the total weight that every arm receives in a round."""
+        """Fraction e alpha / K of the total weight that is added to the weight of every arm in a round."""
         return math.e * self.sharing / self.n_arms

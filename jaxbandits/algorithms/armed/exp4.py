@@ -3,8 +3,9 @@
     play   i with probability p_i = sum_m q_m e_{m,i},   q_m proportional to exp(-eta_t L_m)
     L_m    <- L_m + e_{m,i} (1 - reward) / (p_i + gamma)   for the arm i played
 
-as Lattimore & Szepesvari (2020), Algorithm 11, state it: $e_{m,i}$ is the probability with which expert m recommends
-arm i in this round, and there is no uniform exploration. Notation: eta learning_rate. $O(M K)$ per round.
+This is Algorithm 11 of Lattimore & Szepesvari (2020), which has no uniform exploration: $e_{m,i}$ is the probability
+with which expert m recommends arm i in this round. Notation: eta is the field `learning_rate`. The cost per round is
+$O(M K)$.
 """
 
 import math
@@ -27,12 +28,13 @@ class Exp4:
     """Exponential weights over the estimated losses of experts, for any advice and any sequence of rewards in [0, 1].
 
     Guarantee:
-      Rewards in [0, 1] and advice chosen in advance, gamma = 0, eta as in `theory`: expected regret against every
-      expert after n rounds is at most $sqrt(2 n K log M)$ (Lattimore & Szepesvari, Theorem 18.1).
+      If rewards in [0, 1] and the advice are chosen in advance, gamma = 0 and eta is that of `theory`, then the
+      expected regret against every expert after n rounds is at most $sqrt(2 n K log M)$ (Lattimore & Szepesvari,
+      Theorem 18.1).
 
     Deviations:
-      * [ours] Without `learning_rate`, eta is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Advice for unavailable
-        arms is dropped and p is normalised; if p is then 0, it is uniform on the available arms.
+      * [ours] If `learning_rate` is None, eta is $sqrt(log M / (t K))$ in round $t = 1$, 2, ... Advice for unavailable
+        arms is dropped and p is normalised. If no advice remains, p is uniform on the available arms.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Yoav Freund, Robert Schapire. The Nonstochastic Multiarmed Bandit Problem.
@@ -46,8 +48,10 @@ class Exp4:
     reads_advice: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_experts: int = static(range="[1, inf)", doc="M, number of experts")
-    learning_rate: ArrayLike | None = param(None, "[0, inf)", "eta; None: sqrt(log M / (t K)) in round t")
-    gamma: ArrayLike = param(0.0, "[0, inf)", "gamma, added to the probability in the estimates of losses")
+    learning_rate: ArrayLike | None = param(
+        None, "[0, inf)", "eta, learning rate; None: sqrt(log M / (t K)) in round t"
+    )
+    gamma: ArrayLike = param(0.0, "[0, inf)", "gamma, constant that is added to p_i in the loss estimates")
 
     @classmethod
     def theory(cls, *, n_arms: int, n_experts: int, horizon: ArrayLike, **changes: FieldValue) -> "Exp4":
@@ -69,13 +73,13 @@ class Exp4:
         check_count(obs.arms, self.n_arms)
         if obs.advice.shape != (self.n_experts, self.n_arms):
             raise InputError(
-                f"the environment shows advice of shape {list(obs.advice.shape)}, but the learner has "
+                f"the environment returns advice of shape {list(obs.advice.shape)}, but the learner has "
                 f"n_experts={self.n_experts}, n_arms={self.n_arms}"
             )
         return draw_arm(key, obs, self.weights(t, state, obs))
 
     def weights(self, t: jax.Array, state: LossState, obs: AdviceObs) -> jax.Array:
-        """Return the probabilities `[K]` of round t (from 0)."""
+        """Return the probabilities `[K]` of the arms in round t (from 0)."""
         rate = self.learning_rate
         if rate is None:
             rate = jnp.sqrt(math.log(self.n_experts) / (self.n_arms * (t + 1)))
@@ -94,5 +98,5 @@ class Exp4:
         return LossState(losses - jnp.min(losses))
 
     def recommend(self, state: LossState) -> jax.Array:
-        """Return the estimated losses `[M]` of the experts minus their minimum."""
+        """Return the estimated losses `[M]` of the experts, minus the smallest of them."""
         return state.losses

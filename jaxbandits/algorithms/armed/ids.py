@@ -2,8 +2,8 @@
 
     g_a = I(A*; Y_a) = sum_i alpha_i kl(m_ia, m_a),   play from the p that minimises (p'D)^2 / p'g
 
-with beta posteriors on a grid (`beta_grid`): given that arm i is the best, a reward of arm a is 1 with probability
-m_ia. kl is the Kullback-Leibler divergence of Bernoulli distributions. Cost per round $O(K^2 G)$.
+The posteriors are beta distributions on a grid (`beta_grid`). Given that arm i is the best, a reward of arm a is 1 with
+probability m_ia. kl is the Kullback-Leibler divergence of Bernoulli distributions. The cost per round is $O(K^2 G)$.
 """
 
 from typing import ClassVar
@@ -18,10 +18,10 @@ from jaxbandits.numerics import bernoulli
 
 @pytree
 class IDS(BetaGrid):
-    """Balance of regret and information about the best arm, for rewards 0 and 1.
+    """Information-directed sampling for rewards 0 and 1; information is the mutual information with the best arm.
 
     Guarantee:
-      As for `VIDS`.
+      The guarantee of `VIDS` holds.
 
     Deviations:
       * [ours] Posteriors are approximated by masses on G midpoints. A reward between 0 and 1 counts as a fractional

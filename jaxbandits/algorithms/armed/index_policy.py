@@ -1,6 +1,6 @@
 """Abstract index policy: play each arm once, then the available arm with the largest index.
 
-A final class defines `index`; one with more state than counts and sums also defines `init` and `update`.
+A concrete subclass defines `index`. If its state holds more than counts and sums, it also defines `init` and `update`.
 """
 
 import abc
@@ -26,12 +26,12 @@ class Pulls(NamedTuple):
 
     @property
     def mean(self) -> jax.Array:
-        """`[K]` m_i; 0 where the arm was not played."""
+        """Mean rewards m_i `[K]`; 0 for arms that were not played."""
         return self.total / self.positive_count
 
     @property
     def positive_count(self) -> jax.Array:
-        """`[K]` T_i, at least 1: a divisor."""
+        """Numbers of plays `[K]`, replaced by 1 where they are 0, for use as a divisor."""
         return jnp.maximum(self.count, 1.0)
 
     @property
@@ -41,7 +41,7 @@ class Pulls(NamedTuple):
         return self.positive_count
 
     def add(self, index: jax.Array, reward: jax.Array) -> "Pulls":
-        """Count a reward of one arm."""
+        """Return the counts and sums after one more reward of one arm."""
         return Pulls(self.count.at[index].add(1.0), self.total.at[index].add(reward))
 
 
@@ -63,18 +63,18 @@ def hoeffding_scale(width: ArrayLike) -> ArrayLike:
 class IndexPolicy(abc.ABC):
     """Abstract policy `argmax_i index_i` over counts and sums of rewards; features of arms are ignored.
 
-    Arms without feedback come first, starting from arm t mod K, so that all arms are tried even if feedback is delayed.
-    Ties: the first arm wins.
+    Arms without feedback are played first, in turn and starting from arm t mod K, so that all arms are tried even if
+    feedback is delayed. Ties go to the first arm.
     """
 
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("armed/bernoulli_arms",)
-    first_pulls: ClassVar[Any] = 1.0  # pulls of every arm before the index is used; 0: use it from round 1
+    first_pulls: ClassVar[Any] = 1.0  # number of pulls of every arm before the index is used; may be 0
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
 
     @abc.abstractmethod
     def index(self, key: jax.Array, t: jax.Array, state: State) -> jax.Array:
-        """Return the index of every arm `[K]` in round t (from 0), finite even for arms without plays."""
+        """Return the index of every arm `[K]` in round t (from 0); it must be finite even for arms without plays."""
 
     def init(self, key: jax.Array) -> State:
         del key  # deterministic
@@ -91,6 +91,6 @@ class IndexPolicy(abc.ABC):
         return state.add(decision.index, feedback.reward)
 
     def in_turn(self, t: jax.Array, count: jax.Array, index: jax.Array) -> jax.Array:
-        """Rank arms that still need first pulls above all others, starting from arm t mod K."""
+        """Return the index, but rank arms that still need first pulls above all others, arm t mod K first."""
         turn = (jnp.arange(self.n_arms, dtype=t.dtype) - t) % self.n_arms
         return jnp.where(count < self.first_pulls, _UNPLAYED * (self.n_arms - turn), index)

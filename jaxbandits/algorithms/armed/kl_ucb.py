@@ -1,9 +1,9 @@
-"""KL-UCB: optimism by the Kullback-Leibler divergence (Garivier & Cappe, COLT 2011, Algorithm 1).
+"""KL-UCB: upper confidence bounds from the Kullback-Leibler divergence (Garivier & Cappe, COLT 2011, Algorithm 1).
 
     play   argmax_i  max{q in [0, 1] : T_i kl(m_i, q) <= log t + c log log t},   after one play of every arm
 
-after t rounds; arm i has $T_i$ plays with mean reward $m_i$; kl is the Kullback-Leibler divergence of Bernoulli
-distributions. $O(K)$ per round.
+After t rounds, arm i has $T_i$ plays with mean reward $m_i$; kl is the Kullback-Leibler divergence of Bernoulli
+distributions. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -18,15 +18,16 @@ from jaxbandits.numerics import bernoulli
 
 @pytree
 class KLUCB(IndexPolicy):
-    """Upper confidence bounds by Chernoff's inequality, for rewards in [0, 1].
+    """Index policy for rewards in [0, 1] with upper confidence bounds from Chernoff's inequality.
 
     Guarantee:
-      Independent rewards in [0, 1] with means $mu_i$, $c = 3$: limsup of expected regret / log T is at most
-      sum_i (mu* - mu_i) / kl(mu_i, mu*) (Theorem 1), which no consistent policy beats for rewards 0 and 1.
+      If rewards are independent and in [0, 1] with means $mu_i$, and $c = 3$, then the limsup of expected regret / log
+      T is at most sum_i (mu* - mu_i) / kl(mu_i, mu*) (Theorem 1). No consistent policy has a smaller limit for rewards
+      0 and 1.
 
     Deviations:
-      * [printed] $c = 0$ by default, as in the paper's experiments; `theory` has $c = 3$.
-      * [ours] Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties: the first arm wins.
+      * [printed] The default is $c = 0$, as in the paper's experiments; `theory` uses $c = 3$.
+      * [ours] Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties go to the first arm.
 
     References:
       Aurelien Garivier, Olivier Cappe. The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond. COLT 2011,

@@ -4,7 +4,7 @@
     v_k = m_k max((a_k + 1) / (n_k + 1), c_k) + (1 - m_k) max(a_k / (n_k + 1), c_k) - max_j m_j
     play  argmax_k m_k + (T - t) v_k,   t = 1, 2, ..., T
 
-v_k is the expected gain per later round from observing one reward of arm k. Cost per round $O(K)$.
+v_k is the expected gain per later round from observing one reward of arm k. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -19,15 +19,15 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class KnowledgeGradient(BetaPosterior):
-    """Exact one-step lookahead for rewards 0 and 1.
+    """Knowledge-gradient policy for rewards 0 and 1, with an exact one-step lookahead.
 
     Guarantee:
-      None: if no single reward can change the best arm, the policy stops exploring, so that its regret has a heavy
+      None. If no single reward can change the best arm, the policy stops exploring, so that its regret has a heavy
       tail.
 
     Deviations:
-      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Unavailable
-        arms also count in the maxima. Ties: the first arm wins.
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. The maxima
+        include unavailable arms. Ties go to the first arm.
 
     References:
       Ilya Ryzhov, Warren Powell, Peter Frazier. The Knowledge Gradient Algorithm for a General Class of Online Learning
@@ -35,7 +35,7 @@ class KnowledgeGradient(BetaPosterior):
     """
 
     source: ClassVar[str] = "Ryzhov, Powell & Frazier, Operations Research 2012"
-    horizon: ArrayLike = param(1000.0, "[1, inf)", "T, rounds")
+    horizon: ArrayLike = param(1000.0, "[1, inf)", "T, number of rounds")
 
     @classmethod
     def example(cls) -> "KnowledgeGradient":
@@ -48,7 +48,7 @@ class KnowledgeGradient(BetaPosterior):
         mean = success / (success + failure)
         is_self = jnp.eye(self.n_arms, dtype=bool)
         rival = jnp.max(jnp.where(is_self, 0.0, mean), axis=1)
-        # Gains over max_j m_j in the two cases; a difference of expectations would have rounding errors of 1e-7.
+        # Gains over max_j m_j after a reward of 1 and of 0; a difference of two expectations would have errors of 1e-7.
         best = jnp.maximum(mean, rival)
         up = jnp.maximum((success + 1.0) * after, rival) - best
         down = jnp.maximum(success * after, rival) - best

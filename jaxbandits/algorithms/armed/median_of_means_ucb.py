@@ -5,8 +5,9 @@
                N the largest power of two with N k <= T_i
     play     argmax_i  m_i + (12 v)^{1/(1+eps)} (16 log(e^{1/8} t^2) / T_i)^{eps/(1+eps)},   after one play of every arm
 
-in round $t = 1$, 2, ... Notation: v moment_bound, $E |X - E X|^{1+eps} <= v$; B bins. Cost per round $O(B K)$, with 32
-passes over the bins of one arm, or 64 in float64; memory $O(B K)$.
+The policy plays this arm in round $t = 1$, 2, ... Notation: v is the field `moment_bound`, with $E |X - E X|^{1+eps} <=
+v$, and B is `n_bins`. The cost per round is $O(B K)$, with 32 passes over the bins of one arm, or 64 in float64. The
+memory is $O(B K)$.
 """
 
 import math
@@ -26,7 +27,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class MedianState(NamedTuple):
-    """Rewards in bins, and the median of means for every block length."""
+    """Rewards in bins, and the median of means of each arm for every block length."""
 
     bins: Bins
     medians: jax.Array  # [levels, K]  of blocks of 1, 2, 4, ... bins; 0 where no block is complete
@@ -39,18 +40,19 @@ class MedianState(NamedTuple):
 
 @pytree
 class MedianOfMeansUCB(IndexPolicy):
-    """UCB for rewards that may have infinite variance, by medians of means; needs only a bound on a central moment.
+    """UCB with medians of means, for rewards that may have infinite variance but a bounded central moment.
 
     Guarantee:
-      Independent rewards with $E |X - E X|^{1+eps} <= v$, gaps $D_i$: expected regret is of the order
-      $sum_{D_i > 0} ((v / D_i)^{1/eps} log T + D_i)$, up to $e^{B/32}$ rounds.
+      If rewards are independent with $E |X - E X|^{1+eps} <= v$, and the gaps are $D_i$, then the expected regret is of
+      the order $sum_{D_i > 0} ((v / D_i)^{1/eps} log T + D_i)$ for at most $e^{B/32}$ rounds.
 
     Deviations:
       * [reconstructed] k and the width are derived from the paper's Lemma 2.
       * [ours] The number of rewards in a block is a power of two, and there are up to 2 k blocks; the paper has k
-        blocks of $floor(T_i / k)$ rewards. Its proof needs at least k blocks of more than $T_i / (2 k)$ rewards, which
-        holds here, so that its constants hold too. There are at most B / 2 blocks: k does not grow beyond round
-        $e^{B/32}$. The median of an even number of means is the mean of the middle two. Ties: the first arm wins.
+        blocks of $floor(T_i / k)$ rewards. The proof needs at least k blocks of more than $T_i / (2 k)$ rewards. This
+        condition is satisfied here, so that the constants of the paper are valid. Since k is at most B / 2, it does not
+        grow after round $e^{B/32}$. The median of an even number of means is the mean of the two middle values. Ties go
+        to the first arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information
@@ -60,10 +62,10 @@ class MedianOfMeansUCB(IndexPolicy):
     source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Inf. Theory 2013, median of means"
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     moment_bound: ArrayLike = param(1.0, "(0, inf)", "v, bound on E |X - E X|^{1+eps} of every arm")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, rewards have a moment of order 1 + eps")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; the theory uses 1")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment that the rewards have")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the width; the theory uses 1")
     n_bins: int = static(
-        512, "[2, 65536]", "B, number of bins per arm, a power of two; 512 suffices for 8 million rounds"
+        512, "[2, 65536]", "B, number of bins per arm (a power of two); 512 suffices for 8 million rounds"
     )
 
     @classmethod
@@ -113,9 +115,10 @@ class MedianOfMeansUCB(IndexPolicy):
         return arm_models.replace(state, decision.index, MedianState(arm, jnp.stack(medians)))
 
     def _n_levels(self) -> int:
-        """Return the number of block lengths, in bins, that may be needed: 1, 2, 4, ...
+        """Return how many of the block lengths of 1, 2, 4, ... bins can occur.
 
-        A block has at most n / k bins for t >= n, with N = 1 and n <= B; the maximum is at n = B.
+        With bins of one reward, an arm with n <= B plays has blocks of at most n / k bins in any round t >= n. This
+        ratio is largest for n = B.
         """
         least = max(1.0, min(0.5 * self.n_bins, math.floor(1.0 + 16.0 * math.log(self.n_bins))))
         return 1 + math.floor(math.log2(max(2.0, self.n_bins / least)))

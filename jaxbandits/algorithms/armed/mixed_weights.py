@@ -3,7 +3,8 @@
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K) + share sum_k w_k,   x_i = reward / p_i for the arm i played, 0 for the others
 
-A final class defines the mixture g, the share, and the rounds in which the weights restart.
+A concrete subclass defines the weight g of the uniform distribution, `share`, and the rounds in which the weights
+restart.
 """
 
 import abc
@@ -19,7 +20,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class WeightState(NamedTuple):
-    """Weights of the arms."""
+    """State of `MixedWeights`: the normalised weights of the arms."""
 
     weights: jax.Array  # [K]  w_i / sum_k w_k
 
@@ -28,8 +29,8 @@ class WeightState(NamedTuple):
 class MixedWeights(abc.ABC):
     """Abstract randomised policy for rewards in [0, 1]; features of arms are ignored.
 
-    The decision carries its probability. Unavailable arms have weight 0 in that round, and the other weights are
-    normalised.
+    The decision carries the probability of its arm. In a round, unavailable arms have probability 0, and the other
+    probabilities are normalised.
     """
 
     feedback: ClassVar[type] = Reward
@@ -39,11 +40,11 @@ class MixedWeights(abc.ABC):
     @property
     @abc.abstractmethod
     def mixture(self) -> Any:
-        """g, the weight of the uniform distribution."""
+        """Weight g of the uniform distribution in p."""
 
     @property
     def share(self) -> Any:
-        """Fraction of the total weight that every arm receives in a round."""
+        """Fraction of the total weight that is added to the weight of every arm in a round."""
         return 0.0
 
     def is_restart(self, t: jax.Array) -> Any:
@@ -55,7 +56,7 @@ class MixedWeights(abc.ABC):
         return WeightState(jnp.full(self.n_arms, 1.0 / self.n_arms))
 
     def probabilities(self, t: jax.Array, state: WeightState) -> jax.Array:
-        """Return p `[K]` of round t (from 0) where all arms are available."""
+        """Return the probabilities p `[K]` of round t (from 0), for a round in which all arms are available."""
         uniform = 1.0 / self.n_arms
         weights = jnp.where(self.is_restart(t), uniform, state.weights)
         return (1.0 - self.mixture) * weights + self.mixture * uniform
@@ -75,7 +76,7 @@ class MixedWeights(abc.ABC):
         weights = jnp.where(self.is_restart(t), 1.0 / self.n_arms, state.weights)
         assert decision.probability is not None  # `select` draws
         gain = self.mixture * feedback.reward / (decision.probability * self.n_arms)
-        top = jnp.maximum(gain, 0.0)  # all weights are divided by exp(top), so that none overflows
+        top = jnp.maximum(gain, 0.0)  # all weights are divided by exp(top), so that no weight overflows
         grown = weights * elementary.exp(jnp.where(jnp.arange(self.n_arms) == decision.index, gain, 0.0) - top)
         grown = grown + self.share * elementary.exp(-top)
         total = jnp.sum(grown)

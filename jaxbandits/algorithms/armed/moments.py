@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 
 class Moments(NamedTuple):
-    """Counts and first two moments of every arm."""
+    """Number of rewards, mean and sum of squared deviations of every arm."""
 
     count: jax.Array  # [K]  T_i
     mean: jax.Array  # [K]  m_i
@@ -15,16 +15,16 @@ class Moments(NamedTuple):
 
     @classmethod
     def init(cls, n_arms: int) -> "Moments":
-        """Return the moments of no rewards."""
+        """Return the moments before the first reward, which are all 0."""
         return cls(jnp.zeros(n_arms), jnp.zeros(n_arms), jnp.zeros(n_arms))
 
     @property
     def variance(self) -> jax.Array:
-        """`[K]` V_i; 0 where the arm was not played."""
+        """Empirical variances V_i `[K]`; 0 for arms that were not played."""
         return self.squares / jnp.maximum(self.count, 1.0)
 
     def add(self, index: jax.Array, reward: jax.Array) -> "Moments":
-        """Count a reward of one arm."""
+        """Return the moments after one more reward of one arm."""
         off = reward - self.mean[index]
         step = off / (self.count[index] + 1.0)
         return Moments(

@@ -2,8 +2,8 @@
 
     play   argmax_i  m_i + R sqrt(4 / T_i log^+(n / (K T_i))),   log^+ x = max(log x, 0),   after one play of every arm
 
-where arm i has $T_i$ plays and mean reward $m_i$ (the form of Lattimore & Szepesvari, 2020, Algorithm 7). Notation: n
-horizon, R noise_scale. $O(K)$ per round.
+Arm i has $T_i$ plays and mean reward $m_i$. This is the form of Lattimore & Szepesvari (2020), Algorithm 7. Notation: n
+is the field `horizon` and R is `noise_scale`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -18,15 +18,15 @@ from jaxbandits.numerics import elementary
 
 @pytree
 class MOSS(IndexPolicy):
-    """UCB with a known horizon, whose worst-case regret has no logarithm.
+    """UCB with a known horizon, whose worst-case regret has no logarithmic factor.
 
     Guarantee:
-      Independent R-sub-Gaussian rewards with $R = 1$, gaps $D_i$: expected regret after n rounds is at most
-      $39 sqrt(K n) + sum_i D_i$ (Lattimore & Szepesvari, Theorem 9.1).
+      If rewards are independent and R-sub-Gaussian with $R = 1$, and the gaps are $D_i$, then the expected regret after
+      n rounds is at most $39 sqrt(K n) + sum_i D_i$ (Lattimore & Szepesvari, Theorem 9.1).
 
     Deviations:
-      * [ours] R multiplies the width. With R = 1/2 the index is Audibert and Bubeck's for rewards in [0, 1].
-      * [ours] Ties: the first arm wins.
+      * [ours] R multiplies the width. With R = 1/2 the index is that of Audibert and Bubeck for rewards in [0, 1].
+      * [ours] Ties go to the first arm.
 
     References:
       Jean-Yves Audibert, Sebastien Bubeck. Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.
@@ -35,7 +35,9 @@ class MOSS(IndexPolicy):
 
     source: ClassVar[str] = "Audibert & Bubeck, COLT 2009; Lattimore & Szepesvari, 2020, Algorithm 7"
     horizon: ArrayLike = param(range="[1, inf)", doc="n, number of rounds")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
+    noise_scale: ArrayLike = param(
+        1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for rewards in [0, 1]"
+    )
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "MOSS":
@@ -44,7 +46,7 @@ class MOSS(IndexPolicy):
 
     @classmethod
     def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: FieldValue) -> "MOSS":
-        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]."""
+        """Use R = w / 2 for rewards in an interval of width w, such as [0, 1]."""
         return cls(**{"n_arms": n_arms, "horizon": horizon, "noise_scale": hoeffding_scale(width)} | changes)
 
     @classmethod
@@ -53,7 +55,7 @@ class MOSS(IndexPolicy):
 
     @property
     def sub_gaussian_scale(self) -> ArrayLike:
-        """R."""
+        """Sub-Gaussian constant R of the rewards."""
         return self.noise_scale
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:

@@ -3,8 +3,8 @@
     index_k = the root lambda of  lambda = (1 - gamma_t) m_k + gamma_t E max(theta_k, lambda),   gamma_t = 1 - 1 / t
     E max(theta, lambda) = m (1 - F(lambda; a + 1, b)) + lambda F(lambda; a, b)     for theta ~ Beta(a, b), m = a/(a+b)
 
-The difference of both sides is increasing and concave in lambda: Newton's method from m increases to the root.
-F is the distribution function of the beta distribution. Each Newton step takes $O(K)$ evaluations of F.
+The difference of the two sides is increasing and concave in lambda, so that Newton's method, started at m, increases to
+the root. F is the distribution function of the beta distribution. Each Newton step takes $O(K)$ evaluations of F.
 """
 
 from typing import ClassVar
@@ -21,23 +21,23 @@ from jaxbandits.numerics import elementary
 
 @pytree
 class OptimisticGittins(BetaPosterior):
-    """Index of a retirement option with a discount that grows with time, for rewards 0 and 1.
+    """Index policy for rewards 0 and 1 with the index of a retirement option, whose discount factor grows with t.
 
     Guarantee:
-      Means drawn from the prior, Beta(1, 1): the Bayesian regret has the order of Lai and Robbins' lower bound (Theorem
-      1).
+      If the means are drawn from the prior Beta(1, 1), the Bayesian regret has the order of Lai and Robbins' lower
+      bound (Theorem 1).
 
     Deviations:
-      * [reconstructed] gamma_t = 1 - 1/t.
-      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties: the
-        first arm wins.
+      * [reconstructed] The discount factor is gamma_t = 1 - 1/t.
+      * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. Ties go to
+        the first arm.
 
     References:
       Eli Gutin, Vivek Farias. Optimistic Gittins Indices. NIPS 2016, Section 3.
     """
 
     source: ClassVar[str] = "Gutin & Farias, NIPS 2016, OGI(1)"
-    n_steps: int = static(10, "[1, inf)", "steps of Newton's method")
+    n_steps: int = static(10, "[1, inf)", "number of steps of Newton's method")
 
     @classmethod
     def example(cls) -> "OptimisticGittins":
@@ -55,7 +55,7 @@ class OptimisticGittins(BetaPosterior):
             below = betainc(a, b, level)
             # F(lambda; a + 1, b) = F(lambda; a, b) - lambda^a (1 - lambda)^b / (a B(a, b))
             drop = jnp.exp(log_scale + a * jnp.log(level) + b * jnp.log1p(-level))
-            # E max - lambda, without lambda's own rounding: m (1 - F + drop) - lambda (1 - F)
+            # E max(theta, lambda) - lambda = m (1 - F + drop) - lambda (1 - F); this form avoids cancellation
             excess = (mean - level) * (1.0 - below) + mean * drop
             gap = (1.0 - gamma) * (level - mean) - gamma * excess
             slope = 1.0 - gamma * below

@@ -1,9 +1,9 @@
 """Index policy on items that are replaced: an arm with a new item is treated as never played.
 
-    T_i, S_i   plays and total reward of the item of arm i, 0 for an item without rewards
-    play       as the policy does with these
+    T_i, S_i   plays and total reward of the item of arm i, both 0 for a new item
+    play       the arm that the policy chooses for these T_i, S_i
 
-Delayed feedback of an item that has been replaced is dropped. Cost per round: $O(K)$ in addition to the policy.
+Delayed feedback for an item that has been replaced is dropped. The cost per round is $O(K)$ plus that of the policy.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -19,7 +19,7 @@ from jaxbandits.types import ArmDecision, ArmObs, AssumesNoiseScale, ItemObs, Re
 
 
 class ItemState(NamedTuple):
-    """Counts and sums of the items, and their numbers."""
+    """Counts and sums of the rewards of the current items, and the numbers of these items."""
 
     pulls: Pulls
     items: jax.Array  # [K] int32, numbers of the items that `pulls` counts
@@ -49,7 +49,7 @@ class PerItem:
         return cls(policy=UCB1(n_arms=5))
 
     def check(self) -> None:
-        """Raise InputError for learners whose state is more than counts and sums."""
+        """Raise InputError for a policy whose state holds more than counts and sums."""
         is_policy = isinstance(self.policy, IndexPolicy)
         if not is_policy or not isinstance(jax.eval_shape(self.policy.init, jax.random.key(0)), Pulls):
             raise InputError(
@@ -59,12 +59,12 @@ class PerItem:
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms."""
+        """Number K of arms."""
         return self.policy.n_arms
 
     @property
     def sub_gaussian_scale(self) -> ArrayLike | None:
-        """R of the policy; None where it assumes none."""
+        """Sub-Gaussian constant R of the policy; None if the policy assumes no such constant."""
         return self.policy.sub_gaussian_scale if isinstance(self.policy, AssumesNoiseScale) else None
 
     def init(self, key: jax.Array) -> ItemState:
@@ -88,6 +88,6 @@ def _items(obs: ArmObs) -> jax.Array:
 
 
 def _pulls_of(state: ItemState, obs: ArmObs) -> Pulls:
-    """Return counts and sums of the items in an observation."""
+    """Return the counts and sums of the items in an observation, 0 for items that are new."""
     is_same = state.items == _items(obs)
     return Pulls(jnp.where(is_same, state.pulls.count, 0.0), jnp.where(is_same, state.pulls.total, 0.0))

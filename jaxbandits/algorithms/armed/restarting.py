@@ -1,10 +1,10 @@
 """Index policy that forgets an arm when a test detects a change in its rewards (GLR-klUCB, M-UCB, CUSUM-UCB).
 
-    tau_i, T_i, S_i   first round of arm i that counts; its plays and total reward since then
-    play              arm t mod n if t mod n < K, n = floor(K / w); else as the policy does, with t - tau_i rounds
-    local             tau_i = t + 1 for the arms that have changed; global: for all arms, if one has
+    tau_i, T_i, S_i   round of the last restart of arm i; its plays and total reward since then
+    play              arm t mod n if t mod n < K, n = floor(K / w); else the arm of the policy after t - tau_i rounds
+    after a change    tau_i = t + 1 for the arms that have changed (local), or for all arms (global)
 
-Notation: w exploration. $O(K)$ per round, plus the policy and the test.
+Notation: w is the field `exploration`. The cost per round is $O(K)$ plus the costs of the policy and the test.
 """
 
 import math
@@ -24,7 +24,7 @@ from jaxbandits.estimation.detectors import CUSUM, GLR, HalfWindows
 from jaxbandits.numerics import rng
 from jaxbandits.types import ArmDecision, ArmObs, Reward
 
-_FORCED = 1e36  # above every index, also above those of arms that were not played
+_FORCED = 1e36  # above every index and above the score of arms that were not played
 
 
 class RestartState(NamedTuple):
@@ -41,12 +41,12 @@ class Restarting:
     """Index policy with a change detector, for means that change occasionally.
 
     Guarantee:
-      GLR with `glr`, rewards in [0, 1], C changes that are far enough apart: expected regret
-      $O(sqrt(C K T log T))$ (Besson et al., Corollary 6).
+      For the preset `glr`, rewards in [0, 1] and C changes that are far enough apart, the expected regret is $O(sqrt(C
+      K T log T))$ (Besson et al., Corollary 6).
 
     Deviations:
-      * [ours] The deviations of the detectors apply (`estimation.detectors`). A forgotten arm is played before all
-        others, as the policy treats arms that were never played.
+      * [ours] The deviations of the detectors apply (`estimation.detectors`). An arm that was forgotten is played
+        before all others, because the policy treats it like an arm that was never played.
 
     References:
       Lilian Besson, Emilie Kaufmann, Odalric-Ambrym Maillard, Julien Seznec. Efficient Change-Point Detection for
@@ -63,14 +63,16 @@ class Restarting:
     source: ClassVar[str] = "Besson, Kaufmann, Maillard & Seznec, JMLR 23(77), 2022; Cao et al. 2019; Liu et al. 2018"
     environments: ClassVar[tuple[str, ...]] = ("armed/switching_arms",)
     policy: Any = param(doc="index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB")
-    detector: Any = param(doc="of changes: one of jaxbandits.detectors")
-    exploration: ArrayLike = param(0.0, "[0, 1]", "w, share of the rounds that play all arms alike")
-    is_local: bool = static(True, BOOL, "whether only the arms that have changed are forgotten")
-    at_random: bool = static(False, BOOL, "whether a round explores with probability w, and not in turn")
+    detector: Any = param(doc="change detector, one of jaxbandits.detectors")
+    exploration: ArrayLike = param(0.0, "[0, 1]", "w, fraction of the rounds with uniform exploration")
+    is_local: bool = static(True, BOOL, "True: forget only the arms that have changed; False: forget all arms")
+    at_random: bool = static(
+        False, BOOL, "True: each round explores with probability w; False: exploration rounds follow a fixed schedule"
+    )
 
     @classmethod
     def glr(cls, *, policy: Any, horizon: int, changes: int, scale: float = 0.05, **fields: Any) -> "Restarting":
-        """Use GLR with delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; global restarts omit K."""
+        """Use GLR, delta = 1 / sqrt(K C T), w = scale sqrt(K C log T / T) for C changes; global restarts take K = 1."""
         horizon, changes, n_arms = _setting(policy, horizon, changes)
         factor = changes * (n_arms if ranges.flag("is_local", fields.get("is_local", True)) else 1)
         share = ranges.real("scale", scale, "[0, inf)") * math.sqrt(factor * math.log(horizon) / horizon)
@@ -105,12 +107,12 @@ class Restarting:
         return cls(policy=KLUCB(n_arms=5), detector=GLR(horizon=200, period=5, delta=0.3), exploration=0.1)
 
     def check(self) -> None:
-        """Raise InputError for learners whose state is more than counts and sums, and for an invalid detector."""
+        """Raise InputError for a policy whose state holds more than counts and sums, or for an invalid detector."""
         policy, key = self.policy, jax.random.key(0)
         suits = isinstance(policy, IndexPolicy) and type(policy).select is IndexPolicy.select
         suits = suits and isinstance(jax.eval_shape(policy.init, key), Pulls)
         if suits:  # each arm has a separate round counter
-            one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
+            one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # one sweep point
             rounds = jnp.zeros(policy.n_arms, jnp.int32)
             index = jax.eval_shape(lambda policy: policy.index(key, rounds, policy.init(key)), one)
             suits = index.shape == (policy.n_arms,)
@@ -127,7 +129,7 @@ class Restarting:
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms."""
+        """Number K of arms."""
         return self.policy.n_arms
 
     def init(self, key: jax.Array) -> RestartState:
@@ -135,7 +137,7 @@ class Restarting:
         return RestartState(self.policy.init(key), jnp.zeros(n, jnp.int32), jnp.zeros(()), self.detector.init(n))
 
     def index(self, key: jax.Array, t: jax.Array, state: RestartState) -> jax.Array:
-        """Return the index of every arm `[K]`, from the rounds since it was forgotten."""
+        """Return the index of every arm `[K]`, computed from the rounds since the last restart of the arm."""
         return self.policy.index(key, jnp.asarray(t, jnp.int32) - state.since, state.pulls)
 
     def select(self, key: jax.Array, t: jax.Array, state: RestartState, obs: ArmObs) -> ArmDecision:
@@ -169,7 +171,7 @@ class Restarting:
 
 
 def _setting(policy: Any, horizon: Any, changes: Any) -> tuple[int, int, int]:
-    """Return the number of rounds, changes and arms of a preset."""
+    """Check the arguments of a preset, and return the numbers of rounds, changes and arms."""
     horizon = ranges.integer("horizon", horizon, "[1, 1000000000]")
     if not isinstance(policy, IndexPolicy):
         raise InputError(

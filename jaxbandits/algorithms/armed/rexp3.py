@@ -3,7 +3,7 @@
     p_i   = (1 - g) w_i / sum_k w_k + g / K
     w_i   <- w_i exp(g x_i / K),   x_i = reward / p_i for the arm i played, else 0;   w_i <- 1 every D rounds
 
-Notation: g exploration, D period. $O(K)$ per round.
+Notation: g is the field `exploration` and D is `period`. The cost per round is $O(K)$.
 """
 
 import math
@@ -18,15 +18,16 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree, static
 
 @pytree
 class REXP3(MixedWeights):
-    """Exp3 in batches of rounds, for rewards in [0, 1] whose means have a known total variation.
+    """Exp3 with periodic restarts, for rewards in [0, 1] whose means have a known total variation.
 
     Guarantee:
-      Means whose total variation sum_t max_i |mu_{t+1,i} - mu_{t,i}| is at most V, $1/K <= V <= T/K$: expected regret
-      against the best arm of every round is $O((K V log K)^{1/3} T^{2/3})$ with `theory` (Theorem 2).
+      If the total variation sum_t max_i |mu_{t+1,i} - mu_{t,i}| of the means is at most V and $1/K <= V <= T/K$, then
+      the expected regret against the best arm of every round is $O((K V log K)^{1/3} T^{2/3})$ with `theory` (Theorem
+      2).
 
     Deviations:
-      * [reconstructed] The constants of `theory` were not checked against the text of the paper.
-      * [ours] Probabilities below 2^-40 are replaced by 2^-40 in the estimates.
+      * [reconstructed] The constants of `theory` are not checked against the text of the paper.
+      * [ours] Probabilities below 2^-40, which divide the rewards in the estimates, are replaced by 2^-40.
 
     References:
       Omar Besbes, Yonatan Gur, Assaf Zeevi. Stochastic Multi-Armed-Bandit Problem with Non-stationary Rewards.
@@ -34,8 +35,8 @@ class REXP3(MixedWeights):
     """
 
     source: ClassVar[str] = "Besbes, Gur & Zeevi, NIPS 2014, Algorithm 1"
-    exploration: ArrayLike = param(0.1, "(0, 1]", "g, share of the uniform law")
-    period: int = static(100, "[1, 2147483647]", "D, rounds between two starts")
+    exploration: ArrayLike = param(0.1, "(0, 1]", "g, weight of the uniform distribution in the mixture")
+    period: int = static(100, "[1, 2147483647]", "D, number of rounds between two restarts")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, variation: float, **fields: Any) -> "REXP3":
@@ -53,7 +54,7 @@ class REXP3(MixedWeights):
 
     @property
     def mixture(self) -> Any:
-        """g, the weight of the uniform distribution."""
+        """Weight g of the uniform distribution in p."""
         return self.exploration
 
     def is_restart(self, t: jax.Array) -> Any:

@@ -4,8 +4,9 @@
     play     argmax_i  m_i + 4 u^{1/(1+eps)} (l_t / T_i)^{eps/(1+eps)},   after one play of every arm
     l_t    = log(n^2),   n the smallest power of two with n >= t
 
-in round $t = 1$, 2, ... Notation: u moment_bound, $E |X|^{1+eps} <= u$. The truncation level changes with t, which
-would require all rewards. With $l_t$ on a grid of 31 levels, one sum per level suffices: memory and time are $O(31 K)$.
+The policy plays this arm in round $t = 1$, 2, ... Notation: u is the field `moment_bound`, with $E |X|^{1+eps} <= u$.
+The truncation level changes with t, so that an exact update would need all past rewards. Since $l_t$ takes only 31
+values, one truncated sum per value suffices: the memory and the cost per round are $O(31 K)$.
 """
 
 import math
@@ -23,7 +24,7 @@ _LEVELS = 31  # rounds are counted in 31 bits
 
 
 class TruncatedState(NamedTuple):
-    """Counts, and the sum of the truncated rewards at each level."""
+    """Number of rewards of each arm, and the sum of its truncated rewards at each level."""
 
     count: jax.Array  # [K]  T_i
     totals: jax.Array  # [31, K]  at l = log 4, log 16, ..., log 4^31
@@ -31,17 +32,17 @@ class TruncatedState(NamedTuple):
 
 @pytree
 class RobustUCB(IndexPolicy):
-    """UCB for rewards that may have infinite variance; a moment of order 1 + eps suffices for logarithmic regret.
+    """UCB with truncated means, for rewards that may have infinite variance but have a moment of order 1 + eps.
 
-    `MedianOfMeansUCB` and `CatoniUCB` have the other estimators of the paper.
+    `MedianOfMeansUCB` and `CatoniUCB` use the other two estimators of the paper.
 
     Guarantee:
-      Independent rewards with $E |X|^{1+eps} <= u$, gaps $D_i$: expected regret is at most
-      $sum_{D_i > 0} (8 (4 u / D_i)^{1/eps} log T + 5 D_i)$ with $l_t = log(t^2)$ (their Section 2).
+      If rewards are independent with $E |X|^{1+eps} <= u$, and the gaps are $D_i$, then the expected regret is at most
+      $sum_{D_i > 0} (8 (4 u / D_i)^{1/eps} log T + 5 D_i)$ with $l_t = log(t^2)$ (Section 2 of the paper).
 
     Deviations:
-      * [ours] t is rounded up to a power of two in $l_t$, which is at most log 4 above $log(t^2)$.
-      * [ours] Ties: the first arm wins.
+      * [ours] In $l_t$, t is rounded up to a power of two, so that $l_t$ exceeds $log(t^2)$ by at most log 4.
+      * [ours] Ties go to the first arm.
 
     References:
       Sebastien Bubeck, Nicolo Cesa-Bianchi, Gabor Lugosi. Bandits with Heavy Tail. IEEE Transactions on Information
@@ -51,8 +52,8 @@ class RobustUCB(IndexPolicy):
     source: ClassVar[str] = "Bubeck, Cesa-Bianchi & Lugosi, IEEE Trans. Inf. Theory 2013, truncated mean"
     environments: ClassVar[tuple[str, ...]] = ("armed/noisy_arms",)
     moment_bound: ArrayLike = param(1.0, "(0, inf)", "u, bound on E |X|^{1+eps} of every arm")
-    eps: ArrayLike = param(1.0, "(0, 1]", "eps, rewards have a moment of order 1 + eps")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the width; the theory uses 1")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment that the rewards have")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the width; the theory uses 1")
 
     @classmethod
     def theory(

@@ -1,9 +1,10 @@
-"""Abstract policy that draws its arm from weights over importance-weighted estimates of the losses.
+"""Abstract policy that draws its arm with probabilities computed from importance-weighted estimates of the losses.
 
     L_i   <- L_i + (1 - reward) / (p_i + gamma_t)   for the arm i played, with probability p_i
     play     i with probability weights_i(L)
 
-A final class defines `weights`, which must not change if a constant is added to all $L_i$: the smallest is always 0.
+A concrete subclass defines `weights`, which must not change if a constant is added to all $L_i$, since the state stores
+the $L_i$ minus the smallest of them.
 """
 
 import abc
@@ -19,7 +20,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class LossState(NamedTuple):
-    """Estimated losses of the arms."""
+    """Estimated losses of the arms, relative to the smallest."""
 
     losses: jax.Array  # [K]  L_i minus the smallest
 
@@ -28,8 +29,8 @@ class LossState(NamedTuple):
 class SampledPolicy(abc.ABC):
     """Abstract randomised policy for rewards in [0, 1]; features of arms are ignored.
 
-    The decision carries its probability. Unavailable arms have weight 0 in that round, and the other weights are
-    normalised.
+    The decision carries the probability of its arm. In a round, unavailable arms have probability 0, and the other
+    probabilities are normalised.
     """
 
     feedback: ClassVar[type] = Reward
@@ -41,7 +42,7 @@ class SampledPolicy(abc.ABC):
         """Return the probabilities `[K]` of round t (from 0) for losses `[K]`; a loss of inf excludes an arm."""
 
     def bias(self, t: jax.Array) -> ArrayLike:
-        """Return gamma_t, which is added to the probability in the estimates of losses."""
+        """Return gamma_t, which is added to the probability p_i in the loss estimates."""
         del t
         return 0.0
 

@@ -3,8 +3,8 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  max{q in [0, 1] : N_i kl(m_i, q) <= log min(t, tau) + c log log min(t, tau)}
 
-after t rounds, arms without plays in the window first. Notation: tau window; c is the field of that name. $O(K)$ per
-round on average, memory $O(K + tau)$.
+The policy plays this arm after t rounds; arms without plays in the window come first. Notation: tau is the field
+`window` and c is `c`. The cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
 """
 
 import math
@@ -25,11 +25,11 @@ class SWKLUCB(WindowPolicy):
     """KL-UCB on the last tau rounds, for rewards in [0, 1].
 
     Guarantee:
-      None is stated for kl bounds.
+      The paper states no guarantee for kl bounds.
 
     Deviations:
-      * [ours] Means outside [0, 1] are clipped; log log counts as 0 where its argument is at most e. Ties: the first
-        arm wins.
+      * [ours] Means outside [0, 1] are clipped; log log counts as 0 where its argument is at most e. Ties go to the
+        first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
@@ -39,7 +39,7 @@ class SWKLUCB(WindowPolicy):
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, SW-UCB with kl bounds"
-    c: ArrayLike = param(0.0, "[0, inf)", "c, factor of log log")
+    c: ArrayLike = param(0.0, "[0, inf)", "c, factor of log log min(t, tau)")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, changes: int, **fields: Any) -> "SWKLUCB":

@@ -3,8 +3,8 @@
     N_i, m_i   plays and mean reward of arm i in the last tau rounds
     play       argmax_i  m_i + B sqrt(xi log(min(t, tau)) / N_i),   arms without plays in the window first
 
-after t rounds. Notation: tau window, B reward_bound; xi is the field of that name. $O(K)$ per round on average, memory
-$O(K + tau)$.
+The policy plays this arm after t rounds. Notation: tau is the field `window`, B is `reward_bound` and xi is `xi`. The
+cost per round is $O(K)$ on average, and the memory is $O(K + tau)$.
 """
 
 import math
@@ -21,14 +21,14 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class SWUCB(WindowPolicy):
-    """UCB on the last tau rounds.
+    """UCB on the rewards of the last tau rounds.
 
     Guarantee:
-      Independent rewards in [0, B] whose means change at most C times up to T, xi > 1/2, tau as in `theory`: a
-      suboptimal arm is played $O(sqrt(C T log T))$ times in expectation.
+      If rewards are independent and in [0, B], their means change at most C times in T rounds, xi > 1/2 and tau is that
+      of `theory`, then a suboptimal arm is played $O(sqrt(C T log T))$ times in expectation.
 
     Deviations:
-      * [ours] Ties: the first arm wins.
+      * [ours] Ties go to the first arm.
 
     References:
       Aurelien Garivier, Eric Moulines. On Upper-Confidence Bound Policies for Switching Bandit Problems. ALT 2011,
@@ -36,7 +36,7 @@ class SWUCB(WindowPolicy):
     """
 
     source: ClassVar[str] = "Garivier & Moulines, ALT 2011, SW-UCB"
-    reward_bound: ArrayLike = param(1.0, "(0, inf)", "B: rewards lie in [0, B]")
+    reward_bound: ArrayLike = param(1.0, "(0, inf)", "B, upper end of the interval [0, B] of the rewards")
     xi: ArrayLike = param(0.6, "[0, inf)", "xi, factor of the exploration; above 1/2 in the theory")
 
     @classmethod

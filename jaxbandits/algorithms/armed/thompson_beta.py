@@ -2,8 +2,8 @@
 
     theta_i ~ Beta((alpha_0 + S_i) / s, (beta_0 + F_i) / s),   play argmax_i theta_i
 
-where $S_i$ is the sum of the rewards of arm i and $S_i + F_i$ its number of plays. At $s = 1$ this is the posterior of
-Bernoulli arms. Cost per round $O(K)$.
+Here $S_i$ is the sum of the rewards of arm i, and $S_i + F_i$ is its number of plays. For $s = 1$ the distribution of
+theta_i is the posterior of a Bernoulli arm. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -18,15 +18,15 @@ from jaxbandits.numerics import rng
 
 @pytree
 class ThompsonBeta(BetaPosterior):
-    """Thompson sampling for rewards 0 and 1.
+    """Thompson sampling for rewards 0 and 1, with independent beta priors.
 
     Guarantee:
-      Rewards 0 and 1, prior Beta(1, 1), $s = 1$: limsup of expected regret / log T is at most
-      sum_i (mu* - mu_i) / kl(mu_i, mu*) (Kaufmann, Korda & Munos, Theorem 1), which no consistent policy beats.
+      If rewards are 0 or 1, the prior is Beta(1, 1) and $s = 1$, then the limsup of expected regret / log T is at most
+      sum_i (mu* - mu_i) / kl(mu_i, mu*) (Kaufmann, Korda & Munos, Theorem 1). No consistent policy has a smaller limit.
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped. (Agrawal and
-        Goyal draw a Bernoulli variable with the reward as its mean.)
+        Goyal instead draw a Bernoulli variable whose mean is the reward.)
 
     References:
       William R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two
@@ -40,7 +40,7 @@ class ThompsonBeta(BetaPosterior):
 
     source: ClassVar[str] = "Thompson 1933; Agrawal & Goyal, COLT 2012, Algorithm 1"
     reshaping: ArrayLike = param(
-        1.0, "(0, inf)", "s, divides both parameters: above 1 explores more; 1 is the posterior"
+        1.0, "(0, inf)", "s, divisor of both parameters; values above 1 explore more, and 1 is the posterior"
     )
 
     @classmethod

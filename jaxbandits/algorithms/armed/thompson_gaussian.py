@@ -2,8 +2,8 @@
 
     theta_i ~ N(sum of the rewards of arm i / (T_i + 1), R^2 / (T_i + 1)),   play argmax_i theta_i
 
-where $T_i$ is the number of plays of arm i. This is the posterior for a N(0, $R^2$) prior and N(mu_i, $R^2$) rewards.
-Notation: R noise_scale. Cost per round $O(K)$.
+Here $T_i$ is the number of plays of arm i. The distribution of theta_i is the posterior of the mean mu_i for a N(0,
+$R^2$) prior and N(mu_i, $R^2$) rewards. Notation: R is the field `noise_scale`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -18,14 +18,14 @@ from jaxbandits.numerics import rng
 
 @pytree
 class ThompsonGaussian(IndexPolicy):
-    """Thompson sampling for Gaussian rewards, which also suits rewards in [0, 1].
+    """Thompson sampling with a Gaussian prior and likelihood, which may also be used for rewards in [0, 1].
 
     Guarantee:
-      Independent rewards in [0, 1], $R = 1$: expected regret $O(sqrt(K T log K))$ for $T >= K$ (their theorem for
-      Gaussian priors).
+      If rewards are independent and in [0, 1] and $R = 1$, then the expected regret is $O(sqrt(K T log K))$ for $T >=
+      K$ (the theorem of the paper for Gaussian priors).
 
     Deviations:
-      * [ours] R multiplies the standard deviation; the paper has $R = 1$.
+      * [ours] R is the standard deviation of the prior and of the rewards; the paper has $R = 1$.
 
     References:
       Shipra Agrawal, Navin Goyal. Further Optimal Regret Bounds for Thompson Sampling. AISTATS 2013, Algorithm 2.
@@ -37,7 +37,7 @@ class ThompsonGaussian(IndexPolicy):
 
     @classmethod
     def bounded(cls, *, n_arms: int, width: ArrayLike = 1.0, **changes: FieldValue) -> "ThompsonGaussian":
-        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]; the guarantee is for R = 1."""
+        """Use R = w / 2 for rewards in an interval of width w, such as [0, 1]; the guarantee is for R = 1."""
         return cls(**{"n_arms": n_arms, "noise_scale": hoeffding_scale(width)} | changes)
 
     @classmethod
@@ -46,7 +46,7 @@ class ThompsonGaussian(IndexPolicy):
 
     @property
     def sub_gaussian_scale(self) -> ArrayLike:
-        """R."""
+        """Sub-Gaussian constant R of the rewards."""
         return self.noise_scale
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:

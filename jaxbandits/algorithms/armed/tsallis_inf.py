@@ -3,7 +3,8 @@
     play   i with probability w_i = 4 (eta_t (L_i - x))^{-2},   x such that sum_i w_i = 1,   eta_t = 2 / sqrt(t)
     L_i    <- L_i + (1 - reward) / w_i   for the arm i played
 
-in round $t = 1$, 2, ...: mirror descent with the Tsallis entropy of power 1/2. $O(K)$ per round.
+In round $t = 1$, 2, ..., this is a step of mirror descent with the Tsallis entropy of power 1/2. The cost per round is
+$O(K)$.
 """
 
 from typing import ClassVar
@@ -17,18 +18,18 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class TsallisINF(SampledPolicy):
-    """Logarithmic regret for stochastic rewards and $O(sqrt(K T))$ for adversarial ones.
+    """Policy with logarithmic regret for stochastic rewards and $O(sqrt(K T))$ regret for adversarial rewards.
 
-    The policy needs to know neither the regime nor T.
+    The policy depends neither on the regime nor on T.
 
     Guarantee:
-      Rewards in [0, 1]: expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ for any rewards, and
-      $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial regime with a unique
-      best arm and gaps $D_i$ (Theorem 1).
+      If rewards are in [0, 1], the expected regret against every fixed arm is at most $4 sqrt(K T) + 1$ for any
+      sequence of rewards, and $O(sum_{D_i > 0} log T / D_i)$ in the stochastically constrained adversarial regime with
+      a unique best arm and gaps $D_i$ (Theorem 1).
 
     Deviations:
-      * [ours] `rate` multiplies $eta_t$. x is found by a fixed number of Newton steps on the inverse root of the sum,
-        which is concave; the weights are then normalised.
+      * [ours] `rate` multiplies $eta_t$. x is computed by a fixed number of Newton steps on the function $(sum_i
+        w_i)^{-1/2}$, which is concave in x; the weights are then normalised.
 
     References:
       Julian Zimmert, Yevgeny Seldin. Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
@@ -36,7 +37,7 @@ class TsallisINF(SampledPolicy):
     """
 
     source: ClassVar[str] = "Zimmert & Seldin, JMLR 22(28), 2021, Algorithm 1"
-    rate: ArrayLike = param(1.0, "(0, inf)", "multiplies eta_t; the theory uses 1")
+    rate: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TsallisINF":
@@ -54,9 +55,9 @@ class TsallisINF(SampledPolicy):
 def tsallis_weights(losses: jax.Array, rate: jax.Array) -> jax.Array:
     """Return w_i = 4 (rate (L_i - x))^{-2} `[K]` with sum 1; a loss of inf excludes an arm.
 
-    With y_i = rate (L_i - min L) / 2 and z = rate (min L - x) / 2 the weights are w_i = (y_i + z)^{-2}. The inverse
-    root g(z) = (sum_i (y_i + z)^{-2})^{-1/2}, a power mean, is concave and increasing: from z = 1, where the sum is at
-    least 1, Newton's method for g = 1 increases monotonically to the root, quadratically.
+    With y_i = rate (L_i - min L) / 2 and z = rate (min L - x) / 2 the weights are w_i = (y_i + z)^{-2}. The function
+    g(z) = (sum_i (y_i + z)^{-2})^{-1/2} is a power mean and therefore concave and increasing. At z = 1 the sum is at
+    least 1. From there, Newton's method for g = 1 increases monotonically to the root and converges quadratically.
     """
     y = 0.5 * rate * (losses - jnp.min(losses))
     z = jnp.ones((), losses.dtype)

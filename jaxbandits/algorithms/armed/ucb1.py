@@ -1,8 +1,9 @@
-"""UCB1: optimism for rewards in [0, 1] (Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002, Figure 1).
+"""UCB1 for rewards in [0, 1] (Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002, Figure 1).
 
     play   argmax_i  m_i + sqrt(c log t / T_i),   after one play of every arm
 
-after t rounds; arm i has $T_i$ plays with mean reward $m_i$; $c = 2$. Notation: c exploration. $O(K)$ per round.
+After t rounds, arm i has $T_i$ plays with mean reward $m_i$; the paper has $c = 2$. Notation: c is the field
+`exploration`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -16,14 +17,14 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class UCB1(IndexPolicy):
-    """Upper confidence bounds by Hoeffding's inequality.
+    """Index policy with upper confidence bounds from Hoeffding's inequality.
 
     Guarantee:
-      Independent rewards in [0, 1], gaps $D_i$, $c = 2$: expected regret <= $8 sum_{D_i > 0} log T / D_i$
-      $+ (1 + pi^2 / 3) sum_i D_i$, for every T (Theorem 1).
+      If rewards are independent and in [0, 1], the gaps are $D_i$ and $c = 2$, then the expected regret is at most $8
+      sum_{D_i > 0} log T / D_i$ $+ (1 + pi^2 / 3) sum_i D_i$ for every T (Theorem 1).
 
     Deviations:
-      * [ours] `exploration` is c; it is 2 in the paper. Ties: the first arm wins.
+      * [ours] c is a field (`exploration`); it is 2 in the paper. Ties go to the first arm.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.
@@ -31,7 +32,7 @@ class UCB1(IndexPolicy):
     """
 
     source: ClassVar[str] = "Auer, Cesa-Bianchi & Fischer, Machine Learning 2002, Figure 1"
-    exploration: ArrayLike = param(2.0, "[0, inf)", "c, factor of log t; 2 is the paper's")
+    exploration: ArrayLike = param(2.0, "[0, inf)", "c, factor of log t; the paper uses 2")
 
     @classmethod
     def example(cls) -> "UCB1":

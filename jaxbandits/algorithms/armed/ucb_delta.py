@@ -1,8 +1,9 @@
-"""UCB(delta): optimism at a fixed confidence level (Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 3).
+"""UCB(delta): UCB with a fixed confidence level (Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 3).
 
     play   argmax_i  m_i + R sqrt(2 log(1 / delta) / T_i),   after one play of every arm
 
-where arm i has $T_i$ plays with mean reward $m_i$. Notation: R noise_scale. Cost per round $O(K)$.
+Arm i has $T_i$ plays with mean reward $m_i$. Notation: R is the field `noise_scale`. The cost per round is
+$O(K)$.
 """
 
 from typing import ClassVar
@@ -18,22 +19,24 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class UCBDelta(IndexPolicy):
-    """Upper confidence bounds whose level does not depend on the round, for sub-Gaussian rewards.
+    """Index policy for sub-Gaussian rewards, with upper confidence bounds whose level does not depend on the round.
 
     Guarantee:
-      Independent 1-sub-Gaussian rewards, gaps $D_i$, `theory`: expected regret after n rounds is at most
-      $3 sum_i D_i + 16 sum_{D_i > 0} log n / D_i$ (Theorem 7.1).
+      If rewards are independent and 1-sub-Gaussian, and the gaps are $D_i$, then the expected regret of `theory` after
+      n rounds is at most $3 sum_i D_i + 16 sum_{D_i > 0} log n / D_i$ (Theorem 7.1).
 
     Deviations:
-      * [ours] The book has $R = 1$. Ties: the first arm wins.
+      * [ours] R is a field; it is 1 in the book. Ties go to the first arm.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 3, Theorem 7.1.
     """
 
     source: ClassVar[str] = "Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 3"
-    delta: ArrayLike = param(range="(0, 1)", doc="failure probability of one bound")
-    noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for those in [0, 1]")
+    delta: ArrayLike = param(range="(0, 1)", doc="delta, failure probability of one confidence bound")
+    noise_scale: ArrayLike = param(
+        1.0, "[0, inf)", "R, sub-Gaussian constant of the rewards; 1/2 for rewards in [0, 1]"
+    )
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: ArrayLike, **changes: FieldValue) -> "UCBDelta":
@@ -43,7 +46,7 @@ class UCBDelta(IndexPolicy):
 
     @classmethod
     def bounded(cls, *, n_arms: int, horizon: ArrayLike, width: ArrayLike = 1.0, **changes: FieldValue) -> "UCBDelta":
-        """Use R = w / 2, for rewards in an interval of width w, such as [0, 1]; and delta as `theory`."""
+        """Use R = w / 2 for rewards in an interval of width w, such as [0, 1], and the delta of `theory`."""
         return cls.theory(n_arms=n_arms, horizon=horizon, **{"noise_scale": hoeffding_scale(width)} | changes)
 
     @classmethod
@@ -52,7 +55,7 @@ class UCBDelta(IndexPolicy):
 
     @property
     def sub_gaussian_scale(self) -> ArrayLike:
-        """R."""
+        """Sub-Gaussian constant R of the rewards."""
         return self.noise_scale
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:

@@ -2,8 +2,8 @@
 
     play   argmax_i  m_i + sqrt(log t / T_i min(1/4, V_i + sqrt(2 log t / T_i))),   after one play of every arm
 
-after t rounds, of which $T_i$ played arm i, with mean reward $m_i$ and empirical variance $V_i$. 1/4 is the largest
-variance of a reward in [0, 1]. Cost per round $O(K)$.
+After t rounds, arm i has $T_i$ plays with mean reward $m_i$ and empirical variance $V_i$. The largest variance of a
+reward in [0, 1] is 1/4. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -18,13 +18,13 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class UCBTuned(IndexPolicy):
-    """Upper confidence bounds that take the variance into account, for rewards in [0, 1].
+    """Index policy for rewards in [0, 1], with upper confidence bounds that depend on the empirical variance.
 
     Guarantee:
-      None is proved; the authors recommend it because of their experiments.
+      No guarantee is proved; the authors recommend the policy because of their experiments.
 
     Deviations:
-      * [ours] `largest_variance` is the 1/4 of the paper. Ties: the first arm wins.
+      * [ours] The constant 1/4 of the paper is a field (`largest_variance`). Ties go to the first arm.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem.

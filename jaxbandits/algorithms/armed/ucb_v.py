@@ -1,9 +1,9 @@
-"""UCB-V: optimism with empirical variances (Audibert, Munos & Szepesvari, TCS 410, 2009).
+"""UCB-V: upper confidence bounds from empirical variances (Audibert, Munos & Szepesvari, TCS 410, 2009).
 
     play   argmax_i  m_i + sqrt(2 V_i E_t / T_i) + 3 c b E_t / T_i,   E_t = zeta log t,   after one play of every arm
 
-in round $t = 1$, 2, ..., before which arm i has $T_i$ plays, mean reward $m_i$ and empirical variance $V_i$. b is the
-field reward_range. Cost per round $O(K)$.
+The policy plays this arm in round $t = 1$, 2, ... Before this round, arm i has $T_i$ plays with mean reward $m_i$ and
+empirical variance $V_i$. Notation: b is the field `reward_range`. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -18,14 +18,15 @@ from jaxbandits.base.pytree import ArrayLike, FieldValue, param, pytree
 
 @pytree
 class UCBV(IndexPolicy):
-    """Upper confidence bounds by Bernstein's inequality with the empirical variance.
+    """Index policy with upper confidence bounds from Bernstein's inequality with the empirical variance.
 
     Guarantee:
-      Independent rewards in [0, b], variances $sigma_i^2$, gaps $D_i$, $c = 1$, $zeta > 1$: expected regret is at most
-      $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, $C_1.2 = 10$.
+      If rewards are independent and in [0, b], the variances are $sigma_i^2$, the gaps are $D_i$, $c = 1$ and $zeta >
+      1$, then the expected regret is at most $C_zeta sum_{D_i > 0} (sigma_i^2 / D_i + 2 b) log T$, where $C_1.2 = 10$.
 
     Deviations:
-      * [reconstructed] The default zeta = 1.2 and its constant 10 in the bound. Ties: the first arm wins.
+      * [reconstructed] The default zeta = 1.2 and the constant 10 of the bound for this zeta are reconstructed. Ties go
+        to the first arm.
 
     References:
       Jean-Yves Audibert, Remi Munos, Csaba Szepesvari. Exploration-Exploitation Tradeoff Using Variance Estimates in
@@ -33,9 +34,9 @@ class UCBV(IndexPolicy):
     """
 
     source: ClassVar[str] = "Audibert, Munos & Szepesvari, Theoretical Computer Science 2009"
-    reward_range: ArrayLike = param(1.0, "(0, inf)", "b: rewards lie in [0, b]")
+    reward_range: ArrayLike = param(1.0, "(0, inf)", "b, upper end of the interval [0, b] of the rewards")
     zeta: ArrayLike = param(1.2, "(0, inf)", "zeta, factor of the exploration E_t")
-    c: ArrayLike = param(1.0, "[0, inf)", "c, factor of the term without variance")
+    c: ArrayLike = param(1.0, "[0, inf)", "c, factor of the term that does not contain the variance")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "UCBV":

@@ -2,8 +2,8 @@
 
     g_a = sum_i alpha_i (m_ia - m_a)^2,   play from the p that minimises (p'D)^2 / p'g
 
-with beta posteriors on a grid (`beta_grid`): m_ia is the mean of arm a given that arm i is the best. Cost per round
-$O(K^2 G)$.
+The posteriors are beta distributions on a grid (`beta_grid`), and m_ia is the mean of arm a given that arm i is the
+best. The cost per round is $O(K^2 G)$.
 """
 
 from typing import ClassVar
@@ -17,11 +17,11 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class VIDS(BetaGrid):
-    """Balance of regret and variance explained by the best arm, for rewards 0 and 1.
+    """Variance-based information-directed sampling for rewards 0 and 1.
 
     Guarantee:
-      Means drawn from the prior: the Bayesian regret is at most $sqrt(K T H / 2)$, where H <= log K is the entropy of
-      the best arm under the prior (their Propositions 1 and 3).
+      If the means are drawn from the prior, the Bayesian regret is at most $sqrt(K T H / 2)$, where H <= log K is the
+      entropy of the best arm under the prior (Propositions 1 and 3 of the paper).
 
     Deviations:
       * [ours] Posteriors are approximated by masses on G midpoints. A reward between 0 and 1 counts as a fractional

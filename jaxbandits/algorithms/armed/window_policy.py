@@ -1,10 +1,11 @@
-"""Abstract index policy on the rewards of a sliding window, for non-stationary rewards.
+"""Abstract index policy on the rewards of a sliding window, for non-stationary bandits.
 
-Rewards are never subtracted: digits lost when a huge reward was added would not come back. Rounds are grouped into
-blocks of tau, so that the window is the end of one block and the beginning of the next. Sums over the beginning grow by
-addition. When a block is complete, each of its rewards is replaced by the sum of the later rewards of the same arm in
-the block, which is the remaining sum of this arm when the round leaves the window. $O(K)$ per round on average, memory
-$O(K + tau)$.
+The sums over the window are computed without subtraction, since subtracting a huge reward would not restore the digits
+that its addition had rounded away. Rounds are grouped into blocks of tau, so that the window consists of the end of one
+block and the beginning of the next. The sums over the beginning grow by addition. When a block is complete, each of its
+rewards is replaced by the sum of the later rewards of the same arm in the block. When the round leaves the window, this
+is the sum over the rewards of the arm in the block that are still in the window. The cost per round is $O(K)$ on
+average, and the memory is $O(K + tau)$.
 """
 
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class WindowState(NamedTuple):
-    """Counts of the window, its sums in two parts, and its rounds."""
+    """Counts over the window, sums over its two parts, and the arms and rewards of its rounds."""
 
     count: jax.Array  # [K]  N_i
     ending: jax.Array  # [K]  sum of the rewards in the rounds of the last block that are still in the window
@@ -31,13 +32,13 @@ class WindowState(NamedTuple):
 
     @property
     def pulls(self) -> Pulls:
-        """Counts and sums of the window."""
+        """Counts and sums of the rewards in the window."""
         return Pulls(self.count, self.ending + self.beginning)
 
 
 @pytree
 class WindowPolicy(IndexPolicy):
-    """Abstract policy over counts and sums of the last tau rounds; arms that are not in the window come first."""
+    """Abstract policy over counts and sums of the last tau rounds; arms without plays in the window come first."""
 
     window: int = static(range="[1, inf)", doc="tau, number of rounds in the window")
 
@@ -55,7 +56,7 @@ class WindowPolicy(IndexPolicy):
         leaves = jnp.where(t >= self.window, 1.0, 0.0)
         ending = state.ending.at[oldest].set(later)  # 0 in the first block
         beginning = state.beginning.at[arm].add(reward)
-        is_full = t % self.window == self.window - 1  # t is the same for all trials: a real branch
+        is_full = t % self.window == self.window - 1  # all trials share t, so that this remains a branch under `vmap`
         ending, value, beginning = batching.cond(
             is_full,
             lambda: (*_later_sums(index, value, self.n_arms), jnp.zeros_like(beginning)),
@@ -65,7 +66,7 @@ class WindowPolicy(IndexPolicy):
 
 
 def _later_sums(index: jax.Array, reward: jax.Array, n_arms: int) -> tuple[jax.Array, jax.Array]:
-    """Return the sums `[K]` of a block, and the sums `[tau]` of the later rewards of the same arm for each round."""
+    """Return the sums `[K]` over a block, and for each round the sum `[tau]` of the later rewards of the same arm."""
     size = len(index)
 
     def step(i: jax.Array, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:

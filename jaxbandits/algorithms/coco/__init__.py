@@ -1,4 +1,4 @@
-"""Algorithms for constrained online convex optimisation, one per file, imported on first access."""
+"""Algorithms for constrained online convex optimisation, one per file; a class is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -7,10 +7,11 @@
       F_m(y) = eta <sum of e_t of the epoch, y> + ||y - anchor||^2,    eta = c D / (d M G~ T^{3/4})    (22), (23)
       y_m+1 = Frank-Wolfe with line search on F_m from y_m, up to the first step whose gap was <= eps  (24)-(26)
 
-Everything is divided by beta gamma, as in `lyapunov`: $e' = e / (beta gamma)$, G' = G~ / (beta gamma),
-$eta e = eta' e'$.
+The code divides all quantities by beta gamma, as in `lyapunov`: $e' = e / (beta gamma)$, G' = G~ / (beta gamma), $eta e
+= eta' e'$.
 
-Notation: K rounds `block`, T horizon, G lipschitz, M value_bound, D and r diameter and inner_radius of the domain.
+Notation: K, in "block m of K rounds", is the field `block`, T is `horizon`, G is `lipschitz` and M is `value_bound`; D
+and r are `diameter` and `inner_radius` of the domain K.
 """
 
 import math
@@ -36,48 +37,52 @@ class BFWTVCState(NamedTuple):
     """State of `BFWTVC`: the centre $y_m$, the surrogate of the current epoch, and the cumulative violation."""
 
     last: Step  # y_m is last.x
-    anchor: Point  # [d]  first centre of the epoch
-    grad_sum: Point  # [d]  sum of the estimates in finished blocks of the epoch, / (beta gamma)
-    block_sum: Point  # [d]  sum of the estimates of this block, / (beta gamma)
+    anchor: Point  # [d]  centre at the start of the epoch
+    grad_sum: Point  # [d]  sum of the estimates in finished blocks of the epoch, divided by beta gamma
+    block_sum: Point  # [d]  sum of the estimates of this block, divided by beta gamma
     direction: Point  # [d]  u_t of the next round
     queue: CompensatedSum  # []  Q_t
     surrogate: Lyapunov  # [] beta, gamma, lam
     level: jax.Array  # []  G~ / (beta gamma)
-    calls: jax.Array  # [] int32, linear minimisations at the end of the last round
+    calls: jax.Array  # [] int32, number of linear minimisations at the end of the last round
     unfinished: jax.Array  # [] bool, True if `most_steps` ended these minimisations early
 
 
 @pytree
 class BFWTVC(BanditLearner):
-    """BFW-TVC: blocks of one-point gradient estimates of a Lyapunov surrogate, minimised by Frank-Wolfe.
+    """BFW-TVC: Frank-Wolfe on a Lyapunov surrogate, with one-point gradient estimates that are summed over blocks.
 
-    The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form.
+    The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any shape
+    (`domains.points`).
 
     Guarantee:
       Theorem 3: if $f_t$ and $g_t$ are convex and G-Lipschitz, $|f_t| <= M$ on K, and some point of K satisfies every
       constraint, then the expected regret is $O(T^{3/4})$ and $Q_T$ is $O(T^{3/4} log T)$.
 
     Deviations:
-      * `c` [ours]: the paper has "a constant c > 0" with $delta <= r$; the default is $c = 0.9 r$. Here $delta < r$ is
-        required, since $(1 - delta / r) K$ is a single point for $delta = r$. `delta` overrides $c T^{-1/4}$.
-      * `g_init` [ours]: the paper starts from G~ = 1. The default beta G gamma, a lower bound of every target, keeps G~
-        in proportion to the gradients (see OFW-TVC).
+      * `c` [ours]: the paper uses "a constant c > 0" with $delta <= r$; the default here is $c = 0.9 r$. The condition
+        here is $delta < r$, since $(1 - delta / r) K$ is a single point for $delta = r$. The field `delta` overrides $c
+        T^{-1/4}$.
+      * `g_init` [ours]: the paper starts from G~ = 1. The default is beta G gamma, a lower bound on every target of the
+        doubling, so that G~ is proportional to the gradients (see OFW-TVC).
       * eta of (22) [printed] is divided by both M and G~, although one of them would suffice: if losses, constraints, M
-        and G are multiplied by s, the step is divided by s. Choose units in which M is about 1, or set `eta_scale` = s.
+        and G are multiplied by s, then the step is divided by s. Choose units in which M is about 1, or set `eta_scale`
+        = s.
       * `value_bound` [printed]: the M of Theorem 3 bounds $|f_t|$. The analysis needs a bound on the surrogate $f_t +
-        (w_t / gamma) g_t^+$: set `value_bound` to such a bound to follow the proof. [reconstructed]
-      * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof has $D / 4$
-        where C2 has 1. This matters only for $D > 4$, and not for the rates.
-      * `weight_before` [ours]: the paper weighs round t with $Q_t$ [printed], which depends on $u_t$. Where $g > 0$ is
-        linear, this biases the estimate by a factor exp(s g) (1 + s g), s = lam beta. `weight_before = True` uses
-        $Q_{t-1}$, which gives an unbiased estimate.
+        (w_t / gamma) g_t^+$; to follow the proof, set `value_bound` to a bound on the surrogate. [reconstructed]
+      * `beta` [printed]: 1 / C2 with C2 = $16 G (c D / r + 3 c + 1 + 2 c D / (d M) + d M D / c)$; the proof
+        needs $D / 4$ where C2 has 1. This matters only for $D > 4$, and it does not change the rates.
+      * `weight_before` [ours]: the paper computes the weight of round t from $Q_t$ [printed], which depends on $u_t$.
+        Where g is linear and positive, this multiplies the estimate by a biased factor exp(s g) (1 + s g), s = lam
+        beta. `weight_before = True` uses $Q_{t-1}$, which gives an unbiased estimate.
       * The condition of line 8, "for all rounds of the block", is evaluated in the last round of the block, since $Q_t$
         does not decrease. The initial values $k = b_1 = 1$ are not stated in the paper. [reconstructed]
-      * `most_steps` [ours]: a cap on Frank-Wolfe steps per block. The default ceil(3.375 $sqrt(T)$) always suffices for
-        the default eps (gap bound of Jaggi, ICML 2013: ceil(13.5 $D^2 / eps$)); a smaller eps may need more, and
-        `diagnostics` reports the blocks that stopped early.
-      * `estimator` [ours]: `TwoPoint()` needs two values per round, and its size does not depend on delta.
-      * `eta_scale`, `constraint_scale` [ours]: as in OFW-TVC.
+      * `most_steps` [ours]: the maximum number of Frank-Wolfe steps per block. The default ceil(3.375 $sqrt(T)$) always
+        suffices for the default eps, by the gap bound ceil(13.5 $D^2 / eps$) of Jaggi (ICML 2013). A smaller eps may
+        need more steps; `diagnostics` reports the blocks that stopped early.
+      * `estimator` [ours]: `TwoPoint()` needs two values per round, and the size of its estimates does not grow as
+        delta decreases.
+      * `eta_scale` and `constraint_scale` [ours] have the same meaning as in OFW-TVC.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -87,38 +92,42 @@ class BFWTVC(BanditLearner):
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 3"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter", "center", "inner_radius")
     radius_power: ClassVar[float] = -0.25
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: sqrt(T), rounded")
     value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
-    beta: ArrayLike | None = param(None, "(0, inf)", "scale of the violation; None: 1 / C2 of Theorem 3")
-    gamma: ArrayLike = param(1.0, "(0, inf)", "weight of the loss")
+    beta: ArrayLike | None = param(None, "(0, inf)", "beta, scale of the violation; None: 1 / C2 of Theorem 3")
+    gamma: ArrayLike = param(1.0, "(0, inf)", "gamma, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
-    eps: ArrayLike | None = param(None, "(0, inf)", "gap at which Frank-Wolfe stops; None: 4 D^2 T^(-1/2)")
+    eps: ArrayLike | None = param(None, "(0, inf)", "eps, gap at which Frank-Wolfe stops; None: 4 D^2 T^(-1/2)")
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; the paper uses 1")
-    weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (22); the paper uses 1")
-    constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
+    weight_before: ArrayLike = param(
+        False, BOOL, "True: compute the weight of a round from Q_{t-1} (unbiased); False: from Q_t, as in the paper"
     )
-    most_steps: int | None = static(None, "[1, inf)", "cap on Frank-Wolfe steps per block; None: ceil(3.375 sqrt(T))")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta of (22); the paper uses 1")
+    constraint_scale: ArrayLike = param(
+        1.0, "(0, inf)", "multiplier of g_t; the value G_f / G_g gives losses and constraints the same G"
+    )
+    most_steps: int | None = static(
+        None, "[1, inf)", "maximum number of Frank-Wolfe steps per block; None: ceil(3.375 sqrt(T))"
+    )
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
-        """Use Theorem 3: gamma = 1, lam = T^{-3/4} / 2, beta = 1 / C2, from G~_1 = beta G gamma.
+        """Use the constants of Theorem 3: gamma = 1, lam = T^{-3/4} / 2, beta = 1 / C2, and G~_1 = beta G gamma.
 
-        As in OFW-TVC, the constraint has hardly any effect at practical horizons.
+        As for `OFWTVC.theory`, the constraint has hardly any effect at practical horizons.
         """
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
-        """Use Algorithm 3 with the constants of Theorem 3 as printed: G~_1 = 1."""
+        """Use Algorithm 3 with the constants of Theorem 3 as printed, including G~_1 = 1."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "BFWTVC":
-        """Give the constraint a large weight from the start, without a theorem.
+        """Use constants that give the constraint a large weight from the start; no theorem covers them.
 
-        These constants are ours, set by hand on `LinearConstraints` (d = 10, T = 4096):
+        These constants are ours and were chosen by hand on `LinearConstraints` (d = 10, T = 4096):
         gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D), as in `OFWTVC.practical`; delta = 0.3 r; eta is multiplied by
         30.
         """
@@ -182,7 +191,9 @@ class BFWTVC(BanditLearner):
         level = double_until(state.level, self.lipschitz * (1.0 + state.surrogate.weight(state.queue.total)))
         restart = level > state.level
         anchor = points.where(restart, state.last.x, state.anchor)
-        grad_sum = points.where(restart, state.block_sum, points.add(state.grad_sum, state.block_sum))  # of the epoch
+        grad_sum = points.where(
+            restart, state.block_sum, points.add(state.grad_sum, state.block_sum)
+        )  # sum over the epoch
         eta_level = self.eta_scale * self._c * self.domain.diameter / (points.size(self.dim) * self.value_bound)
         linear = points.scale(grad_sum, eta_level * self.horizon**-0.75 / level)  # eta times the sum
         eps = 4.0 * self.domain.diameter**2 * self.horizon**-0.5 if self.eps is None else self.eps
@@ -212,9 +223,9 @@ class BFWTVC(BanditLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`, the
-          `gap` before the last Frank-Wolfe step (an upper bound of F_m - min F_m), the `oracle_calls` of the last
-          round, and whether the cap on Frank-Wolfe steps left the minimisation `unfinished`.
+          The keys are `weight` (of the constraint relative to the loss), `gradient_bound` (G~), `clamped` (True if the
+          exponent is clamped), `gap` (the gap before the last Frank-Wolfe step, an upper bound on F_m - min F_m),
+          `oracle_calls` (in the last round) and `unfinished` (True if `most_steps` ended the minimisation early).
         """
         surrogate, queue = state.surrogate, state.queue.total
         return {

@@ -1,7 +1,7 @@
-"""Blocks of K rounds, for methods that change their point only at the end of a block.
+"""Blocks of K rounds, for methods that update their point only at the end of a block.
 
-Rounds count from 0: block $m = 1$, 2, ... holds the rounds (m - 1) K .. m K - 1. The rounds of a
-horizon after its last full block are played without a further update.
+Rounds are counted from 0: block $m = 1$, 2, ... consists of the rounds (m - 1) K, ..., m K - 1. The rounds after the
+last full block are played without a further update.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ def length(horizon: int, power: float, scale: float = 1.0) -> int:
 
 
 def ends(t: jax.Array, block: int) -> jax.Array:
-    """Return whether round t, counted from 0, is the last of its block of `block` rounds."""
+    """Return whether round t (from 0) is the last round of a block of `block` rounds."""
     return (t + 1) % block == 0
 
 
 def at_end(t: jax.Array, block: int, update: Callable[[T], T], state: T) -> T:
-    """Return `update(state)` after the last round of a block, else `state`; a branch, since all trials share t."""
+    """Return `update(state)` after the last round of a block, else `state`; all trials share t and hence the branch."""
     return cond(ends(t, block), lambda: update(state), lambda: state)

@@ -1,9 +1,9 @@
-"""Frank-Wolfe steps and online Frank-Wolfe: one linear minimisation per step, no projection.
+"""Frank-Wolfe steps and online Frank-Wolfe, which need one linear minimisation per step and no projection.
 
     v = argmin_{v in K} <grad, v>,   gap = <grad, x - v>,   x' = x + sigma (v - x)
 
-For convex F with gradient `grad` at x, `F(x) - min_K F <= gap`, a certificate that costs one inner product. The step
-size is fixed, or follows from exact line search on a quadratic with Hessian 2 kappa I.
+For convex F with gradient `grad` at x, the gap is an upper bound on `F(x) - min_K F` that costs one inner product. The
+step size is given, or follows from exact line search on a quadratic with Hessian 2 kappa I.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from jaxbandits.domains.protocol import ConvexSet
 
 
 class Step(NamedTuple):
-    """The result of a Frank-Wolfe step from x to x': the new point, the step size, and the gap at x."""
+    """Result of a Frank-Wolfe step from x to x': the new point, the step size, and the gap at x."""
 
     x: Point  # [d]  x', the point after the step
     guess: PyTree  # starting point of the linear oracle
@@ -28,7 +28,7 @@ class Step(NamedTuple):
 
 
 def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Step:
-    """Return the initial `Step`, with gap and step size 0, at `x` (`domain.zero` if None)."""
+    """Return the initial `Step` at `x` (`domain.zero` if None), with gap 0 and step size 0."""
     zero = jnp.zeros(())
     x = domain.zero(shape) if x is None else x
     x = jax.tree.map(lambda a: jnp.asarray(a, zero.dtype), x)
@@ -36,7 +36,7 @@ def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Step:
 
 
 def fixed_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, sigma: ArrayLike) -> Step:
-    """Take a step of size `sigma`; with `sigma` above 1 the new point may lie outside the set."""
+    """Take a step of size `sigma`; if `sigma` is above 1, the new point may lie outside the set."""
     vertex, guess = domain.lmo(grad, guess)
     gap = points.inner(grad, points.subtract(x, vertex))
     return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=jnp.asarray(sigma, gap.dtype))
@@ -45,7 +45,7 @@ def fixed_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, sigma: A
 def line_search_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, kappa: ArrayLike) -> Step:
     """Take a step with exact line search on a quadratic with gradient `grad` at x and Hessian 2 kappa I.
 
-    The step size is `gap / (2 kappa ||v - x||^2)`, at most 1; it is 0 where v = x or the gap is not positive.
+    The step size is `gap / (2 kappa ||v - x||^2)`, but at most 1; it is 0 if v = x or the gap is not positive.
     """
     vertex, guess = domain.lmo(grad, guess)
     back = points.subtract(x, vertex)
@@ -56,7 +56,7 @@ def line_search_step(domain: ConvexSet, x: Point, grad: Point, guess: PyTree, ka
     return Step(x=points.average(x, vertex, sigma), guess=guess, gap=gap, sigma=sigma)
 
 
-# Convex losses: minimise F_t = eta <h_1 + ... + h_t, x> + ||x - x_1||^2 by steps 2 / sqrt(t) (Hazan & Kale, ICML 2012).
+# Convex losses: F_t = eta <h_1 + ... + h_t, x> + ||x - x_1||^2, with steps of size 2 / sqrt(t) (Hazan & Kale, 2012).
 
 
 def proximal_step(
@@ -75,18 +75,18 @@ def proximal_step(
 
 
 class Epochs(NamedTuple):
-    """Iterate of online Frank-Wolfe that restarts whenever its bound on the gradients doubles."""
+    """State of online Frank-Wolfe that restarts whenever its bound on the gradients doubles."""
 
     last: Step  # the iterate x_t is last.x
-    anchor: Point  # [d]  x_s, the first iterate of the epoch
+    anchor: Point  # [d]  x_s, the iterate at the start of the epoch
     grad_sum: Point  # [d]  sum of h over the epoch
-    level: jax.Array  # []  bound on the gradients, G~
+    level: jax.Array  # []  G~, current bound on the gradients
     start: jax.Array  # [] int32  s, first round of the epoch
-    eta_level: jax.Array  # []  eta times the level: D / (2 T^{3/4})
+    eta_level: jax.Array  # []  product of eta and G~, D / (2 T^{3/4})
 
 
 def init_epochs(domain: ConvexSet, x: Point | None, shape: Shape, level: ArrayLike, eta_level: ArrayLike) -> Epochs:
-    """Return the first epoch, which starts at `x` (`domain.zero` if None)."""
+    """Return the state of the first epoch, which starts at `x` (`domain.zero` if None)."""
     last = init(domain, x, shape)
     real = last.gap.dtype
     return Epochs(
@@ -102,7 +102,7 @@ def init_epochs(domain: ConvexSet, x: Point | None, shape: Shape, level: ArrayLi
 def step_epochs(
     domain: ConvexSet, run: Epochs, t: jax.Array, h: Point, bound: ArrayLike, step_cap: ArrayLike
 ) -> Epochs:
-    """Play one round of parameter-free online Frank-Wolfe.
+    """Return the state after one round of parameter-free online Frank-Wolfe.
 
         double G~ while G~ < bound; a doubling starts an epoch: s = t, anchor = x_t, gradient sum = 0
         x_t+1 = x_t + sigma (v_t - x_t),  v_t minimises <grad F_t(x_t), .>,  sigma = min(step_cap, 2 / sqrt(t - s + 1))
@@ -111,7 +111,7 @@ def step_epochs(
       domain: K, with `lmo`.
       run: state at the start of the round.
       t: number of earlier rounds.
-      h: gradient of the loss of the round at the iterate; it belongs to the new epoch if one starts.
+      h: gradient of the loss of the round at the iterate; if an epoch starts, h belongs to the new epoch.
       bound: bound on the norm of h.
       step_cap: largest step size, usually 1; with a larger cap the first iterates of an epoch may lie outside K.
     """
@@ -120,23 +120,23 @@ def step_epochs(
     start = jnp.where(restart, t, run.start)
     anchor = points.where(restart, run.last.x, run.anchor)
     grad_sum = points.where(restart, points.zeros_like(run.grad_sum), run.grad_sum)
-    grad_sum = points.add(grad_sum, h)  # h may be sparse: add it last
+    grad_sum = points.add(grad_sum, h)  # h may be sparse, so that it is added last
     last = proximal_step(domain, run.last, anchor, grad_sum, run.eta_level / level, t - start + 1, step_cap)
     return run._replace(last=last, anchor=anchor, grad_sum=grad_sum, level=level, start=start)
 
 
-# Strongly convex losses: minimise the sum of <h_r, x> + (alpha / 2) ||x - x_r||^2 over r <= t (Wan & Zhang, 2021).
+# Strongly convex losses: F_t is the sum of <h_r, x> + (alpha / 2) ||x - x_r||^2 over r <= t (Wan & Zhang, 2021).
 
 
 class QuadraticIterate(NamedTuple):
-    """Iterate of online Frank-Wolfe on a sum of quadratics, of which only the linear part is stored."""
+    """State of online Frank-Wolfe on a sum of quadratics, of which only the linear part is stored."""
 
     last: Step  # the iterate x_t is last.x
-    lin: Point  # [d]  sum of h_r - alpha x_r: the gradient of the sum at x is lin + alpha t x
+    lin: Point  # [d]  sum of h_r - alpha x_r; the gradient of the sum at x is lin + alpha t x
 
 
 def init_quadratic(domain: ConvexSet, x: Point | None, shape: Shape) -> QuadraticIterate:
-    """Return the iterate of the first round, which is `x` (`domain.zero` if None)."""
+    """Return the state of the first round, with the iterate `x` (`domain.zero` if None)."""
     return QuadraticIterate(last=init(domain, x, shape), lin=points.zeros(shape))
 
 
@@ -153,7 +153,7 @@ def step_quadratic(
       alpha: modulus of strong convexity, > 0.
     """
     x = run.last.x
-    lin = points.add(points.add_scaled(run.lin, -alpha, x), h)  # h may be sparse: add it last
+    lin = points.add(points.add_scaled(run.lin, -alpha, x), h)  # h may be sparse, so that it is added last
     weight = alpha * (t + 1).astype(run.last.gap.dtype)
     last = line_search_step(domain, x, points.add_scaled(lin, weight, x), run.last.guess, 0.5 * weight)
     return QuadraticIterate(last=last, lin=lin)

@@ -7,9 +7,9 @@
       if ||x - y||^2 <= 3 eps: return x, y
       y <- y - (2 eps / ||x_0 - y_0||^2) (y - x)                         x certifies a hyperplane between y and K
 
-The result has x in K and `||x - y||^2 <= 3 eps`, and y is no farther from any point of K than $y_0$ is. This
-suffices for the analysis of gradient steps. The two loops are merged into one loop with one call of the oracle per
-pass, since under `vmap` nested loops would run every trial for as long as the longest inner loop of the batch.
+In the result, x is in K, `||x - y||^2 <= 3 eps`, and y is at most as far from any point of K as $y_0$. These properties
+suffice for the analysis of gradient steps. The two nested loops are merged into one loop with one call of the oracle
+per iteration, since under `vmap` every trial would run each inner loop as long as the slowest trial of the batch.
 """
 
 from typing import NamedTuple
@@ -28,22 +28,22 @@ from jaxbandits.tracing.batching import while_loop
 class Iterate(NamedTuple):
     """State of gradient descent with close infeasible projections at the start of a round."""
 
-    x: Point  # [d]  the played point, in K
-    y: Point  # [d]  the infeasible point near it
-    calls: jax.Array  # [] int32, calls of the linear oracle in the last round
+    x: Point  # [d]  the point that is played, in K
+    y: Point  # [d]  the infeasible point near x
+    calls: jax.Array  # [] int32, number of calls of the linear oracle in the last round
     unfinished: jax.Array  # [] bool, True if the cap on calls ended the projection early
     guess: PyTree  # starting point of the linear oracle
 
 
 def init(domain: ConvexSet, x: Point | None, shape: Shape) -> Iterate:
-    """Return the iterate before the first step, at `x` (`domain.zero` if None)."""
+    """Return the state before the first step, at `x` (`domain.zero` if None)."""
     first = frank_wolfe.init(domain, x, shape)
     calls, unfinished = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
     return Iterate(x=first.x, y=first.x, calls=calls, unfinished=unfinished, guess=first.guess)
 
 
 def stay(iterate: Iterate) -> Iterate:
-    """Return the iterate after a round without a step."""
+    """Return the state after a round without a step, in which the oracle was not called."""
     return iterate._replace(calls=jnp.zeros((), jnp.int32), unfinished=jnp.zeros((), bool))
 
 
@@ -58,7 +58,7 @@ def descend(
     most_calls: int,
     cut_first: ArrayLike,
 ) -> Iterate:
-    """Step to `y - eta grad` and project from x; the other arguments are those of `close_infeasible_projection`."""
+    """Step from y to `y - eta grad` and project; the other arguments are those of `close_infeasible_projection`."""
     target = points.add_scaled(iterate.y, -eta, grad)
     pair = close_infeasible_projection(
         domain,
@@ -76,9 +76,9 @@ def descend(
 class ProjectionPair(NamedTuple):
     """Result of `close_infeasible_projection`."""
 
-    x: Point  # [d]  in K
-    y: Point  # [d]  near x
-    calls: jax.Array  # [] int32, calls of the linear oracle
+    x: Point  # [d]  point in K
+    y: Point  # [d]  point near x, possibly outside K
+    calls: jax.Array  # [] int32, number of calls of the linear oracle
     near: jax.Array  # [] bool, the certificate: ||x - y||^2 <= 3 eps
     guess: PyTree  # starting point for the next call of the oracle
 
@@ -96,19 +96,19 @@ def close_infeasible_projection(
 ) -> ProjectionPair:
     """Compute a close infeasible projection of `y` from `x` in K (Algorithm 3).
 
-    If `most_calls` is reached before `near` holds, x is in K and y is no farther from the points of K than y_0, but the
-    distance between x and y exceeds the bound.
+    If `most_calls` is reached before `near` is True, then x is in K and y is at most as far from the points of K as
+    y_0, but the distance between x and y may exceed the bound.
 
     Args:
-      domain: K, with lmo.
+      domain: K, with the linear oracle `lmo`.
       x: x_0, a point of K.
       y: y_0, any point.
       eps: accuracy, > 0.
       radius: R, radius of a ball around the origin that contains K.
       most_calls: the largest number of oracle calls.
       guess: starting point of the linear oracle.
-      cut_first: True: compute the distance between x_0 and y_0 after y_0 is scaled back to the ball, which allows
-        larger steps and fewer calls; False: compute it before, as printed.
+      cut_first: if True, the distance between x_0 and y_0 is computed after y_0 has been scaled back to the ball, which
+        allows larger steps and fewer calls; if False, it is computed before that, as printed.
     """
     cut = points.scale(y, 1.0 / jnp.maximum(1.0, points.norm(y) / radius))
     start_sq = jnp.where(cut_first, _distance_sq(x, cut), _distance_sq(x, y))
@@ -119,7 +119,7 @@ def close_infeasible_projection(
 
     def body_fun(pair: ProjectionPair) -> ProjectionPair:
         difference = points.subtract(pair.x, pair.y)
-        step = frank_wolfe.line_search_step(domain, pair.x, difference, pair.guess, 0.5)  # on ||x - y||^2 / 2
+        step = frank_wolfe.line_search_step(domain, pair.x, difference, pair.guess, 0.5)  # step on ||x - y||^2 / 2
         near = points.inner(difference, difference) <= 3.0 * eps
         separated = near | (step.gap <= eps)
         return ProjectionPair(

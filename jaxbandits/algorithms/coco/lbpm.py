@@ -6,7 +6,7 @@
       z' = z_m - eta (sum of e_t),      l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_t) - K theta l_m))
       y_m+1, z_m+1 = close infeasible projection of z' from y_m on the shrunk set, to accuracy delta^2 / 3
 
-Notation: as in `lpm`, with M value_bound and r inner_radius of the domain.
+Notation: the symbols are those of `lpm`; M is the field `value_bound`, and r is the `inner_radius` of the domain.
 """
 
 from typing import ClassVar, NamedTuple
@@ -33,28 +33,30 @@ class LBPMState(NamedTuple):
     run: Iterate  # y_m is run.x, z_m is run.y
     dual: jax.Array  # []  l_m
     block_sum: Point  # [d]  sum of the estimates in the block
-    violation: jax.Array  # []  sum of g^+ in the block
+    violation: jax.Array  # []  sum of the violations g_t^+(x_t) in the block
     direction: Point  # [d]  u_t of the next round
 
 
 @pytree
 class LBPM(BanditLearner):
-    """LBPM: LPM on the shrunk set, with one-point estimates of the Lagrangian's gradient.
+    """LBPM: LPM on the shrunk set (1 - delta / r) K, with one-point estimates of the gradient of the Lagrangian.
 
-    Like LPM, this is a reconstruction: its results say nothing about the original method. The domain needs `zero`,
-    `lmo`, `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any form.
+    Like LPM, this is a reconstruction; its results do not apply to the original method. The domain needs `zero`,
+    `lmo`, `outer_radius`, `center` and `inner_radius` > 0. Decisions are points of any shape (`domains.points`).
 
     Guarantee:
-      The rates quoted for LBPM are expected regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8} log T)$.
+      The rates that the literature quotes for LBPM are $O(T^{3/4} sqrt(log T))$ for the expected regret and $Q_T =
+      O(T^{7/8} log T)$.
 
     Deviations:
       * The method and its constants are our reconstruction [reconstructed]; $eta = R (d M)^{-1/2} T^{-3/4}$ is taken
         from the bandit theorem of Garber & Kretzu (2022). That theorem has $K = 6 d M sqrt(T)$, which exceeds T unless
-        T is enormous; here $K = sqrt(T)$ [ours]. The step then depends on the units of the losses: if losses,
-        constraints, M and G are multiplied by s, the step changes by $sqrt(s)$.
-      * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default; `delta` overrides it and must be below r.
+        T is very large; here $K = sqrt(T)$ [ours]. The step therefore depends on the units of the losses: if losses,
+        constraints, M and G are multiplied by s, then the step is multiplied by $sqrt(s)$.
+      * `c` [ours]: $delta = c T^{-1/4}$ with $c = 0.9 r$ by default. The field `delta` overrides this value and must be
+        below r.
       * `estimator` [ours]: `TwoPoint()` needs two values per round.
-      * `cut_first`, `most_calls` [ours]: as in LOO-BOGD.
+      * `cut_first` and `most_calls` [ours] have the same meaning as in LOO-BOGD.
 
     References:
       Dan Garber, Ben Kretzu: Projection-free Online Convex Optimization with Time-Varying Constraints. ICML 2024.
@@ -65,28 +67,28 @@ class LBPM(BanditLearner):
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 5"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius", "center", "inner_radius")
     radius_power: ClassVar[float] = -0.25
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: sqrt(T), rounded")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: sqrt(T), rounded")
     value_bound: ArrayLike = param(1.0, "(0, inf)", "M, bound on the values of the losses")
-    eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: R (d M)^(-1/2) T^(-3/4)")
-    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
+    eta: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: R (d M)^(-1/2) T^(-3/4)")
+    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step size of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
     cut_first: ArrayLike = param(
-        True, BOOL, "False: set the step of the projection from the distance before the cut, as printed"
+        True, BOOL, "False: compute the step of the projection from the distance before y' is scaled back, as printed"
     )
-    most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
+    most_calls: int = static(1000, "[1, inf)", "maximum number of linear minimisations in one projection")
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "LBPM":
-        """Use the defaults."""
+        """Use the reconstructed constants, which are the defaults."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "LBPM":
-        """Use our constants, set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
+        """Use our constants, chosen by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096).
 
-        delta is 0.3 r, as in `BFWTVC.practical`; eta is multiplied by 10 and eta_l by 100. None of the multiples that
+        delta is 0.3 r, as in `BFWTVC.practical`; eta is multiplied by 10 and eta_l by 100. None of the multipliers that
         were tried performs well on linear losses.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
@@ -160,7 +162,7 @@ class LBPM(BanditLearner):
         )
 
     def diagnostics(self, state: LBPMState) -> dict[str, jax.Array]:
-        """Return the multiplier `dual`, the last round's `oracle_calls`, and whether the projection is `unfinished`."""
+        """Return the multiplier `dual`, and `oracle_calls` and `unfinished` for the projection of the last round."""
         return {"dual": state.dual, "oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 
     @property

@@ -1,4 +1,4 @@
-"""Abstract learners of constrained online convex optimisation: their fields and checks."""
+"""Abstract learners for constrained online convex optimisation, with common fields and checks."""
 
 import abc
 from typing import Any, ClassVar, Self
@@ -22,16 +22,16 @@ from jaxbandits.types import ConstrainedValue, Decision, Feedback, Obs, PointDec
 
 @pytree
 class PointLearner(abc.ABC):
-    """Abstract learner that plays points of a convex set K, which it accesses only through a few oracles."""
+    """Abstract learner that plays points of a convex set K, to which it has access only through a few oracles."""
 
     environments: ClassVar[tuple[str, ...]] = ("coco/linear_constraints",)
     oracles: ClassVar[tuple[str, ...]]  # members of `domain` that the learner uses
     dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, such as (m, n)")
-    domain: ConvexSet = param(factory=L2Ball, doc="K, with the members that the learner uses")
+    domain: ConvexSet = param(factory=L2Ball, doc="K, a convex set with the oracles that the learner uses")
     start: Point = param(None, doc="first point; None: domain.zero, the centre of a ball")
 
     def point(self, state: State) -> Point:
-        """Return the iterate `[d]` of the round, by default the result of the last Frank-Wolfe step."""
+        """Return the iterate `[d]` of the round; by default, it is the result of the last Frank-Wolfe step."""
         return state.last.x
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:
@@ -42,13 +42,13 @@ class PointLearner(abc.ABC):
     def update(
         self, key: jax.Array, t: jax.Array, state: State, obs: Obs, decision: Decision, feedback: Feedback
     ) -> State:
-        """Return the state after the round."""
+        """Return the state of the learner after the round."""
 
     def check(self) -> None:
-        """Require a domain with the oracles, and a first point of the right shape.
+        """Check that the domain has the required oracles, and that the first point has the right shape.
 
         Raises:
-          InputError: if a field is invalid; the message names it.
+          InputError: if a field is invalid; the message names the field.
         """
         name = type(self).__name__
         protocol.check(self.domain, f"{name}.domain", *self.oracles)
@@ -61,15 +61,17 @@ class BanditLearner(PointLearner):
     """Abstract learner that observes loss and constraint only at y + delta u, for a random unit vector u.
 
     The centre y starts at `start` and lies in $(1 - delta / r) K$, where r is the inner radius of K, so that y + delta
-    u lies in K. delta is c T^radius_power unless it is given.
+    u lies in K. By default, delta is c T^radius_power.
     """
 
     feedback: ClassVar[type] = ConstrainedValue
     radius_power: ClassVar[float]
-    horizon: int = static(range="[1, inf)", doc="T")
+    horizon: int = static(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    c: ArrayLike | None = param(None, "(0, inf)", "factor c in delta = c T^radius_power; None: 0.9 r")
-    delta: ArrayLike | None = param(None, "(0, inf)", "radius of the perturbation, below r; None: c T^radius_power")
+    c: ArrayLike | None = param(None, "(0, inf)", "c, factor in delta = c T^radius_power; None: 0.9 r")
+    delta: ArrayLike | None = param(
+        None, "(0, inf)", "delta, radius of the perturbation, below r; None: c T^radius_power"
+    )
     estimator: Any = param(factory=OnePoint, doc="gradient estimator: OnePoint() or TwoPoint()")
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:
@@ -77,10 +79,10 @@ class BanditLearner(PointLearner):
         return self.estimator.decide(self.point(state), state.direction, self.radius)
 
     def check(self) -> None:
-        """Require a perturbation that stays in the domain, and check the fields of every learner of points.
+        """Check that delta is below the inner radius of the domain, and check the fields of `PointLearner`.
 
         Raises:
-          InputError: if a field is invalid; the message names it.
+          InputError: if a field is invalid; the message names the field.
         """
         super().check()
         delta, radius = np.broadcast_arrays(self.radius, self.domain.inner_radius(self.dim))
@@ -93,46 +95,46 @@ class BanditLearner(PointLearner):
 
     @property
     def radius(self) -> ArrayLike:
-        """Length delta of the perturbation."""
+        """Length delta of the perturbation of the centre."""
         return self._c * self.horizon**self.radius_power if self.delta is None else self.delta
 
     @property
     def _c(self) -> ArrayLike:
-        """Constant c; the default 0.9 r gives a perturbation below r for every horizon."""
+        """Constant c; with the default 0.9 r, delta is below r for every horizon."""
         return 0.9 * self.domain.inner_radius(self.dim) if self.c is None else self.c
 
     @property
     def _shrunk(self) -> Shrunk:
-        """Set (1 - delta / r) K."""
+        """Shrunk set (1 - delta / r) K, in which the centre lies."""
         return Shrunk(base=self.domain, shrink=self.radius / self.domain.inner_radius(self.dim))
 
 
 @pytree
 class BlockLearner(PointLearner):
-    """Abstract learner that steps at the end of a block, by a close infeasible projection onto K.
+    """Abstract learner that takes one step at the end of each block, with a close infeasible projection onto K.
 
-    The state has the iterate `run` and the sum `block_sum` of the gradients of the current block.
+    The state has the fields `run`, the iterate, and `block_sum`, the sum of the gradients of the current block.
     """
 
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "outer_radius")
-    horizon: int = static(range="[1, inf)", doc="T")
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: 5 sqrt(T), rounded")
+    horizon: int = static(range="[1, inf)", doc="T, number of rounds")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: 5 sqrt(T), rounded")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    eta: ArrayLike | None = param(None, "(0, inf)", "step size; None: (R / G) T^(-3/4)")
-    eps: ArrayLike | None = param(None, "(0, inf)", "accuracy of the projections; None: 60 R^2 T^(-1/2)")
+    eta: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: (R / G) T^(-3/4)")
+    eps: ArrayLike | None = param(None, "(0, inf)", "eps, accuracy of the projections; None: 60 R^2 T^(-1/2)")
     cut_first: ArrayLike = param(
-        True, BOOL, "False: set the step of the projection from the distance before the cut, as printed"
+        True, BOOL, "False: compute the step of the projection from the distance before y' is scaled back, as printed"
     )
-    most_calls: int = static(1000, "[1, inf)", "cap on the linear minimisations of one projection")
+    most_calls: int = static(1000, "[1, inf)", "maximum number of linear minimisations in one projection")
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
-        """Use the constants of the theory, the defaults. From x_1 = 0 the iterate does not move for T <= 32400."""
+        """Use the constants of the theory (the defaults). If x_1 = 0 and T <= 32400, the iterate does not move."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> Self:
-        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 times the theoretical one (chosen by hand)."""
+        """Use blocks of sqrt(T) rounds and eps = 1.8 R^2 T^{-1/2}, 0.03 times the default (both chosen by hand)."""
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
         validate(base)
@@ -147,7 +149,7 @@ class BlockLearner(PointLearner):
         return state.run.x
 
     def descend(self, state: State) -> Iterate:
-        """Return the iterate after the step at the end of a block."""
+        """Return the iterate and its infeasible companion after the step at the end of a block."""
         radius = self.domain.outer_radius(self.dim)
         return infeasible_projection.descend(
             self.domain,
@@ -161,7 +163,7 @@ class BlockLearner(PointLearner):
         )
 
     def diagnostics(self, state: State) -> dict[str, jax.Array]:
-        """Return the `oracle_calls` of the last round, and whether the cap on them left a projection `unfinished`."""
+        """Return the `oracle_calls` of the last round, and the flag `unfinished` of its projection."""
         return {"oracle_calls": state.run.calls, "unfinished": state.run.unfinished}
 
     @property

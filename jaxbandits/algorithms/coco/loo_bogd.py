@@ -1,10 +1,11 @@
 """LOO-BOGD: blocked online gradient descent with a linear oracle (Garber & Kretzu, COLT 2022, Algorithm 4).
 
-    play x_m for the K rounds of block m; at its end
+    play x_m in the K rounds of block m; at the end of the block
       y' = y_m - eta (sum of the block's gradients)
       x_m+1, y_m+1 = close infeasible projection of y' from x_m (`infeasible_projection`), to accuracy eps
 
-Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain. The constraints are ignored.
+Notation: K, the number of rounds in a block, is the field `block`, T is `horizon`, G is `lipschitz`, and R is the
+`outer_radius` of the domain. The constraints are ignored.
 """
 
 from typing import ClassVar, NamedTuple
@@ -24,30 +25,31 @@ class LOOBOGDState(NamedTuple):
     """State of `LOOBOGD`: the iterate, and the sum over the current block."""
 
     run: Iterate  # x_m is run.x, y_m is run.y
-    block_sum: Point  # [d]  sum of the gradients of the block
+    block_sum: Point  # [d]  sum of the gradients in the current block
 
 
 @pytree
 class LOOBOGD(BlockLearner):
-    """LOO-BOGD: online gradient descent on blocks, with approximate projections by linear minimisations.
+    """LOO-BOGD: online gradient descent on blocks, with approximate projections that use linear minimisations.
 
-    The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
+    The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any shape (`domains.points`).
 
     Guarantee:
       For convex $f_t$ that are G-Lipschitz on K, the regret is $O(G R T^{3/4})$ with at most T linear minimisations
       (Theorem 3 of the paper).
 
     Deviations:
-      * The printed version plays with a lag of one block, during which the projection is computed; this version has no
+      * The printed algorithm plays with a lag of one block, in which the projection is computed; this version has no
         lag. [ours]
-      * `cut_first` [ours]: the squared distance that sets the step of the projection is computed after y' is scaled
-        back to the ball of radius R, which allows larger steps. With `cut_first = False` it is computed before, as
-        printed.
+      * `cut_first` [ours]: the squared distance that determines the step of the projection is computed after y' has
+        been scaled back to the ball of radius R, which allows larger steps. With `cut_first = False` it is computed
+        before that, as printed.
       * With the default $eps = 60 R^2 T^{-1/2}$ a projection returns $x_m$ unless the distance from $x_m$ to y' exceeds
-        $sqrt(180) R T^{-1/4}$. For $T <= 2025$ no point of the ball is that far from $x_m$, and for $T <= 32400$ no
-        point is that far from $x_1 = 0$, so that x never moves. `practical` has a smaller eps. [printed]
-      * `most_calls` [ours]: a cap on the oracle calls of one projection; `diagnostics` reports the projections that
-        stopped early.
+        $sqrt(180) R T^{-1/4}$. For $T <= 2025$ no point of the ball is at this distance from $x_m$, and for $T <=
+        32400$ no point of the ball is at this distance from $x_1 = 0$, so that x never moves. `practical` has a smaller
+        eps. [printed]
+      * `most_calls` [ours]: the maximum number of oracle calls in one projection; `diagnostics` reports the projections
+        that stopped early.
 
     References:
       Dan Garber, Ben Kretzu: New Projection-free Algorithms for Online Convex Optimization with Adaptive Regret

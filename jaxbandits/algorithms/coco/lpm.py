@@ -1,12 +1,13 @@
 """LPM: a Lagrangian primal-dual method with a linear oracle (after Garber & Kretzu, 2024, Algorithm 4; reconstructed).
 
     L_t(x, l) = f_t(x) + l g_t^+(x) - (theta / 2) l^2
-    play x_m for the K rounds of block m; at its end
+    play x_m in the K rounds of block m; at the end of the block
       y' = y_m - eta (sum of grad f_t(x_m) + l_m 1[g_t(x_m) > 0] grad g_t(x_m))
       l_m+1 = max(0, l_m + eta_l (sum of g_t^+(x_m) - K theta l_m))
       x_m+1, y_m+1 = close infeasible projection of y' from x_m (`infeasible_projection`), to accuracy eps
 
-Notation: K rounds `block`, T horizon, G lipschitz, R outer_radius of the domain, $eta_l$ dual_step, theta damping.
+Notation: K, the number of rounds in a block, is the field `block`, T is `horizon`, G is `lipschitz`, $eta_l$ is
+`dual_step`, theta is `damping`, and R is the `outer_radius` of the domain.
 """
 
 from typing import ClassVar, NamedTuple
@@ -30,30 +31,32 @@ class LPMState(NamedTuple):
     run: Iterate  # x_m is run.x, y_m is run.y
     dual: jax.Array  # []  l_m
     block_sum: Point  # [d]  sum of the gradients of the Lagrangian in the block
-    violation: jax.Array  # []  sum of g^+ in the block
+    violation: jax.Array  # []  sum of the violations g_t^+(x_m) in the block
 
 
 @pytree
 class LPM(BlockLearner):
-    """LPM: LOO-BOGD on the Lagrangian of loss and violation; the multiplier rises with each block's violation.
+    """LPM: LOO-BOGD on the Lagrangian of loss and violation; the multiplier increases with the violation of each block.
 
     This is a reconstruction from the abstract of the paper (T linear minimisations, first-order access to $g_t$, a
-    Lagrangian primal-dual method), since the pseudo-code could not be obtained. Results here say nothing about the
-    original. The multiplier can be interpreted in two ways. By default it is damped, as the drift argument for the
-    quoted rates requires. A damped multiplier is $eta_l$ times the violation of the last block, which is below 0.001 in
-    the problems of the figures, so that the plays are those of LOO-BOGD. In the other interpretation, the preset
-    `queue`, theta is 0: Wang, Wan & Zhang (related work) describe the method as LOO-BOGD "under the drift-plus-penalty
-    framework", whose queue adds up all violation. The multiplier $l_m$ is then $eta_l$ times $Q_t$. The figures use
-    `queue` with a tuned $eta_l$. The domain needs `zero`, `lmo` and `outer_radius`. Decisions are points of any form.
+    Lagrangian primal-dual method), since the pseudo-code could not be obtained. The results here do not apply to the
+    original method. The multiplier can be interpreted in two ways. By default it is damped, as the drift argument for
+    the quoted rates requires. A damped multiplier is $eta_l$ times the violation of the last block. In the problems of
+    the figures the multiplier is below 0.001, so that LPM plays nearly the same points as LOO-BOGD. In the other
+    interpretation, the preset `queue`, theta is 0. Wang, Wan & Zhang (related work) describe the method as LOO-BOGD
+    "under the drift-plus-penalty framework", in which a queue accumulates the violations. The multiplier $l_m$ is then
+    $eta_l$ times $Q_t$. The figures use `queue` with a tuned $eta_l$. The domain needs `zero`, `lmo` and
+    `outer_radius`. Decisions are points of any shape (`domains.points`).
 
     Guarantee:
-      The rates quoted for LPM are regret $O(T^{3/4} sqrt(log T))$ and $Q_T = O(T^{7/8})$; a drift argument gives
-      $O(T^{3/4})$ and $O(T^{7/8})$ for the defaults here.
+      The rates that the literature quotes for LPM are $O(T^{3/4} sqrt(log T))$ for the regret and $Q_T = O(T^{7/8})$.
+      For the defaults here, a drift argument gives $O(T^{3/4})$ and $O(T^{7/8})$.
 
     Deviations:
       * The method and all its constants are our reconstruction. [reconstructed]
-      * `cut_first` and `most_calls` [ours] are as in LOO-BOGD, and so is the default $eps = 60 R^2 T^{-1/2}$, with
-        which x does not move from $x_1 = 0$ for any $T <= 32400$ [reconstructed]. `practical` has a smaller eps.
+      * `cut_first` and `most_calls` [ours] have the same meaning as in LOO-BOGD. The default $eps = 60 R^2 T^{-1/2}$ is
+        also that of LOO-BOGD; with it, x does not move from $x_1 = 0$ for any $T <= 32400$ [reconstructed]. `practical`
+        has a smaller eps.
 
     References:
       Dan Garber, Ben Kretzu: Projection-free Online Convex Optimization with Time-Varying Constraints. ICML 2024.
@@ -63,16 +66,17 @@ class LPM(BlockLearner):
 
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Garber & Kretzu, ICML 2024, Algorithm 4"
-    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step of the multiplier; None: T^(-3/4) / (G R)")
+    dual_step: ArrayLike | None = param(None, "(0, inf)", "eta_l, step size of the multiplier; None: T^(-3/4) / (G R)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: min(20 R G T^(-1/4), 1 / (eta_l K))"
     )
 
     @classmethod
     def queue(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "LPM":
-        """Use a multiplier without damping, the queue of drift-plus-penalty, and otherwise `practical`.
+        """Use `practical` with an undamped multiplier, which is the queue of drift-plus-penalty methods.
 
-        The default $eta_l$ is small compared with 1 / ||grad g||, so that the multiplier has little effect; tune it.
+        The default $eta_l$ is small compared with 1 / ||grad g||, so that the multiplier has little effect unless
+        $eta_l$ is tuned.
         """
         return cls.practical(**{"dim": dim, "horizon": horizon, "damping": 0.0} | changes)
 
@@ -108,7 +112,7 @@ class LPM(BlockLearner):
         return LPMState(run=self.descend(state), dual=dual, block_sum=block_sum, violation=violation)
 
     def diagnostics(self, state: LPMState) -> dict[str, jax.Array]:
-        """Return the multiplier `dual`, the last round's `oracle_calls`, and whether the projection is `unfinished`."""
+        """Return the multiplier `dual`, and `oracle_calls` and `unfinished` for the projection of the last round."""
         return {"dual": state.dual, **super().diagnostics(state)}
 
 
@@ -122,5 +126,5 @@ def dual_constants(
 
 
 def ascend(dual: jax.Array, violation: jax.Array, eta_l: ArrayLike, theta: ArrayLike, block: int) -> jax.Array:
-    """Return the damped multiplier after a block, `max(0, l + eta_l (violation - K theta l))` `[]`."""
+    """Return the multiplier after a block, `max(0, l + eta_l (violation - K theta l))` `[]`."""
     return jnp.maximum(dual + eta_l * (violation - block * theta * dual), 0.0)

@@ -1,12 +1,12 @@
-"""Lyapunov surrogate of loss and violation, for learners with time-varying constraints.
+"""Lyapunov surrogate of loss and violation, for learners that have time-varying constraints.
 
     Q_t = Q_{t-1} + g_t^+(x_t)                                           cumulative violation
-    w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1                      cost of a unit of violation
+    w_t = Phi'(beta Q_t),   Phi(x) = exp(lam x) - 1                      weight of the violation
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
 
-This module divides everything by beta gamma: with the weight $rho = w / gamma$, h' = grad f + rho 1[g > 0] grad g. The
-iterates are the same if step sizes are divided by the same factor, and no number is as small as beta gamma, which is
-1e-10 for the theorems' constants on a large domain.
+This module divides all quantities by beta gamma: with the weight $rho = w / gamma$, h' = grad f + rho 1[g > 0] grad g.
+The iterates do not change if the step sizes are multiplied by beta gamma. This avoids numbers of the size of beta
+gamma, which is 1e-10 for the constants of the theorems on a large domain.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from jaxbandits.types import ConstrainedValue
 
 
 class Lyapunov(NamedTuple):
-    """Constants of the surrogate with `Phi(x) = exp(lam x) - 1`."""
+    """Constants of the surrogate with `Phi(x) = exp(lam x) - 1`, for convex losses."""
 
     beta: ArrayLike  # []  scale of the violation
     gamma: ArrayLike  # []  weight of the loss
@@ -32,7 +32,7 @@ class Lyapunov(NamedTuple):
     def weight(self, queue: jax.Array) -> jax.Array:
         """Return rho = `Phi'(beta Q) / gamma` `[]`, the weight of the constraint relative to the loss.
 
-        The exponent lam beta Q is clamped at 60 (float32) or 600 (float64), which `is_clamped` reports.
+        The exponent lam beta Q is clamped at 60 in float32 and at 600 in float64; `is_clamped` reports this.
         """
         exponent = jnp.minimum(queue * self.beta * self.lam, _largest_exponent(queue))
         return jnp.exp(exponent) * (self.lam / self.gamma)
@@ -63,7 +63,7 @@ def surrogate_gradient(grad: Point, con: jax.Array, con_grad: Point, weight: jax
 
 
 def surrogate_values(feedback: ConstrainedValue, weight: jax.Array) -> list[jax.Array]:
-    """Return f + rho g^+ `[]` at each queried point."""
+    """Return the surrogate values f + rho g^+ `[]`, one for each queried point."""
     return [
         loss + weight * jnp.maximum(con, 0.0)
         for loss, con in (trees.row(feedback, k) for k in range(len(feedback.con)))
@@ -73,8 +73,9 @@ def surrogate_values(feedback: ConstrainedValue, weight: jax.Array) -> list[jax.
 def double_until(level: jax.Array, target: ArrayLike) -> jax.Array:
     """Return the result of `while level < target: level *= 2` for a positive level, exactly and without a loop.
 
-    The smallest power of two at or above the ratio follows from its binary form: adding all ones to the fraction bits
-    raises the exponent by one unless the fraction was zero. (log2 and exp2 are not exact at powers of two.)
+    The smallest power of two that is at least target / level follows from the binary form of this ratio: adding ones in
+    all fraction bits raises the exponent by one unless the fraction was zero. (log2 and exp2 are not exact at powers of
+    two.)
     """
     ratio = jnp.asarray(target / level, level.dtype)
     unsigned = jnp.uint32 if level.dtype == jnp.float32 else jnp.uint64

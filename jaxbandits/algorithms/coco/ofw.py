@@ -3,7 +3,8 @@
     F_t   = eta <grad f_1 + ... + grad f_t, x> + ||x - x_1||^2,     eta = D / (2 G T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation per round; memory $O(d)$.
+Notation: K is the field `domain`, T is `horizon`, G is `lipschitz` and D is `domain.diameter`. A round needs one linear
+minimisation, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -25,16 +26,16 @@ class OFWState(NamedTuple):
     last: frank_wolfe.Step  # x_t is last.x
     anchor: Point  # [d]  x_1
     grad_sum: Point  # [d]  sum of the gradients
-    eta: jax.Array  # []
+    eta: jax.Array  # []  eta
 
 
 @pytree
 class OFW(PointLearner):
-    """Online Frank-Wolfe, which ignores constraints; a baseline that shows what a constraint costs.
+    """Online Frank-Wolfe that ignores the constraints, as a baseline for the learners with constraints.
 
-    The domain needs only `zero`, `lmo` and `diameter`.
+    The domain needs `zero`, `lmo` and `diameter`.
 
-    Guarantee: for convex losses with gradients of norm at most G, regret $O(G D T^{3/4})$.
+    Guarantee: for convex losses with gradients of norm at most G, the regret is $O(G D T^{3/4})$.
     Deviations: `eta_scale` [ours] multiplies eta; the theory uses 1.
     References: E. Hazan, S. Kale, "Projection-free Online Learning", ICML 2012, Algorithm 1; constants as in E. Hazan,
       "Introduction to Online Convex Optimization", 2016, Algorithm 24.
@@ -43,9 +44,9 @@ class OFW(PointLearner):
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Hazan & Kale, ICML 2012; ignores constraints"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of the losses")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; the theory uses 1")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta; the theory uses 1")
 
     @classmethod
     def example(cls) -> "OFW":

@@ -6,10 +6,11 @@
     v_t   = argmin_{v in K} <grad F_t(x_t), v>              one linear minimisation, no projection      (10), (11)
     x_t+1 = x_t + sigma (v_t - x_t),                        sigma = min(1, 2 / sqrt(t - s + 1))     (12), (13)
 
-Everything is divided by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 + rho), and
-$eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
+The code divides all quantities by beta gamma, as in `lyapunov`: the level G' = G~ / (beta gamma) doubles up to G (1 +
+rho), and $eta h = eta' h'$ for $eta' = D / (2 G' T^{3/4})$.
 
-Notation: K domain, T horizon, G lipschitz, D domain.diameter. One linear minimisation per round; memory $O(d)$.
+Notation: K is the field `domain`, T is `horizon`, G is `lipschitz` and D is `domain.diameter`. A round needs one linear
+minimisation, and the memory is $O(d)$.
 """
 
 import math
@@ -31,37 +32,38 @@ from jaxbandits.types import Constrained, Obs, PointDecision
 class OFWTVCState(NamedTuple):
     """State of `OFWTVC`: the iterate with its current epoch, and the cumulative violation."""
 
-    run: Epochs  # x_t is run.last.x; all in units of beta gamma
-    queue: CompensatedSum  # []  Q_t; compensated, so that small violations are not lost when it is large
+    run: Epochs  # x_t is run.last.x; gradients are divided by beta gamma
+    queue: CompensatedSum  # []  Q_t, a compensated sum, so that small violations are not lost when Q_t is large
     surrogate: Lyapunov  # [] beta, gamma, lam
 
 
 @pytree
 class OFWTVC(PointLearner):
-    """OFW-TVC: online Frank-Wolfe on a Lyapunov surrogate of loss and violation, restarted as its gradients grow.
+    """OFW-TVC: online Frank-Wolfe on a Lyapunov surrogate of loss and violation, restarted when its gradients grow.
 
-    The domain needs `zero`, `lmo` and `diameter` only. Decisions are points of any form (`domains.points`).
+    The domain needs `zero`, `lmo` and `diameter`. Decisions are points of any shape (`domains.points`).
     The iterates depend on `beta`, `gamma` and `lam` only through `lam beta` and `lam / gamma` (and `g_init`, if given).
 
     Guarantee:
-      Theorem 1, for the defaults: if $f_t$ and $g_t$ are convex and G-Lipschitz on K and some point of K satisfies
-      every constraint, then the regret against any such point is at most $64 G D (T^{3/4} + 1)$, and $Q_T <= 128 G D
-      T^{3/4}$ ln(2 + 4 T) (constants of the proof). The theorem does not cover `eta_scale` above 1, a `step_cap` above
-      1 or other constants.
+      Theorem 1 for the default constants: if $f_t$ and $g_t$ are convex and G-Lipschitz on K and some point of K
+      satisfies every constraint, then the regret against any feasible point is at most $64 G D (T^{3/4} + 1)$, and $Q_T
+      <= 128 G D T^{3/4}$ ln(2 + 4 T) (constants of the proof). The theorem covers neither other constants nor values of
+      `eta_scale` or `step_cap` above 1.
 
     Deviations:
       * `step_cap`: inf [printed], 1 [ours]. As printed, (12) takes steps of size 2 and $sqrt(2)$ in the first rounds of
-        an epoch, which leave K; Hazan & Kale cap steps at 1.
-      * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above
-        $beta G gamma = 1 / (64 D)$; with G~ = 1, eta is too small by the factor 64 D, and the iterate oscillates around
-        $x_1$. The default beta G gamma is a lower bound of every target of line 5, so the constants of the theorem
-        hold.
-      * `eta_scale` [ours] multiplies (9); the paper has 1.
+        an epoch, so that the iterates leave K; Hazan & Kale cap the steps at 1.
+      * `g_init`: 1.0 [printed], None for beta G gamma [ours]. The paper starts from G~ = 1, far above $beta G gamma = 1
+        / (64 D)$; with G~ = 1, eta is too small by the factor 64 D, and the iterate oscillates around $x_1$. The
+        default beta G gamma is a lower bound on every target of the doubling in line 5, so that the constants of the
+        theorem hold.
+      * `eta_scale` [ours] multiplies eta of (9); the paper uses 1.
       * `constraint_scale` [ours] multiplies $g_t$ and its gradient. The theory has one G for losses and constraints;
-        the scale $G_f / G_g$ makes their bounds equal. $Q_t$ is then in scaled units.
-      * The exponent lam $beta Q_t$ is clamped at 60 (float32) or 600 (float64); the theory does not cover such a run,
-        and `diagnostics` reports it. [ours]
-      * Everything is divided by beta gamma (see `lyapunov`), and $Q_t$ is a compensated sum; the iterates are the same.
+        the scale $G_f / G_g$ makes the two bounds equal. $Q_t$ is then in scaled units.
+      * The exponent lam $beta Q_t$ is clamped at 60 in float32 and at 600 in float64. The theory does not cover a run
+        in which this happens; `diagnostics` reports it. [ours]
+      * All quantities are divided by beta gamma (see `lyapunov`), and $Q_t$ is a compensated sum; neither changes the
+        iterates.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -72,21 +74,21 @@ class OFWTVC(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Algorithm 1"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "beta, scale of the surrogate; None: 1 / (64 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "gamma, weight of the loss")
     lam: ArrayLike | None = param(None, "(0, inf)", "lambda, exponent of Phi; None: T^(-3/4) / 2")
     g_init: ArrayLike | None = param(None, "(0, inf)", "G~_1, gradient bound; None: beta G gamma; the paper uses 1")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta of (9); the paper uses 1")
-    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; the paper uses inf")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta of (9); the paper uses 1")
+    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest step size sigma; the paper uses inf")
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
+        1.0, "(0, inf)", "multiplier of g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
-        """Use Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, from G~_1 = beta G gamma.
+        """Use Theorem 1: beta = 1 / (64 G D), gamma = 1, lam = T^{-3/4} / 2, and G~_1 = beta G gamma.
 
         For horizons of 10^3 to 10^12 the weight of the constraint relative to the loss stays below 0.003 in every run.
         The constraint therefore has hardly any effect, and the bounds hold only because they are loose.
@@ -95,15 +97,15 @@ class OFWTVC(PointLearner):
 
     @classmethod
     def printed(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
-        """Use Algorithm 1 as printed, with the constants of Theorem 1: G~_1 = 1, and steps above 1, which leave K."""
+        """Use Algorithm 1 as printed with the constants of Theorem 1; the steps may exceed 1, so that x leaves K."""
         return cls(**{"dim": dim, "horizon": horizon, "g_init": 1.0, "step_cap": math.inf} | changes)
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OFWTVC":
-        """Give constraint and loss similar weights from the start, without a theorem.
+        """Use constants that give constraint and loss similar weights from the start; no theorem covers them.
 
-        These constants are ours, set by hand on one small problem: gamma = lam = T^{-3/4} / 2 and beta = 40 / (G D);
-        eta is multiplied by 10.
+        These constants are ours and were chosen by hand on one small problem: gamma = lam = T^{-3/4} / 2 and beta = 40
+        / (G D); eta is multiplied by 10.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -148,8 +150,9 @@ class OFWTVC(PointLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss, `gradient_bound` G~, whether the exponent is `clamped`, the
-          Frank-Wolfe `gap` of F_t at x_t (an upper bound of F_t(x_t) - min_K F_t), and the `oracle_calls` of a round.
+          The keys are `weight` (of the constraint relative to the loss), `gradient_bound` (G~), `clamped` (True if the
+          exponent is clamped), `gap` (the Frank-Wolfe gap of F_t at x_t, an upper bound on F_t(x_t) - min_K F_t) and
+          `oracle_calls` (in a round).
         """
         surrogate, queue = state.surrogate, state.queue.total
         return {

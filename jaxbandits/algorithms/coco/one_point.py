@@ -14,18 +14,18 @@ from jaxbandits.types import PointDecision
 class OnePoint:
     """Estimator that plays `y + delta u` for a uniform unit vector u and queries the value there.
 
-    If F does not depend on u, the mean of the estimate is the gradient at y of F smoothed over the ball of radius delta
-    around y. If |F| <= M, the squared norm of the estimate is at most `(d M / delta)^2`.
+    If F does not depend on u, the expected value of the estimate is the gradient at y of F smoothed over the ball of
+    radius delta. If |F| <= M, the squared norm of the estimate is at most `(d M / delta)^2`.
 
     References: A. D. Flaxman, A. T. Kalai, H. B. McMahan: Online convex optimization in the bandit setting: gradient
       descent without a gradient. SODA 2005.
     """
 
     def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
-        """Return the decision to play `y + delta u` and to query only this point (Q = 1)."""
+        """Return the decision that plays `y + delta u` and queries only this point (Q = 1)."""
         return PointDecision.at(points.add_scaled(y, delta, u))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
-        """Return the estimate `[d]`, from the value `[]` at each queried point."""
+        """Return the gradient estimate `[d]` from the values `[]` at the queried points."""
         (value,) = values
         return points.scale(u, value * (points.size(points.shape_of(u)) / delta))

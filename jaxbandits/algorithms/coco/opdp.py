@@ -5,7 +5,8 @@
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t))
     l_t+1 = max(0, l_t + mu (g_t(x_t) - theta l_t))
 
-Notation: T horizon, G lipschitz, D domain.diameter, mu dual_step, theta damping. One linear minimisation per round.
+Notation: T is the field `horizon`, G is `lipschitz`, D is `domain.diameter`, mu is `dual_step` and theta is `damping`.
+A round needs one linear minimisation.
 """
 
 from typing import ClassVar, NamedTuple
@@ -29,29 +30,30 @@ class OPDPState(NamedTuple):
 
     last: Step  # x_t is last.x
     anchor: Point  # [d]  x_1
-    grad_sum: Point  # [d]  sum of h
+    grad_sum: Point  # [d]  sum of the gradients h
     dual: jax.Array  # []  l_t
-    eta: jax.Array  # []
+    eta: jax.Array  # []  eta
     dual_step: jax.Array  # []  mu
     damping: jax.Array  # []  theta
 
 
 @pytree
 class OPDP(PointLearner):
-    """OPDP: online Frank-Wolfe on $f_t + l_t g_t$, with a multiplier $l_t$ that rises while the constraint is violated.
+    """OPDP: online Frank-Wolfe on $f_t + l_t g_t$, with a multiplier $l_t$ that increases while g is violated.
 
-    This is a reconstruction: the pseudo-code of the paper could not be obtained. The original accepts any
-    projection-free learner; this class uses online Frank-Wolfe. Its results say nothing about the original method. The
-    domain needs `zero`, `lmo` and `diameter`. Decisions are points of any form.
+    This is a reconstruction, since the pseudo-code of the paper could not be obtained. The original method accepts any
+    projection-free learner; this class uses online Frank-Wolfe. The results here do not apply to the original method.
+    The domain needs `zero`, `lmo` and `diameter`. Decisions are points of any shape (`domains.points`).
 
     Guarantee:
-      The rates quoted for OPDP are $T^{5/6}$ for regret and violation under stochastic constraints. Under adversarial
-      constraints they are $T^{5/6 + a}$ for regret and T^{11/12 - a/2} for violation, with a in (0, 1).
+      The rates that the literature quotes for OPDP are $T^{5/6}$ for regret and violation under stochastic constraints.
+      Under adversarial constraints they are $T^{5/6 + a}$ for the regret and $T^{11/12 - a/2}$ for the violation, with
+      a in (0, 1).
 
     Deviations:
       * The method and its constants are our reconstruction. [reconstructed]
-      * `hard` [ours]: True uses $g^+$ in place of g, so that a violation in one round cannot be offset in another. The
-        experiments of the constrained family use True.
+      * `hard` [ours]: with True, $g^+$ replaces g, so that a violation in one round cannot be offset in another round.
+        The experiments of the constrained family use True.
       * `eta_scale` [ours] multiplies eta; online Frank-Wolfe uses 1.
 
     References:
@@ -63,14 +65,14 @@ class OPDP(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "reconstruction after Lee, Ho-Nguyen & Lee, 2023, Algorithm 1"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
-    dual_step: ArrayLike | None = param(None, "[0, inf)", "mu, step of the multiplier; None: T^(-5/6) / (G D)")
+    dual_step: ArrayLike | None = param(None, "[0, inf)", "mu, step size of the multiplier; None: T^(-5/6) / (G D)")
     damping: ArrayLike | None = param(
         None, "[0, inf)", "theta, damping that pulls the multiplier to 0; None: G D T^(-1/6)"
     )
     hard: ArrayLike = param(False, BOOL, "True: use g^+ in place of g")
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta")
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OPDP":
@@ -79,10 +81,11 @@ class OPDP(PointLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: ArrayLike, **changes: FieldValue) -> "OPDP":
-        """Use our constants.
+        """Use constants that were chosen by hand (ours).
 
-        They were set by hand on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096): g^+ in place of g,
-        eta times 10, mu times 100, and theta divided by 100. The violation is then that of `OFWTVC.practical`.
+        They were chosen on `LinearConstraints` and `QuadraticConstraints` (d = 10, T = 4096) such that the violation is
+        about that of `OFWTVC.practical`: g^+ replaces g, eta is multiplied by 10, mu is multiplied by 100, and theta is
+        divided by 100.
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)

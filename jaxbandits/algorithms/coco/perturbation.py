@@ -1,4 +1,4 @@
-"""Directions in which bandit methods perturb their plays, uniform on the unit sphere."""
+"""Random directions, uniform on the unit sphere, in which bandit methods perturb their plays."""
 
 import math
 
@@ -12,7 +12,7 @@ from jaxbandits.numerics import rng
 
 
 def direction(key: jax.Array, shape: Shape) -> Point:
-    """Return a uniform unit vector with the structure of a point (Frobenius norm 1 over all its arrays)."""
+    """Return a uniform unit vector with the structure of a point (the Frobenius norm over all its arrays is 1)."""
     vector = rng.unit_vector(key, points.size(shape))
     return vector if isinstance(shape, int) else _as_point(shape, vector)
 

@@ -4,7 +4,8 @@
     F_t   = eta <sum_{r=s..t} h_r, x> + ||x - x_s||^2,      eta = D / (2 G~ T^{3/4})
     x_t+1 = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma = min(1, 2 / sqrt(t - s + 1))
 
-Notation: K domain, T horizon, D domain.diameter, G~_1 g_init. One linear minimisation per round; memory $O(d)$.
+Notation: K is the field `domain`, T is `horizon`, D is `domain.diameter`, and the initial value G~_1 is `g_init`. A
+round needs one linear minimisation, and the memory is $O(d)$.
 """
 
 from typing import ClassVar
@@ -21,18 +22,18 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 
 @pytree
 class PFOFW(PointLearner):
-    """Online Frank-Wolfe that doubles its bound on the gradients, and ignores constraints.
+    """Online Frank-Wolfe that doubles its bound on the gradients when necessary and ignores constraints.
 
-    The domain needs `zero`, `lmo` and `diameter` only.
+    The domain needs `zero`, `lmo` and `diameter`.
 
-    Guarantee: for convex losses, the regret is $O(G D T^{3/4})$ for the largest gradient norm G that occurs, which need
-      not be known (by the argument of Theorem 1 without constraints).
+    Guarantee: for convex losses, the regret is $O(G D T^{3/4})$, where G is the largest gradient norm that occurs and
+      need not be known (by the argument of Theorem 1 without constraints).
 
     Deviations:
-      * `g_init`: 1.0 [printed], None [ours]: the first nonzero gradient sets G~, so that the plays do not depend on the
-        scale of the losses.
-      * `step_cap`: inf [printed], 1 [ours], as for OFW-TVC.
-      * `eta_scale` [ours] multiplies eta; the paper has 1.
+      * `g_init`: 1.0 [printed], None [ours]. With None, the initial G~ is the norm of the first nonzero gradient, so
+        that the plays do not depend on the scale of the losses.
+      * `step_cap`: inf [printed], 1 [ours], as in OFW-TVC.
+      * `eta_scale` [ours] multiplies eta; the paper uses 1.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -42,12 +43,12 @@ class PFOFW(PointLearner):
     feedback: ClassVar[type] = Gradient
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, inside Algorithm 1; ignores constraints"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
     g_init: ArrayLike | None = param(
         None, "(0, inf)", "G~_1, gradient bound; None: the first gradient; the paper uses 1"
     )
-    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies eta; the paper uses 1")
-    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest sigma; the paper uses inf")
+    eta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of eta; the paper uses 1")
+    step_cap: ArrayLike = param(1.0, "[1, inf]", "largest step size sigma; the paper uses inf")
 
     @classmethod
     def example(cls) -> "PFOFW":
@@ -67,7 +68,7 @@ class PFOFW(PointLearner):
         size = points.norm(h)
         if self.g_init is not None:
             return step_epochs(self.domain, state, t, h, size, self.step_cap)
-        # Before the first nonzero gradient the level is 0, and the step uses an arbitrary positive level.
+        # The level is 0 before the first nonzero gradient; steps up to then use an arbitrary positive level.
         largest = jnp.maximum(state.level, size)
         level = jnp.where(state.level > 0.0, state.level, jnp.where(size > 0.0, size, 1.0))
         run = step_epochs(self.domain, state._replace(level=level), t, h, size, self.step_cap)

@@ -1,4 +1,4 @@
-"""SCBFW-TVC: bandit feedback, strongly convex losses (Wang, Wan & Zhang, AAAI 2025, Algorithm 4).
+"""SCBFW-TVC: BFW-TVC for strongly convex losses (Wang, Wan & Zhang, AAAI 2025, Algorithm 4).
 
     x_t = y_m + delta u_t,   u_t uniform on the unit sphere, y_m in (1 - delta / r) K; observed: f_t(x_t), g_t(x_t)
     e_t = (d / delta) (gamma beta f_t(x_t) + w_t beta g_t^+(x_t)) u_t,    w_t = Phi'(beta Q_t) = 2 beta Q_t
@@ -6,10 +6,9 @@
       F_m(y) = sum over blocks j <= m of <sum of e_t in block j, y> + (lam_s K / 2) ||y - y_j||^2                (27)
       y_m+1 = L Frank-Wolfe steps with line search on F_m from y_m
 
-Everything is divided by beta gamma, as in `lyapunov`: lam_s becomes alpha.
-
-Notation: K `block`, L `steps`, T horizon, G lipschitz, alpha `curvature`; D and r diameter and inner_radius of the
-domain.
+The code divides all quantities by beta gamma, as in `lyapunov`, so that lam_s becomes alpha. Notation: K, the number of
+rounds in a block, is the field `block`, L is `steps`, T is `horizon`, G is `lipschitz` and alpha is `curvature`; D and
+r are `diameter` and `inner_radius` of the domain.
 """
 
 import math
@@ -34,21 +33,21 @@ from jaxbandits.types import ConstrainedValue, Obs, PointDecision
 class SCBFWTVCState(NamedTuple):
     """State of `SCBFWTVC`: the centre $y_m$, the linear part of the surrogate, and the cumulative violation."""
 
-    last: Step  # y_m is last.x; last.gap, at the end of a block, bounds the error of its L steps
-    linear: Point  # [d]  gradient of F_m at 0, / (beta gamma)
-    block_sum: Point  # [d]  sum of the estimates of this block, / (beta gamma)
+    last: Step  # y_m is last.x; at the end of a block, last.gap bounds the error of the L steps
+    linear: Point  # [d]  gradient of F_m at 0, divided by beta gamma
+    block_sum: Point  # [d]  sum of the estimates of this block, divided by beta gamma
     direction: Point  # [d]  u_t of the next round
     queue: CompensatedSum  # []  Q_t
     surrogate: QuadraticLyapunov  # [] beta, gamma, linear
-    calls: jax.Array  # [] int32, linear minimisations at the end of the last round
+    calls: jax.Array  # [] int32, number of linear minimisations at the end of the last round
 
 
 @pytree
 class SCBFWTVC(BanditLearner):
-    """SCBFW-TVC: Frank-Wolfe on blocks of one-point gradient estimates, with the curvature of the losses.
+    """SCBFW-TVC: Frank-Wolfe on a strongly convex surrogate, with one-point gradient estimates summed over blocks.
 
-    The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any form. The
-    iterates depend on `beta` and `gamma` only through `beta / gamma`.
+    The domain needs `zero`, `lmo`, `diameter`, `center` and `inner_radius` > 0. Decisions are points of any shape
+    (`domains.points`). The iterates depend on `beta` and `gamma` only through `beta / gamma`.
 
     Guarantee:
       Theorem 4: if $f_t$ is alpha-strongly convex, $g_t$ is convex, both are G-Lipschitz, $|f_t| <= M$ on K, and some
@@ -58,15 +57,15 @@ class SCBFWTVC(BanditLearner):
     Deviations:
       * `recenter` [reconstructed]: in (27) as printed the quadratic of every block is centred at 0 and pulls the
         iterates to 0. For $f = ||x - a||^2 / 2$ and exact gradients, y tends to a / 2, with linear regret. The default
-        adds the term -lam_s $K y_m$ of the quadratic around $y_m$, as in the analogous (14); `recenter = False` is as
-        printed.
-      * `beta`, `gamma`: the theorem's statement has $beta = 1 / (G D T^{2/3})$, $gamma = G / (G + alpha D)$ and also
-        $gamma = O(T^{2/3})$ [printed]; the proof has $beta = 1$, gamma = 16 (8 ln $T^{1/3}$ + C3) $G^2 T^{2/3} / alpha$
-        with C3 = $8 + 3 c + c D / r + 12 D$ [reconstructed]. The defaults are those of the proof, and `printed` uses
-        those of the statement.
-      * `c` [ours]: the paper has "a constant c > 0", and the default is $c = 0.9 r$. `delta` overrides $c T^{-1/3}$ and
-        must be below r.
-      * `weight_before`, `estimator`, `constraint_scale` [ours]: as in BFW-TVC.
+        centres the quadratic of block m at $y_m$, which adds -lam_s $K y_m$ to the gradient, as in the analogous
+        equation (14); `recenter = False` is the printed form.
+      * `beta`, `gamma`: the statement of the theorem has $beta = 1 / (G D T^{2/3})$, $gamma = G / (G + alpha D)$ and
+        also $gamma = O(T^{2/3})$ [printed]; the proof has $beta = 1$, gamma = 16 (8 ln $T^{1/3}$ + C3) $G^2 T^{2/3} /
+        alpha$ with C3 = $8 + 3 c + c D / r + 12 D$ [reconstructed]. The defaults are the constants of the proof, and
+        the preset `printed` uses the constants of the statement.
+      * `c` [ours]: the paper uses "a constant c > 0", and the default here is $c = 0.9 r$. The field `delta` overrides
+        $c T^{-1/3}$ and must be below r.
+      * `weight_before`, `estimator` and `constraint_scale` [ours] have the same meaning as in BFW-TVC.
 
     References:
       Yibo Wang, Yuanyu Wan, Lijun Zhang: Revisiting Projection-Free Online Learning with Time-Varying Constraints.
@@ -77,20 +76,26 @@ class SCBFWTVC(BanditLearner):
     oracles: ClassVar[tuple[str, ...]] = ("zero", "lmo", "diameter", "center", "inner_radius")
     radius_power: ClassVar[float] = -1.0 / 3.0
     environments: ClassVar[tuple[str, ...]] = ("coco/quadratic_constraints",)
-    block: int | None = static(None, "[1, inf)", "K, rounds in a block; None: T^(2/3), rounded")
-    steps: int | None = static(None, "[1, inf)", "L, Frank-Wolfe steps per block; None: T^(2/3), rounded")
+    block: int | None = static(None, "[1, inf)", "K, number of rounds in a block; None: T^(2/3), rounded")
+    steps: int | None = static(None, "[1, inf)", "L, number of Frank-Wolfe steps per block; None: T^(2/3), rounded")
     curvature: ArrayLike = param(1.0, "(0, inf)", "alpha_f, modulus of strong convexity of the losses")
-    beta: ArrayLike = param(1.0, "(0, inf)", "scale of the violation")
-    gamma: ArrayLike | None = param(None, "(0, inf)", "weight of the loss; None: that of the proof of Theorem 4")
-    recenter: ArrayLike = param(True, BOOL, "False: the quadratics of (27) are centred at 0, as printed")
-    weight_before: ArrayLike = param(False, BOOL, "True: weigh a round with Q_{t-1} (unbiased), not Q_t (the paper)")
+    beta: ArrayLike = param(1.0, "(0, inf)", "beta, scale of the violation")
+    gamma: ArrayLike | None = param(
+        None, "(0, inf)", "gamma, weight of the loss; None: the gamma of the proof of Theorem 4"
+    )
+    recenter: ArrayLike = param(
+        True, BOOL, "True: centre the quadratics of (27) at y_m; False: centre them at 0, as printed"
+    )
+    weight_before: ArrayLike = param(
+        False, BOOL, "True: compute the weight of a round from Q_{t-1} (unbiased); False: from Q_t, as in the paper"
+    )
     constraint_scale: ArrayLike = param(
-        1.0, "(0, inf)", "multiplies g_t; the value G_f / G_g gives losses and constraints the same G"
+        1.0, "(0, inf)", "multiplier of g_t; the value G_f / G_g gives losses and constraints the same G"
     )
 
     @classmethod
     def theory(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
-        """Use the constants of the proof of Theorem 4, re-centred, which are the defaults."""
+        """Use the constants of the proof of Theorem 4 and centred quadratics, which are the defaults."""
         return cls(**{"dim": dim, "horizon": horizon} | changes)
 
     @classmethod
@@ -105,10 +110,10 @@ class SCBFWTVC(BanditLearner):
 
     @classmethod
     def practical(cls, *, dim: Shape, horizon: int, **changes: FieldValue) -> "SCBFWTVC":
-        """Give constraint and loss equal weights when Q_t reaches G D sqrt(T) (ours, no theorem).
+        """Use constants that give constraint and loss equal weights when Q_t is G D sqrt(T) (ours, without a theorem).
 
-        The constants are beta = 1 / (G D), gamma = 2 sqrt(T) and delta = 0.3 r, with shorter blocks of
-        K = L = sqrt(T).
+        The constants are beta = 1 / (G D), gamma = 2 sqrt(T) and delta = 0.3 r; the blocks are shorter, with K = L =
+        sqrt(T).
         """
         fields = {"dim": dim, "horizon": horizon} | changes
         base = cls(**fields)
@@ -159,7 +164,7 @@ class SCBFWTVC(BanditLearner):
     def _end_block(self, t: jax.Array, state: SCBFWTVCState) -> SCBFWTVCState:
         center_weight = jnp.where(self.recenter, -self.curvature * self._block, 0.0)
         linear = points.add(state.linear, points.add_scaled(state.block_sum, center_weight, state.last.x))
-        weight = self.curvature * (t + 1).astype(state.last.gap.dtype)  # alpha m K, twice kappa
+        weight = self.curvature * (t + 1).astype(state.last.gap.dtype)  # alpha m K, which is 2 kappa
 
         def step(_: jax.Array, last: Step) -> Step:
             grad = points.add_scaled(linear, weight, last.x)
@@ -172,8 +177,8 @@ class SCBFWTVC(BanditLearner):
         """Return scalar diagnostics of the run, by name.
 
         Returns:
-          `weight` of the constraint relative to the loss; `gap`, an upper bound on F_m / (beta gamma) minus its minimum
-          before the last Frank-Wolfe step of the last block (0 before the first); `oracle_calls` of the last round.
+          The keys are `weight` (of the constraint relative to the loss), `gap` (the Frank-Wolfe gap of F_m / (beta
+          gamma) before the last step of the last block; 0 in the first block) and `oracle_calls` (in the last round).
         """
         weight = state.surrogate.weight(state.queue.total)
         return {"weight": weight, "gap": state.last.gap, "oracle_calls": state.calls}

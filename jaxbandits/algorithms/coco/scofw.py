@@ -3,7 +3,8 @@
     F_t(x) = sum_{r <= t} <grad f_r, x> + (alpha / 2) ||x - x_r||^2
     x_t+1  = x_t + sigma (v_t - x_t),  v_t = argmin_{v in K} <grad F_t(x_t), v>,  sigma by exact line search on F_t
 
-Notation: K domain, alpha curvature. One linear minimisation per round; memory $O(d)$.
+Notation: K is the field `domain` and alpha is `curvature`. A round needs one linear minimisation, and the memory is
+$O(d)$.
 """
 
 from typing import ClassVar
@@ -19,10 +20,10 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 
 @pytree
 class SCOFW(PointLearner):
-    """Strongly convex online Frank-Wolfe; ignores constraints. The domain needs `zero` and `lmo` only.
+    """Online Frank-Wolfe for strongly convex losses that ignores constraints; the domain needs `zero` and `lmo`.
 
     Guarantee: for alpha-strongly convex losses with bounded gradients, the regret is $O(T^{2/3})$ for every T.
-    Deviations: none.
+    Deviations: no deviations from the paper are known.
     References: Y. Wan, L. Zhang, "Projection-free Online Learning over Strongly Convex Sets", AAAI 2021, its algorithm
       for strongly convex losses on general sets.
     """

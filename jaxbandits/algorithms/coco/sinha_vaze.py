@@ -4,10 +4,9 @@
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
     x_t+1 = P_K(x_t - eta_t h_t),   eta_t = sqrt(2) D / (2 sqrt(||h_1||^2 + ... + ||h_t||^2))
 
-This is the baseline with projections. Its steps do not change when all h are multiplied by a constant, so the code
-divides all h by beta gamma (see `lyapunov`).
-
-Notation: K domain, T horizon, G lipschitz, D domain.diameter; $b = beta$, $V = gamma$.
+This is the baseline with projections. Its steps do not change when all h are multiplied by a constant, so that the code
+divides all h by beta gamma (see `lyapunov`). Notation: K is the field `domain`, T is `horizon`, G is `lipschitz` and D
+is `domain.diameter`; the paper writes b for beta and V for gamma.
 """
 
 import math
@@ -27,23 +26,23 @@ from jaxbandits.types import Constrained, Obs, PointDecision
 
 
 class SinhaVazeState(NamedTuple):
-    """State of `SinhaVaze`: the point, the cumulative violation and the energy of the gradients."""
+    """State of `SinhaVaze`: the point, the cumulative violation, and the sum of squares of the gradients."""
 
     x: Point  # [d]  x_t
     queue: CompensatedSum  # []  Q_t
     energy: ScaledSquares  # []  sum of ||h / (beta gamma)||^2
-    eta_scale: jax.Array  # []  sqrt(2) D / 2; eta_t is this divided by the root of the energy
+    eta_scale: jax.Array  # []  sqrt(2) D / 2; eta_t is this constant divided by the root of the energy
     surrogate: Lyapunov  # [] beta, gamma, lam
 
 
 @pytree
 class SinhaVaze(PointLearner):
-    """Method of Sinha & Vaze for convex losses. The domain needs `zero`, `project` and `diameter`.
+    """Method of Sinha & Vaze for convex losses; the domain needs `zero`, `project` and `diameter`.
 
-    Guarantee: the regret is $O(sqrt T)$ and $Q_T = O(sqrt T log T)$ if all $f_t$, $g_t$ are convex and G-Lipschitz on
-      K, and some point of K satisfies every constraint.
+    Guarantee: the regret is $O(sqrt T)$ and $Q_T = O(sqrt T log T)$ if all $f_t$ and $g_t$ are convex and G-Lipschitz
+      on K, and some point of K satisfies every constraint.
     Deviations: the constants are taken from the literature and not verified against the paper's text [reconstructed];
-      the exponent is clamped at 60 (float32) or 600 (float64), which `diagnostics` reports [ours].
+      the exponent is clamped at 60 in float32 and at 600 in float64, which `diagnostics` reports [ours].
     References: A. Sinha, R. Vaze, "Optimal Algorithms for Online Convex Optimization with Adversarial Constraints",
       NeurIPS 2024 (arXiv:2310.18955).
     """
@@ -51,7 +50,7 @@ class SinhaVaze(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, convex losses; uses projections"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "project", "diameter")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through lam")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds; it affects only lam")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike | None = param(None, "(0, inf)", "b, scale of the violation; None: 1 / (2 G D)")
     gamma: ArrayLike = param(1.0, "(0, inf)", "V, weight of the loss")
@@ -100,6 +99,6 @@ class SinhaVaze(PointLearner):
         return state._replace(x=x, queue=queue, energy=energy)
 
     def diagnostics(self, state: SinhaVazeState) -> dict[str, jax.Array]:
-        """Return the `weight` of the constraint relative to the loss, and whether the exponent is `clamped`."""
+        """Return the `weight` of the constraint relative to the loss, and the flag `clamped` of the exponent."""
         queue = state.queue.total
         return {"weight": state.surrogate.weight(queue), "clamped": state.surrogate.is_clamped(queue)}

@@ -4,10 +4,9 @@
     h_t = beta (gamma grad f_t(x_t) + w_t 1[g_t(x_t) > 0] grad g_t(x_t))
     x_t+1 = P_K(x_t - eta_t h_t),   eta_t = 1 / (gamma beta alpha t)
 
-Everything is divided by beta gamma (see `lyapunov`), which gives steps $1 / (alpha t)$ along grad $f + (w / gamma)$ 1[g
-> 0] grad g.
-
-Notation: K domain, T horizon, G lipschitz, alpha curvature; $b = beta$, $V = gamma$.
+The code divides all quantities by beta gamma (see `lyapunov`), which gives steps of size $1 / (alpha t)$ along grad $f
++ (w / gamma)$ 1[g > 0] grad g. Notation: K is the field `domain`, T is `horizon`, G is `lipschitz` and alpha is
+`curvature`; the paper writes b for beta and V for gamma.
 """
 
 from typing import ClassVar, NamedTuple
@@ -34,7 +33,7 @@ class StronglyConvexSinhaVazeState(NamedTuple):
 
 @pytree
 class StronglyConvexSinhaVaze(PointLearner):
-    """Method of Sinha & Vaze for strongly convex losses. The domain needs `zero` and `project`.
+    """Method of Sinha & Vaze for strongly convex losses; the domain needs `zero` and `project`.
 
     Guarantee: the regret is $O(log T)$ and $Q_T = O(sqrt(T log T))$ if $f_t$ is alpha-strongly convex, $g_t$ is convex,
       both are G-Lipschitz on K, and some point of K satisfies every constraint.
@@ -46,7 +45,7 @@ class StronglyConvexSinhaVaze(PointLearner):
     feedback: ClassVar[type] = Constrained
     source: ClassVar[str] = "Sinha & Vaze, NeurIPS 2024, strongly convex losses; uses projections"
     oracles: ClassVar[tuple[str, ...]] = ("zero", "project")
-    horizon: ArrayLike = param(range="[1, inf)", doc="T; enters only through gamma")
+    horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds; it affects only gamma")
     curvature: ArrayLike = param(range="(0, inf)", doc="alpha, modulus of strong convexity of the losses")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the gradients of losses and constraints")
     beta: ArrayLike = param(1.0, "(0, inf)", "b, scale of the violation")
@@ -62,7 +61,7 @@ class StronglyConvexSinhaVaze(PointLearner):
         gamma = self.gamma
         if gamma is None:
             rounds = jnp.asarray(self.horizon, zero.dtype)
-            # G / alpha first: it does not depend on the units of the losses, while G^2 may overflow.
+            # G / alpha is computed first, since it does not depend on the units of the losses, while G^2 may overflow.
             gamma = 8.0 * (self.lipschitz / self.curvature) * self.lipschitz * (1.0 + jnp.log(rounds))
             gamma = jnp.where(gamma > 0.0, points.nan_if_infinite(jnp.asarray(gamma, zero.dtype)), jnp.nan)
         x = self.domain.zero(self.dim) if self.start is None else self.start

@@ -13,13 +13,14 @@ from jaxbandits.types import PointDecision
 
 @pytree
 class TwoPoint:
-    """Estimator that also queries the mirrored point: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
+    """Estimator that also queries the mirrored point y - delta u: `(d / 2 delta) (F(y + delta u) - F(y - delta u)) u`.
 
-    The estimate has the same mean as the one-point estimate, but its size does not grow as delta shrinks: for a linear
-    F its mean square is d times the squared gradient for every delta.
+    The estimate has the same expected value as the one-point estimate, but its size does not grow as delta decreases:
+    for linear F, the mean of its squared norm is d times the squared norm of the gradient, for every delta.
 
-    Deviations: the papers charge the mean of both values; here only `y + delta u` is played and charged, and the
-      mirrored point is a free second query (the shape of the decision shows two queries per round). [ours]
+    Deviations: in the papers, the loss of a round is the mean of both values. Here only `y + delta u` is played and its
+      loss counts; the mirrored point is an additional query without a loss (the shape of the decision shows two queries
+      per round). [ours]
 
     References: A. Agarwal, O. Dekel, L. Xiao: Optimal algorithms for online convex optimization with multi-point bandit
       feedback. COLT 2010. O. Shamir: An optimal algorithm for bandit and zero-order convex optimization with two-point
@@ -27,12 +28,12 @@ class TwoPoint:
     """
 
     def decide(self, y: Point, u: Point, delta: ArrayLike) -> PointDecision:
-        """Return the decision to play `y + delta u` and to query `y + delta u`, `y - delta u` in this order (Q = 2)."""
+        """Return the decision that plays `y + delta u` and queries `y + delta u`, then `y - delta u` (Q = 2)."""
         play = points.add_scaled(y, delta, u)
         mirrored = points.subtract(points.add(y, y), play)
         return PointDecision(play=play, query=trees.stack(play, mirrored))
 
     def gradient(self, values: Sequence[jax.Array], u: Point, delta: ArrayLike) -> Point:
-        """Return the estimate `[d]`, from the value `[]` at each queried point."""
+        """Return the gradient estimate `[d]` from the values `[]` at the queried points."""
         above, below = values
         return points.scale(u, (above - below) * (0.5 * points.size(points.shape_of(u)) / delta))

@@ -1,11 +1,11 @@
-"""CascadeKL-UCB: lists the items with the largest KL-UCB indices (Kveton et al., ICML 2015, Algorithm 1).
+"""CascadeKL-UCB: a list of the items with the largest KL-UCB indices (Kveton et al., ICML 2015, Algorithm 1).
 
     U_e    = max{q in [w_e, 1] : T_e kl(w_e, q) <= log t + 3 log log t}
     list   the m items with the largest U_e, in decreasing order
 
-in round $t = 1$, 2, ..., where $w_e$ is the fraction of clicks among the $T_e$ observations of item e. A round reveals
-the items up to the first click, or the whole list if there is no click. Notation: the factor 3 is the field c. $O(m L)$
-per round.
+The policy shows this list in round $t = 1$, 2, ...; $w_e$ is the fraction of clicks among the $T_e$ observations of
+item e. A round reveals the items up to the first click, or the whole list if there is no click. Notation: the factor 3
+is the field `c`. The cost per round is $O(m L)$.
 """
 
 from typing import Any, ClassVar
@@ -21,16 +21,16 @@ from jaxbandits.numerics import bernoulli
 
 @pytree
 class CascadeKLUCB(CascadePolicy):
-    """Optimism by the Kullback-Leibler divergence in the cascade model.
+    """KL-UCB for the cascade model, in which the user clicks on the first attractive item of a list.
 
     Guarantee:
-      Independent attractions with probabilities $w_1 >= ... >= w_L$, $D_e = w_m - w_e$: expected regret after n rounds
-      is $O(log(1 / min D) sum_{e > m} D_e log n / kl(w_e, w_m))$ (Theorem 3), within a logarithmic factor of the
-      lower bound (Theorem 4).
+      If items attract independently with probabilities $w_1 >= ... >= w_L$, and $D_e = w_m - w_e$, then the expected
+      regret after n rounds is $O(log(1 / min D) sum_{e > m} D_e log n / kl(w_e, w_m))$ (Theorem 3), within a
+      logarithmic factor of the lower bound (Theorem 4).
 
     Deviations:
-      * [ours] The paper starts from one free observation of every item; here unobserved items are displayed first, in
-        turn. Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties: the first item wins.
+      * [ours] The paper starts with one free observation of every item; here, unobserved items are displayed first, in
+        turn. Means outside [0, 1] are clipped; log log t counts as 0 for t <= e. Ties go to the first item.
 
     References:
       Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade
@@ -47,7 +47,7 @@ class CascadeKLUCB(CascadePolicy):
 
     @classmethod
     def practical(cls, *, n_items: int, list_size: int, **changes: Any) -> "CascadeKLUCB":
-        """Use c = 0, as KL-UCB does in practice."""
+        """Use c = 0, the value that is recommended for KL-UCB in practice."""
         return cls(**{"n_items": n_items, "list_size": list_size, "c": 0.0} | changes)
 
     @classmethod

@@ -3,8 +3,8 @@
     theta_e ~ Beta(alpha_0 + S_e, beta_0 + T_e - S_e)
     list    the m items with the largest theta_e, in decreasing order
 
-where $S_e$ is the number of clicks among the $T_e$ observations of item e. A round reveals the items up to the first
-click, or the whole list if there is no click. $O(m L)$ per round.
+Here $S_e$ is the number of clicks among the $T_e$ observations of item e. A round reveals the items up to the first
+click, or the whole list if there is no click. The cost per round is $O(m L)$.
 """
 
 from typing import ClassVar
@@ -24,7 +24,7 @@ class CascadeTS(CascadePolicy):
     """Thompson sampling with independent beta priors in the cascade model.
 
     Guarantee:
-      None is stated in the tutorial.
+      The tutorial states no guarantee.
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional click; rewards outside [0, 1] are clipped.
@@ -36,8 +36,10 @@ class CascadeTS(CascadePolicy):
 
     source: ClassVar[str] = "Russo et al., A Tutorial on Thompson Sampling, FnT ML 2018, Section 7.3"
     first_seen: ClassVar[float] = 0.0  # unobserved items keep the prior
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, clicks before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, times seen without a click before the first round")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of clicks that the prior assumes")
+    prior_failure: ArrayLike = param(
+        1.0, "(0, inf)", "beta_0, number of observations without a click that the prior assumes"
+    )
 
     @classmethod
     def example(cls) -> "CascadeTS":

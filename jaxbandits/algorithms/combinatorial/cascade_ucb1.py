@@ -1,11 +1,11 @@
-"""CascadeUCB1: lists the items with the largest upper confidence bounds (Kveton et al., ICML 2015, Algorithm 1).
+"""CascadeUCB1: a list of the items with the largest UCB1 indices (Kveton et al., ICML 2015, Algorithm 1).
 
     U_e    = w_e + sqrt(1.5 log(t - 1) / T_e)
     list   the m items with the largest U_e, in decreasing order
 
-in round $t = 1$, 2, ..., where $w_e$ is the fraction of clicks among the $T_e$ observations of item e. A round reveals
-the items up to the first click, or the whole list if there is no click. Notation: the factor 1.5 is the field
-exploration. $O(m L)$ per round.
+The policy shows this list in round $t = 1$, 2, ...; $w_e$ is the fraction of clicks among the $T_e$ observations of
+item e. A round reveals the items up to the first click, or the whole list if there is no click. Notation: the factor
+1.5 is the field `exploration`. The cost per round is $O(m L)$.
 """
 
 from typing import Any, ClassVar
@@ -20,15 +20,15 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class CascadeUCB1(CascadePolicy):
-    """Optimism in the cascade model, in which the user clicks on the first attractive item of a list.
+    """UCB1 for the cascade model, in which the user clicks on the first attractive item of a list.
 
     Guarantee:
-      Independent attractions with probabilities $w_1 >= ... >= w_L$, $D_e = w_m - w_e$: expected regret after n rounds
-      is $O(sum_{e > m} log n / D_e)$ (Theorem 2).
+      If items attract independently with probabilities $w_1 >= ... >= w_L$, and $D_e = w_m - w_e$, then the expected
+      regret after n rounds is $O(sum_{e > m} log n / D_e)$ (Theorem 2).
 
     Deviations:
-      * [ours] The paper starts from one free observation of every item; here unobserved items are displayed first, in
-        turn. Ties: the first item wins.
+      * [ours] The paper starts with one free observation of every item; here, unobserved items are displayed first, in
+        turn. Ties go to the first item.
 
     References:
       Branislav Kveton, Csaba Szepesvari, Zheng Wen, Azin Ashkan. Cascading Bandits: Learning to Rank in the Cascade
@@ -38,7 +38,7 @@ class CascadeUCB1(CascadePolicy):
     """
 
     source: ClassVar[str] = "Kveton, Szepesvari, Wen & Ashkan, ICML 2015, Algorithm 1"
-    exploration: ArrayLike = param(1.5, "[0, inf)", "factor under the root; 1.5 in the theory")
+    exploration: ArrayLike = param(1.5, "[0, inf)", "factor of the logarithm under the root; 1.5 in the theory")
 
     @classmethod
     def theory(cls, *, n_items: int, list_size: int, **changes: Any) -> "CascadeUCB1":
@@ -47,7 +47,7 @@ class CascadeUCB1(CascadePolicy):
 
     @classmethod
     def practical(cls, *, n_items: int, list_size: int, **changes: Any) -> "CascadeUCB1":
-        """Use a tenth of the width, as in the comparison with Thompson sampling in the tutorial of Russo et al."""
+        """Use a tenth of the width, as the tutorial of Russo et al. does in its comparison with Thompson sampling."""
         return cls(**{"n_items": n_items, "list_size": list_size, "exploration": 0.015} | changes)
 
     @classmethod

@@ -1,10 +1,10 @@
-"""CombUCB1: the best set for upper confidence bounds (Kveton, Wen, Ashkan & Szepesvari, AISTATS 2015, Algorithm 1).
+"""CombUCB1: UCB for combinatorial semi-bandits (Kveton, Wen, Ashkan & Szepesvari, AISTATS 2015, Algorithm 1).
 
     U_e    = w_e + sqrt(1.5 log(t - 1) / T_e)
     set    argmax_A sum_{e in A} U_e,   by an oracle
 
-in round $t = 1$, 2, ..., with $w_e$ the mean of the $T_e$ rewards of item e. Notation: the factor 1.5 is the field
-exploration. Cost per round: $O(m L)$ plus the oracle.
+The policy plays this set in round $t = 1$, 2, ...; $w_e$ is the mean of the $T_e$ rewards of item e. Notation: the
+factor 1.5 is the field `exploration`. The cost per round is $O(m L)$ plus one call of the oracle.
 """
 
 from typing import Any, ClassVar
@@ -20,16 +20,16 @@ from jaxbandits.estimation.oracles import TopM
 
 @pytree
 class CombUCB1(OraclePolicy):
-    """Optimism for semi-bandits, where the rewards of all chosen items are observed (also called CUCB).
+    """UCB for semi-bandits, in which the rewards of all chosen items are observed (also called CUCB).
 
     Guarantee:
-      Rewards of items in [0, 1], sets of at most K items, $D_e$ the smallest gap of a suboptimal set that contains e:
-      expected regret after n rounds is at most $sum_e 534 K log n / D_e + (pi^2 / 3 + 1) K L$, where the sum is over
-      the items outside the best set (Theorem 4).
+      If the rewards of items are in [0, 1], sets have at most K items and $D_e$ is the smallest gap of a suboptimal set
+      that contains e, then the expected regret after n rounds is at most $sum_e 534 K log n / D_e + (pi^2 / 3 + 1) K
+      L$, where the sum is over the items outside the best set (Theorem 4).
 
     Deviations:
-      * [ours] Unobserved items come first, in turn; the paper starts with sets that together contain every item. The
-        oracle breaks ties.
+      * [ours] Unobserved items have the highest scores, in turn; the paper starts with sets that together contain every
+        item. The oracle breaks ties.
 
     References:
       Branislav Kveton, Zheng Wen, Azin Ashkan, Csaba Szepesvari. Tight Regret Bounds for Stochastic Combinatorial
@@ -38,7 +38,7 @@ class CombUCB1(OraclePolicy):
     """
 
     source: ClassVar[str] = "Kveton, Wen, Ashkan & Szepesvari, AISTATS 2015, Algorithm 1"
-    exploration: ArrayLike = param(1.5, "[0, inf)", "factor under the root; 1.5 in the theory")
+    exploration: ArrayLike = param(1.5, "[0, inf)", "factor of the logarithm under the root; 1.5 in the theory")
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, **changes: Any) -> "CombUCB1":

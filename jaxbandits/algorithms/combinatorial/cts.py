@@ -3,7 +3,7 @@
     theta_e ~ Beta(alpha_0 + S_e, beta_0 + T_e - S_e)
     set     argmax_A sum_{e in A} theta_e,   by an oracle
 
-where $S_e$ is the sum of the $T_e$ rewards of item e. Cost per round: $O(m L)$ plus the oracle.
+Here $S_e$ is the sum of the $T_e$ rewards of item e. The cost per round is $O(m L)$ plus one call of the oracle.
 """
 
 from typing import Any, ClassVar
@@ -24,8 +24,9 @@ class CTS(OraclePolicy):
     """Thompson sampling with independent beta priors for semi-bandits.
 
     Guarantee:
-      Independent rewards in [0, 1]: expected regret after n rounds is $O(sum_e log K log n / D_e)$ plus a constant,
-      with an exact oracle (Theorem 1).
+      If rewards are independent and in [0, 1] and the oracle is exact, then the expected regret after n rounds is
+      $O(sum_e log K log n / D_e)$ plus a constant (Theorem 1), where K is the largest size of a set and $D_e$ is the
+      smallest gap of a suboptimal set that contains e.
 
     Deviations:
       * [ours] A reward between 0 and 1 counts as a fractional success (the paper draws a Bernoulli variable instead);
@@ -37,8 +38,8 @@ class CTS(OraclePolicy):
 
     source: ClassVar[str] = "Wang & Chen, ICML 2018, Algorithm 1"
     first_seen: ClassVar[float] = 0.0  # unobserved items keep the prior
-    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, successes before the first round")
-    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, failures before the first round")
+    prior_success: ArrayLike = param(1.0, "(0, inf)", "alpha_0, number of successes that the prior assumes")
+    prior_failure: ArrayLike = param(1.0, "(0, inf)", "beta_0, number of failures that the prior assumes")
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, **changes: Any) -> "CTS":

@@ -2,8 +2,9 @@
 
     theta~ ~ N(theta_t, v^2 V_t^{-1}),   set = argmax_A sum_{e in A} theta~_e,   by an oracle
 
-where theta_t and V_t are those of ridge regression of the sums on the indicator vectors of the sets. Notation: v width,
-lambda ridge; L is the number of items. Cost per round: $O(L^2)$ plus the oracle.
+Here theta_t and V_t are the estimate and the Gram matrix of ridge regression of the sums on the indicator vectors of
+the sets. Notation: v is the field `width`, lambda is `ridge`, and L is the number of items. The cost per round is
+$O(L^2)$ plus one call of the oracle.
 """
 
 from typing import Any, ClassVar
@@ -21,15 +22,15 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, SetDecision, SetReward
 
 @pytree
 class FullBanditTS:
-    """Thompson sampling for full-bandit feedback: LinTS whose arms are the feasible sets, which are never listed.
+    """Thompson sampling for full-bandit feedback: LinTS over the feasible sets, which need not be enumerated.
 
     Guarantee:
-      That of LinTS for indicator vectors divided by $sqrt(m)$, which lie in the unit ball: $O~(L^{3/2} sqrt(T))$ regret
-      with high probability for the v of its Theorem 1 (`linear.LinTS.theory`).
+      The guarantee of LinTS holds for indicator vectors divided by $sqrt(m)$, which lie in the unit ball: with high
+      probability the regret is $O~(L^{3/2} sqrt(T))$ for the v of the theorem for LinTS (`linear.LinTS.theory`).
 
     Deviations:
-      * [ours] The oracle replaces the maximum over a list of arms. v = 1/2 by default, the sub-Gaussian scale of one
-        reward in [0, 1]; the sum of m independent rewards has $sqrt(m) / 2$.
+      * [ours] The oracle replaces the maximum over a list of arms. The default is v = 1/2, the sub-Gaussian constant of
+        one reward in [0, 1]; the constant of the sum of m independent rewards is $sqrt(m) / 2$.
 
     References:
       Shipra Agrawal, Navin Goyal. Thompson Sampling for Contextual Bandits with Linear Payoffs. ICML 2013,
@@ -41,13 +42,13 @@ class FullBanditTS:
     feedback: ClassVar[type] = SetReward
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
     n_items: int = static(range="[1, inf)", doc="L, number of items")
-    oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
-    width: ArrayLike = param(0.5, "[0, inf)", "v, scale of the draws; 0 is greedy")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    oracle: Any = param(doc="oracle of the feasible sets, one of jaxbandits.oracles")
+    width: ArrayLike = param(0.5, "[0, inf)", "v, scale of the draws; 0: greedy play")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(cls, *, n_items: int, oracle: Any, horizon: ArrayLike, **changes: Any) -> "FullBanditTS":
-        """Use v = R sqrt(9 L log(T / 0.05)), as LinTS does, with R = sqrt(m) / 2."""
+        """Use v = R sqrt(9 L log(T / 0.05)) with R = sqrt(m) / 2, as in `LinTS.theory`."""
         require_oracle("FullBanditTS", oracle, ranges.integer("n_items", n_items))
         width = LinTS.theory(dim=n_items, horizon=horizon, noise_scale=0.5 * oracle.size**0.5).width
         return cls(**{"n_items": n_items, "oracle": oracle, "width": width} | changes)
@@ -62,7 +63,7 @@ class FullBanditTS:
 
     @property
     def regression(self) -> LinTS:
-        """LinTS on indicator vectors `[L]`."""
+        """LinTS learner on indicator vectors `[L]`, which holds the regression."""
         return LinTS(dim=self.n_items, width=self.width, ridge=self.ridge)
 
     def init(self, key: jax.Array) -> LinTSState:

@@ -3,8 +3,9 @@
     U_e    = S_e / n_e + sqrt(N_e / n_e) sqrt(delta_t / (2 n_e)),   delta_t = (1 + eps) log t
     list   the m items with the largest U_e, in decreasing order
 
-in round $t = 1$, 2, ..., where item e was displayed $N_e$ times and clicked $S_e$ times, and $n_e$ is the sum of the
-examination probabilities $kappa$ of the positions in which it was displayed. $O(m L)$ per round.
+The policy shows this list in round $t = 1$, 2, ... Item e was displayed $N_e$ times and clicked $S_e$ times, and $n_e$
+is the sum of the examination probabilities $kappa$ of the positions in which item e was displayed. The cost per round
+is $O(m L)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -26,21 +27,22 @@ class DisplayState(NamedTuple):
     """Displays and clicks of each item."""
 
     count: jax.Array  # [L]  N_e
-    examined: jax.Array  # [L]  n_e, expected number of examinations
+    examined: jax.Array  # [L]  n_e, expected number of times that the item was examined
     total: jax.Array  # [L]  S_e
 
 
 @pytree
 class PBMUCB(CascadePolicy):
-    """Optimism for lists whose positions are examined with known probabilities.
+    """UCB for lists whose positions are examined with known probabilities.
 
     Guarantee:
-      Known $kappa$, different attractions, any eps > 0: expected regret after n rounds is $O(log n)$.
+      If $kappa$ is known, the attraction probabilities are different and eps > 0, then the expected regret after n
+      rounds is $O(log n)$.
 
     Deviations:
-      * [reconstructed] The index is that of two independent implementations of the paper, with t the number of the
-        present round.
-      * [ours] Items without a display come first, in turn. Ties: the first item wins.
+      * [reconstructed] The index is taken from two independent implementations of the paper; t is the number of the
+        current round.
+      * [ours] Items that were not displayed come first, in turn. Ties go to the first item.
 
     References:
       Paul Lagree, Claire Vernade, Olivier Cappe. Multiple-Play Bandits in the Position-Based Model. NIPS 2016,
@@ -51,12 +53,12 @@ class PBMUCB(CascadePolicy):
     feedback: ClassVar[type] = ListClicks
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/position_clicks",)
     examination: ArrayLike = param(
-        range="(0, 1]", doc="[m] kappa, from the first position to the last, which do not increase"
+        range="(0, 1]", doc="[m] kappa, examination probabilities of the positions, non-increasing"
     )
-    eps: ArrayLike = param(0.1, "[0, inf)", "eps, in delta_t = (1 + eps) log t")
+    eps: ArrayLike = param(0.1, "[0, inf)", "eps, exploration parameter in delta_t = (1 + eps) log t")
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert `examination` from a list (of a sweep file) to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.examination, (list, tuple)) and ranges.is_real(self.examination):
             object.__setattr__(self, "examination", np.asarray(self.examination))
 
@@ -71,7 +73,7 @@ class PBMUCB(CascadePolicy):
         return cls.theory(n_items=6, examination=[0.9, 0.6, 0.3])
 
     def check(self) -> None:
-        """Raise InputError for more positions than items, or for examinations of another number or order."""
+        """Raise InputError for more positions than items, or if `examination` has a wrong length or increases."""
         super().check()
         if np.shape(self.examination)[-1:] != (self.list_size,):
             found = np.shape(self.examination)

@@ -1,6 +1,6 @@
-"""Abstract index policies that choose the items with the largest indices, unobserved items first.
+"""Abstract index policies that choose a set or a list of items by their indices, unobserved items first.
 
-A final class defines the index. In a cascade, only the items up to the first click are observed.
+A concrete subclass defines the index of each item. In a cascade, only the items up to the first click are observed.
 """
 
 import abc
@@ -23,21 +23,21 @@ _UNSEEN = 1e30  # above every index
 class SetPolicy(abc.ABC):
     """Abstract policy over counts and sums of the rewards of items; features of items are ignored.
 
-    Unobserved items come first, in turn, starting from item t mod L. Ties: the first item wins.
+    Unobserved items come first, in turn and starting from item t mod L. Ties go to the first item.
     """
 
     feedback: ClassVar[type] = ItemRewards
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/cascading_clicks",)
-    first_seen: ClassVar[float] = 1.0  # observations of every item before its index is used; 0: use it from round 1
+    first_seen: ClassVar[float] = 1.0  # number of observations of every item before its index is used; may be 0
     n_items: int = static(range="[1, inf)", doc="L, number of items")
 
     @abc.abstractmethod
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
-        """Return the index of every item `[L]` in round t (from 0), finite even for unobserved items."""
+        """Return the index of every item `[L]` in round t (from 0); it must be finite even for unobserved items."""
 
     @abc.abstractmethod
     def best(self, scores: jax.Array, mask: Any) -> jax.Array:
-        """Return the items `[m]` of the best set for scores `[L]` under a mask `[L]` or None."""
+        """Return the items `[m]` of the best set for scores `[L]`; a mask `[L]` excludes unavailable items."""
 
     def init(self, key: jax.Array) -> Pulls:
         del key  # deterministic
@@ -64,10 +64,10 @@ class SetPolicy(abc.ABC):
 
 @pytree
 class OraclePolicy(SetPolicy):
-    """Abstract policy that plays an oracle's best set for the indices, and observes the rewards of all its items."""
+    """Abstract policy that plays the set which an oracle returns for the indices, and observes each item's reward."""
 
     environments: ClassVar[tuple[str, ...]] = ("combinatorial/semi_bandit",)
-    oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
+    oracle: Any = param(doc="oracle of the feasible sets, one of jaxbandits.oracles")
 
     def check(self) -> None:
         """Raise InputError for an invalid oracle or one for a different number of items."""
@@ -81,7 +81,7 @@ class OraclePolicy(SetPolicy):
 class CascadePolicy(SetPolicy):
     """Abstract policy that lists the m items with the largest indices, in decreasing order."""
 
-    list_size: int = static(range="[1, inf)", doc="m, number of places in the list")
+    list_size: int = static(range="[1, inf)", doc="m, number of positions in the list")
 
     def check(self) -> None:
         """Raise InputError for a list longer than the number of items."""

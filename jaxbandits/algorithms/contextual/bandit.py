@@ -1,10 +1,11 @@
 """Contextual bandit learner built from an exploration rule and a reward model.
 
-    select   the rule decides from the model's predictions for the arms of the round
+    select   the rule chooses an arm from the model's predictions for the arms of the round
     update   the model learns from the reward of the arm played
 
-Models are in `estimation.models`, rules in `algorithms.contextual.rules`, one per file. An incompatible pair, such as
-optimism over a model without widths, is rejected. The cost per round is the sum of both.
+Models are in `estimation.models` and rules are in `algorithms.contextual.rules`, one per file. An incompatible pair,
+such as a UCB rule with a model that has no widths, is rejected. The cost per round is the sum of the costs of the rule
+and the model.
 """
 
 from typing import Any, ClassVar
@@ -24,7 +25,7 @@ _REMEDIES = {
     "sample": "models with draws are Linear, Ridge, GaussianProcess, Ensemble(model=...)",
     "noise": "models with a standard deviation of rewards are Linear, Ridge, GaussianProcess",
     "information": "models with an information gain are Linear, Ridge, GaussianProcess",
-    "previous_epoch": "models.DoublingEpochs(model=...) makes epochs of any model",
+    "previous_epoch": "models.DoublingEpochs(model=...) runs any model in epochs",
 }
 
 
@@ -33,12 +34,13 @@ class Bandit:
     """Contextual bandit learner in two parts: `Bandit(model=models.Ridge(n_arms=3, dim=2), rule=rules.UCB())`.
 
     Guarantee:
-      The guarantee of the rule, for the errors of the model.
+      The guarantee of the rule holds if the errors of the model satisfy its assumptions.
 
     Deviations:
-      * [ours] Well-known algorithms are pairs: LinUCB is `Ridge` with `UCB`, LinTS `Linear` with `Thompson`, GP-UCB
-        `GaussianProcess` with `GPUCB`, neural-linear Thompson sampling `NeuralLinear` with `Thompson`, NeuralUCB and
-        NeuralTS `NeuralGradient` with `UCB` and `Thompson`, LMC-TS `LangevinNetwork` with `Thompson`.
+      * [ours] Several known algorithms are pairs of a model and a rule: LinUCB is `Ridge` with `UCB`, LinTS is `Linear`
+        with `Thompson`, GP-UCB is `GaussianProcess` with `GPUCB`, neural-linear Thompson sampling is `NeuralLinear`
+        with `Thompson`, NeuralUCB is `NeuralGradient` with `UCB`, NeuralTS is `NeuralGradient` with `Thompson`, and
+        LMC-TS is `LangevinNetwork` with `Thompson`.
 
     References:
       Carlos Riquelme, George Tucker, Jasper Snoek. Deep Bayesian Bandits Showdown: An Empirical Comparison of Bayesian
@@ -52,14 +54,14 @@ class Bandit:
     source: ClassVar[str] = "a model of rewards and a rule of exploration, as of Riquelme, Tucker & Snoek, ICLR 2018"
     environments: ClassVar[tuple[str, ...]] = ("contextual/linear_contexts",)
     model: Any = param(doc="reward model (jaxbandits.contextual.models)")
-    rule: Any = param(doc="rule of exploration (jaxbandits.contextual.rules)")
+    rule: Any = param(doc="exploration rule (jaxbandits.contextual.rules)")
 
     @classmethod
     def example(cls) -> "Bandit":
         return cls(model=Ridge(n_arms=3, dim=2), rule=UCB())
 
     def check(self) -> None:
-        """Raise InputError for an incompatible pair."""
+        """Raise InputError for an invalid model or rule, or if the model lacks a method that the rule needs."""
         check_model("Bandit.model", self.model)
         if not hasattr(self.rule, "decide") or isinstance(self.rule, type):
             raise InputError(f"Bandit.rule must be a rule such as rules.UCB(), got {format_value(self.rule)}")
@@ -83,24 +85,24 @@ class Bandit:
 
     @property
     def dim(self) -> int | None:
-        """Dimension of the model's input; None if it accepts any."""
+        """Dimension of the model's input; None if the model accepts any dimension."""
         return getattr(self.model, "dim", None)
 
     @property
     def capacity(self) -> int | None:
-        """Number of rounds that a model with a history stores; None: no limit."""
+        """Number of rounds that the history of the model holds; None: no limit."""
         return getattr(self.model, "capacity", None)
 
     @property
     def min_width(self) -> int:
-        """Number of trials side by side that the model needs at least to be fast."""
+        """Smallest number of trials per batch with which the model is fast."""
         return getattr(self.model, "min_width", 1)
 
     def init(self, key: jax.Array) -> State:
         return self.model.init(key)
 
     def init_from_obs(self, state: State, obs: Obs) -> State:
-        """Call the model's `init_from_obs` with the arms of round 0, if it has this method and the rule gains by it."""
+        """Call the model's `init_from_obs` with the arms of round 0, if it exists and its result serves the rule."""
         is_for_widths = getattr(self.model, "init_from_obs_is_for_widths", False)
         if not hasattr(self.model, "init_from_obs") or (is_for_widths and "width" not in self.rule.needs):
             return state

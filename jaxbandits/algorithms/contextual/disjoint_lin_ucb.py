@@ -3,8 +3,8 @@
     play     argmax_k  x'theta_k + alpha sqrt(x'A_k^{-1} x)
     A_k      <- A_k + x x',   theta_k <- theta_k + A_k^{-1} x (reward - x'theta_k)   for the arm k played
 
-with the context x, from $A_k = lambda I$ and $theta_k = 0$: $theta_k$ is the ridge estimate. Notation: lambda ridge.
-$O(K p^2)$ per round.
+Here x is the context, and the start is $A_k = lambda I$ and $theta_k = 0$, so that $theta_k$ is the ridge estimate.
+Notation: lambda is the field `ridge`. The cost per round is $O(K p^2)$.
 """
 
 import math
@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ContextObs, Reward
 
 
 class DisjointState(NamedTuple):
-    """Ridge regression of every arm."""
+    """Ridge regressions of all arms."""
 
     theta: jax.Array  # [p, K]  theta_k
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
@@ -31,14 +31,15 @@ class DisjointState(NamedTuple):
 
 @pytree
 class DisjointLinUCB:
-    """Optimism with a linear model for each arm.
+    """LinUCB with a separate linear model for each arm.
 
     Guarantee:
-      None for this form, because its choices depend on past rewards. If the rewards of an arm are independent, its
-      interval holds with probability at least 1 - delta for alpha as in `theory` (their Section 3.1).
+      There is no guarantee for this form, because the choice of arms depends on past rewards. If the rewards of an arm
+      were independent, its confidence interval would hold with probability at least 1 - delta for the alpha of `theory`
+      (Section 3.1 of the paper).
 
     Deviations:
-      * [ours] `ridge` is lambda; it is 1 in the paper. Ties: the first arm wins.
+      * [ours] lambda is a field (`ridge`); it is 1 in the paper. Ties go to the first arm.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
@@ -51,8 +52,8 @@ class DisjointLinUCB:
     reads_context: ClassVar[bool] = True
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
-    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplies the widths")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplier of the widths")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(cls, *, n_arms: int, dim: int, delta: float = 0.05, **changes: FieldValue) -> "DisjointLinUCB":
@@ -93,5 +94,5 @@ class DisjointLinUCB:
         return arm_models.replace(state, decision.index, model)
 
     def recommend(self, state: DisjointState) -> jax.Array:
-        """Return the estimates `[K, p]` of the arms."""
+        """Return the estimates theta_k of all arms, `[K, p]`."""
         return state.theta.T

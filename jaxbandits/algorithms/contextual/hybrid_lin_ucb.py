@@ -6,8 +6,9 @@
     A_0  <- A_0 + v_k v_k' / (1 + w_k),   beta <- beta + A_0^{-1} v_k (reward - u_k'b_k - v_k'beta) / (1 + w_k)
     A_k  <- A_k + x x',   B_k <- B_k + x z_k',   b_k <- b_k + reward x    for the arm k played
 
-The paper updates $A_0$ and $b_0 = A_0 beta$ by four terms per round, whose sum is one outer product (a step of block
-elimination). Score and width equal the paper's. Cost per round $O(K (p^2 + p k + k^2))$.
+The paper updates $A_0$ and $b_0 = A_0 beta$ by four terms per round. Their sum is the single outer product above (a
+step of block elimination), so that the scores and widths equal those of the paper. The cost per round is $O(K (p^2 + p
+k + k^2))$.
 """
 
 import math
@@ -27,7 +28,7 @@ from jaxbandits.types import ArmDecision, ContextObs, Reward
 
 
 class ArmModels(NamedTuple):
-    """Sums of the rounds of every arm."""
+    """Inverse Gram matrices A_k^{-1}, cross terms B_k and reward sums b_k of all arms."""
 
     inverse: InverseFactors  # leaves [..., K]  A_k^{-1}
     cross: jax.Array  # [p, k, K]  B_k
@@ -35,7 +36,7 @@ class ArmModels(NamedTuple):
 
 
 class HybridState(NamedTuple):
-    """Common coefficients, and the terms of every arm."""
+    """Estimate of the shared coefficients, and the terms of every arm."""
 
     beta: Vector  # [k]
     inverse: InverseFactors  # A_0^{-1}
@@ -44,13 +45,13 @@ class HybridState(NamedTuple):
 
 @pytree
 class HybridLinUCB:
-    """Optimism with linear models that have some coefficients in common.
+    """LinUCB with linear models that share some of their coefficients.
 
     Guarantee:
-      As for `DisjointLinUCB`.
+      The statement for `DisjointLinUCB` applies.
 
     Deviations:
-      * [ours] `ridge` is lambda; it is 1 in the paper. Ties: the first arm wins.
+      * [ours] lambda is a field (`ridge`); it is 1 in the paper. Ties go to the first arm.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
@@ -64,8 +65,8 @@ class HybridLinUCB:
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     dim: int = static(range="[1, inf)", doc="p, dimension of the context")
     shared_dim: int = static(range="[1, inf)", doc="k, dimension of the features of arms")
-    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplies the widths")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    alpha: ArrayLike = param(1.0, "[0, inf)", "alpha, multiplier of the widths")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(
@@ -113,5 +114,5 @@ class HybridLinUCB:
         )
 
     def recommend(self, state: HybridState) -> Vector:
-        """Return the estimate `[k]` of the common coefficients."""
+        """Return the estimate `[k]` of the shared coefficients beta."""
         return state.beta

@@ -2,8 +2,8 @@
 
     play   argmax_k yhat_k with probability 1 - eps, else an arm uniformly at random
 
-yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
-the oracle.
+yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). The cost per round is $O(K p)$ plus one
+update of the oracle.
 """
 
 from typing import ClassVar
@@ -20,14 +20,14 @@ from jaxbandits.types import ContextObs, State
 
 @pytree
 class OracleEpsGreedy(OracleLearner):
-    """Greedy play by the predictions of an online learner, with uniform exploration.
+    """Learner that plays greedily by the predictions of an oracle and explores uniformly with probability eps.
 
     Guarantee:
-      None with a fixed eps; regret of order $T^{2/3}$ if eps decreases as $t^{-1/3}$.
+      None with a fixed eps. If eps decreases as $t^{-1/3}$, the regret is of order $T^{2/3}$.
 
     Deviations:
       * [ours] The oracle is updated with the squared loss of the arm played, without importance weights. A randomised
-        oracle draws again in `update`. Ties: the first arm wins.
+        oracle makes a new draw in `update`. Ties go to the first arm.
 
     References:
       Alberto Bietti, Alekh Agarwal, John Langford. A Contextual Bandit Bake-off. JMLR 22(133), 2021, Algorithm 2.
@@ -36,7 +36,7 @@ class OracleEpsGreedy(OracleLearner):
 
     source: ClassVar[str] = "Bietti, Agarwal & Langford, JMLR 2021, epsilon-greedy"
     eps: ArrayLike = param(0.05, "[0, 1]", "eps, probability of a uniform draw")
-    decay: ArrayLike = param(0.0, "[0, inf)", "a: the probability is eps / t^a in round t = 1, 2, ...")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a, decay exponent: the probability is eps / t^a in round t = 1, 2, ...")
 
     @classmethod
     def example(cls) -> "OracleEpsGreedy":

@@ -1,10 +1,10 @@
-"""Abstract contextual learner over a regression oracle: any learner of `jaxbandits.oco` that queries a squared loss.
+"""Abstract contextual learner over a regression oracle, which is a learner of `jaxbandits.oco` with squared loss.
 
     yhat_k   = x'W_k,   W `[K, p]` the play of the oracle, as a vector `[K p]`
     play       k with a probability that depends on yhat
     oracle     receives the loss (x'W_k - reward)^2 of the arm k played and its gradient, at the points that it queries
 
-A final class defines the probabilities.
+A concrete subclass defines the probabilities of the arms.
 """
 
 import abc
@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ContextObs, FullInformation, Reward, S
 
 @pytree
 class OracleLearner(abc.ABC):
-    """Abstract randomised policy whose decision carries its probability."""
+    """Abstract randomised policy over a regression oracle; the decision carries the probability of its arm."""
 
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("contextual/linear_contexts",)
@@ -49,7 +49,7 @@ class OracleLearner(abc.ABC):
           key: key of the oracle.
           t: `[]` int32.
           state: state of the oracle.
-          obs: its mask may be None.
+          obs: observation with the context; its mask may be None.
           mask: `[K]` True where an arm may be played.
         """
 
@@ -74,7 +74,7 @@ class OracleLearner(abc.ABC):
     def fit(
         self, key: jax.Array, t: jax.Array, state: State, context: Vector, index: jax.Array, reward: jax.Array
     ) -> Any:
-        """Return the oracle's next state, after the squared loss of one arm."""
+        """Return the oracle's state after an update with the squared loss of one arm."""
         select_key, update_key = jax.random.split(key)
         is_played = (jnp.arange(self.n_arms) == index).astype(context.dtype)
         loss = SquaredLoss((is_played[:, None] * context).reshape(-1), reward)

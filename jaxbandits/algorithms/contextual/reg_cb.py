@@ -6,12 +6,12 @@
                w ((y - yhat_k)^2 - (y - yhat_k - s w)^2) <= Delta_t
     l_k      = yhat_k - s w,   the same with y = low - 1;   both are clipped to [low, high]
 
-s is the oracle's sensitivity: the change of its prediction after an example (x, k, y) of weight 1; s w approximates the
-change for weight w. The bounds are the extreme predictions over weights for which the oracle's loss on the past is
-still within about Delta_t of its minimum. This is the form of Vowpal Wabbit and of Bietti, Agarwal & Langford (JMLR
-2021) for online oracles. $O(K)$ updates of the oracle per round.
+s is the sensitivity of the oracle: the change of its prediction after an example (x, k, y) of weight 1; s w
+approximates the change for an example of weight w. The bounds are approximately the largest and smallest predictions of
+regressors whose loss on the past rounds is within Delta_t of the minimum. This is the form of Vowpal Wabbit and of
+Bietti, Agarwal & Langford (JMLR 2021) for online oracles. A round costs $O(K)$ updates of the oracle.
 
-A final class defines the arms that may be played.
+A concrete subclass defines the arms that may be played.
 """
 
 import abc
@@ -30,9 +30,9 @@ from jaxbandits.types import ContextObs, State
 
 @pytree
 class RegCB(OracleLearner):
-    """Abstract policy on lower and upper bounds of the rewards."""
+    """Abstract policy that chooses arms by lower and upper bounds on their mean rewards."""
 
-    c: ArrayLike = param(0.1, "[0, inf)", "c, multiplies Delta_t")
+    c: ArrayLike = param(0.1, "[0, inf)", "c, factor of Delta_t")
     low: ArrayLike = param(0.0, "(-inf, inf)", "smallest reward")
     high: ArrayLike = param(1.0, "(-inf, inf)", "largest reward")
 
@@ -45,7 +45,7 @@ class RegCB(OracleLearner):
 
     @abc.abstractmethod
     def choose(self, lower: jax.Array, upper: jax.Array) -> jax.Array:
-        """Return a mask `[K]` of the arms that may be played, from bounds `[K]`; unavailable arms have the lowest."""
+        """Return a mask `[K]` of the arms that may be played, from bounds `[K]` (the lowest for unavailable arms)."""
 
     def weights(self, key: jax.Array, t: jax.Array, state: State, obs: ContextObs, mask: jax.Array) -> jax.Array:
         lower, upper = self.bounds(key, t, state, obs.context, jnp.sum(mask))
@@ -56,7 +56,7 @@ class RegCB(OracleLearner):
     def bounds(
         self, key: jax.Array, t: jax.Array, state: State, context: jax.Array, available: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return l and u `[K]`; Delta_t counts the `available` arms."""
+        """Return l and u, `[K]` each; K in Delta_t is the number of `available` arms."""
         predict_key, fit_key, after_key = jax.random.split(key, 3)
         predicted = self.predict(predict_key, t, state, context)
         mean = jnp.clip(predicted, self.low, self.high)
@@ -77,9 +77,9 @@ class RegCB(OracleLearner):
 def movement(distance: jax.Array, sensitivity: jax.Array, level: jax.Array) -> jax.Array:
     """Return s w for the largest $w <= D / s$ with $w (D^2 - (D - s w)^2) <= Delta$.
 
-    With $s w = D x$ this is $x^2 (2 - x) = a$, $a = s Delta / D^3$, or x = 1 where a > 1. As $x sqrt(2 - x)$ is concave
-    and increases up to 1, Newton's method for $x sqrt(2 - x) = sqrt(a)$ increases to the root from
-    $sqrt(a / 2)$, which is off by less than 0.3: four steps reach 1e-7, six 1e-15.
+    With $s w = D x$, x solves $x^2 (2 - x) = a$ for $a = s Delta / D^3$, and x = 1 where a > 1. The function $x sqrt(2
+    - x)$ is concave and increases up to x = 1, so that Newton's method for $x sqrt(2 - x) = sqrt(a)$ increases to the
+    root. The start $sqrt(a / 2)$ has an error below 0.3; the error is 1e-7 after four steps and 1e-15 after six.
 
     Args:
       distance: D > 0, of any shape.

@@ -1,8 +1,8 @@
-"""RegCB-Elim: uniform play of all arms that may be the best (Foster et al., ICML 2018).
+"""RegCB-Elim: uniform play of all arms that may be the best arm (Foster et al., ICML 2018).
 
     play   uniformly one of the arms with u_k >= max_j l_j
 
-$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). Cost per round: $O(K)$ updates of the
+$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). A round costs $O(K)$ updates of the
 oracle.
 """
 
@@ -21,14 +21,15 @@ class RegCBElim(RegCB):
     """Uniform play of all arms whose upper bound is at least the largest lower bound.
 
     Guarantee:
-      None with an online oracle. With least squares over a class that contains the mean rewards, and bounds from all
-      its functions within Delta of the smallest loss, regret is logarithmic in T under conditions on the contexts.
+      None with an online oracle. The paper's guarantee is for least squares over a class that contains the mean
+      rewards, with bounds over all functions whose loss is within Delta of the smallest: the regret is then logarithmic
+      in T under conditions on the contexts.
 
     Deviations:
       * [printed] The bounds use the sensitivity of an online oracle, and c = 0.1, as in Vowpal Wabbit.
       * [ours] The sensitivity is the effect of one update of weight 1 instead of a derivative, so that any learner of
-        `jaxbandits.oco` can be the oracle. The weight is found by Newton's method (Vowpal Wabbit: 20 bisections).
-        Unavailable arms do not count in K. A randomised oracle draws again in `update`.
+        `jaxbandits.oco` can be the oracle. The weight is computed by Newton's method (Vowpal Wabbit uses 20
+        bisections). K in Delta_t counts only the available arms. A randomised oracle makes a new draw in `update`.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with

@@ -2,7 +2,7 @@
 
     play   uniformly one of the arms with u_k = max_j u_j
 
-$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). Cost per round: $O(K)$ updates of the
+$u_k$ and $l_k$ are the bounds on the reward of arm k in this context (`reg_cb`). A round costs $O(K)$ updates of the
 oracle.
 """
 
@@ -18,18 +18,19 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class RegCBOpt(RegCB):
-    """Optimistic play of the arm with the largest upper bound.
+    """Optimistic policy that plays the arm with the largest upper bound on its mean reward.
 
     Guarantee:
-      None with an online oracle. With least squares over a class that contains the mean rewards, and bounds from all
-      its functions within Delta of the smallest loss, regret is logarithmic in T under conditions on the contexts.
+      None with an online oracle. The paper's guarantee is for least squares over a class that contains the mean
+      rewards, with bounds over all functions whose loss is within Delta of the smallest: the regret is then logarithmic
+      in T under conditions on the contexts.
 
     Deviations:
       * [printed] The bounds use the sensitivity of an online oracle and c = 0.1, and ties are broken at random, as in
         Vowpal Wabbit.
       * [ours] The sensitivity is the effect of one update of weight 1 instead of a derivative, so that any learner of
-        `jaxbandits.oco` can be the oracle. The weight is found by Newton's method (Vowpal Wabbit: 20 bisections).
-        Unavailable arms do not count in K. A randomised oracle draws again in `update`.
+        `jaxbandits.oco` can be the oracle. The weight is computed by Newton's method (Vowpal Wabbit uses 20
+        bisections). K in Delta_t counts only the available arms. A randomised oracle makes a new draw in `update`.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with

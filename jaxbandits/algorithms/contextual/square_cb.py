@@ -4,8 +4,8 @@
     p_k  = 1 / (K + gamma_t (yhat_b - yhat_k))  for k != b,   p_b = 1 - sum_{k != b} p_k
     play   k with probability p_k
 
-yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). Cost per round: $O(K p)$ plus the update of
-the oracle.
+yhat_k is the oracle's prediction of the reward of arm k (`oracle_learner`). The cost per round is $O(K p)$ plus one
+update of the oracle.
 """
 
 from typing import Any, ClassVar
@@ -24,20 +24,21 @@ from jaxbandits.types import ContextObs, State
 
 @pytree
 class SquareCB(OracleLearner):
-    """Contextual bandits by online regression with any oracle.
+    """SquareCB: reduction of contextual bandits to online regression with an arbitrary oracle.
 
     Guarantee:
-      Rewards in [0, 1] whose mean function is in the oracle's class, and an oracle with regret at most R in squared
-      loss: with `theory` and probability at least 1 - delta the regret is at most $4 sqrt(K T R) + 8 sqrt(K T log(2 /
-      delta))$.
+      If rewards are in [0, 1], their mean function is in the oracle's class and the oracle has regret at most R in
+      squared loss, then the regret of `theory` is, with probability at least 1 - delta, at most $4 sqrt(K T R) + 8
+      sqrt(K T log(2 / delta))$.
 
     Deviations:
-      * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
+      * [printed] The default is $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
       * [reconstructed] The gamma of `theory` and the constants of the bound are reconstructed. The authors' lecture
-        notes have gamma = $sqrt(K T / E)$ and $2 sqrt(K T E)$ for predictions whose expected squared errors sum to at
-        most E.
+        notes have gamma = $sqrt(K T / E)$ and the bound $2 sqrt(K T E)$ for predictions whose expected squared errors
+        sum to at most E.
       * [ours] The oracle is updated with the squared loss of the arm played, and its predictions are not clipped. A
-        randomised oracle draws again in `update`. Unavailable arms do not count in K. Ties: the first arm wins.
+        randomised oracle makes a new draw in `update`. K in the formulas counts only the available arms. Ties go to the
+        first arm.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
@@ -47,8 +48,8 @@ class SquareCB(OracleLearner):
     """
 
     source: ClassVar[str] = "Foster & Rakhlin, ICML 2020, Algorithm 1"
-    scale: ArrayLike = param(10.0, "[0, inf)", "c: gamma_t = c t^a")
-    exponent: ArrayLike = param(0.5, "[0, inf)", "a")
+    scale: ArrayLike = param(10.0, "[0, inf)", "c, factor in gamma_t = c t^a")
+    exponent: ArrayLike = param(0.5, "[0, inf)", "a, exponent in gamma_t = c t^a")
 
     @classmethod
     def theory(

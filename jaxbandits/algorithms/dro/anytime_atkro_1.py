@@ -9,7 +9,8 @@
     eta^w_t = w_scale D / (G sqrt(t)),   eta^q_t = q_scale sqrt(log m / (m t)),   gamma_t = eta^q_t / 2       (30)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m k + d)$, memory $O(m + d)$.
+Notation: m is the field `n_groups`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The cost per round is
+$O(m k + d)$, and the memory is $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -26,19 +27,19 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class AnytimeATkRO1(TwoPlayers):
-    """ATkRO(1)_a; with k = 1 it is Online(1)_a.
+    """ATkRO(1)_a, an anytime learner with one sample per round; with k = 1 it is Online(1)_a.
 
-    The step sizes contain log m, not log(m/k), and group i is drawn with probability q_i.
+    The step sizes contain log m instead of log(m/k), and group i is drawn with probability q_i.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the bound of Theorem 8 for
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the bound of Theorem 8 for
       Online(1)_a holds (Theorem 16).
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
-      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
-      (off by default) uses max(1 - loss, 0) [ours].
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
+      $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
+      paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -49,10 +50,12 @@ class AnytimeATkRO1(TwoPlayers):
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 7"
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
     clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
     gamma: ArrayLike | None = param(
-        None, "[0, inf)", "implicit exploration gamma_1 of round 1, divided by sqrt(t) in round t; None: step_q / 2"
+        None,
+        "[0, inf)",
+        "gamma_1, implicit exploration of round 1, which is divided by sqrt(t) in round t; None: step_q / 2",
     )
 
     @classmethod
@@ -60,12 +63,12 @@ class AnytimeATkRO1(TwoPlayers):
         return cls(dim=3, n_groups=4, k=2)
 
     def check(self) -> None:
-        """Require k <= m, and check the fields of every group learner."""
+        """Check that k <= m, and check the fields of `GroupLearner`."""
         check_k(self)
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, unless others are given."""
+        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) times their multipliers, unless fields override them."""
         return self.resolve_steps(equation_30(self.n_groups, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

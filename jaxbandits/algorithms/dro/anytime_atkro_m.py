@@ -8,7 +8,8 @@
     r_t = sqrt(2 / (t (D^2 G^2 + log(m/k)))),   eta^w_t = w_scale D^2 r_t,   eta^q_t = q_scale log(m/k) r_t   (52)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m d + m k)$, memory $O(m d)$.
+Notation: m is the field `n_groups`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The cost per round is
+$O(m d + m k)$, and the memory is $O(m d)$.
 """
 
 from typing import ClassVar
@@ -28,13 +29,13 @@ class AnytimeATkROm(TwoPlayers):
     """ATkRO(m)_a, the anytime form of ATkRO(m); with $k = 1$ it is SMD(m)_a.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
-      any t rounds is at most $sqrt(D^2 G^2 + log(m/k)) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation
-      (Theorem 13, also stated with high probability).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
+      output after any t rounds is at most $sqrt(D^2 G^2 + log(m/k)) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$
+      (Theorem 13, which also has a bound with high probability).
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -43,19 +44,19 @@ class AnytimeATkROm(TwoPlayers):
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Theorem 13"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
 
     @classmethod
     def example(cls) -> "AnytimeATkROm":
         return cls(dim=3, n_groups=4, k=2)
 
     def check(self) -> None:
-        """Require k <= m, and check the fields of every group learner."""
+        """Check that k <= m, and check the fields of `GroupLearner`."""
         check_k(self)
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1)` of (52) with their multipliers, unless others are given."""
+        """Return `(eta^w_1, eta^q_1)` of (52) times their multipliers, unless fields override them."""
         return self.resolve_steps(equation_19(self.n_groups, *self.geometry(), k=self.k))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -8,7 +8,8 @@
     eta^w_t = w_scale D / (G sqrt(t)),   eta^q_t = q_scale sqrt(log m / (m t)),   gamma_t = eta^q_t / 2       (30)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m + d)$.
+Notation: m is the field `n_groups`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The cost per round and
+the memory are $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -25,18 +26,18 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class AnytimeOnline(TwoPlayers):
-    """Online(1)_a, the anytime form of Online(1): mirror descent from q_t with the step of round t, not FTRL.
+    """Online(1)_a, the anytime form of Online(1): a mirror step from q_t with the step size of round t, not FTRL.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
       output after any t rounds is at most $((3 + log t) sqrt(m log m) + D G (5 + 3 log t)) / (2 (sqrt(t + 1) - 1))$ +
-      lower-order terms (Theorem 8, also stated with high probability).
+      lower-order terms (Theorem 8, which also has a bound with high probability).
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
-      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
-      (off by default) uses max(1 - loss, 0) [ours].
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
+      $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
+      paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -49,7 +50,9 @@ class AnytimeOnline(TwoPlayers):
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
     gamma: ArrayLike | None = param(
-        None, "[0, inf)", "implicit exploration gamma_1 of round 1, divided by sqrt(t) in round t; None: step_q / 2"
+        None,
+        "[0, inf)",
+        "gamma_1, implicit exploration of round 1, which is divided by sqrt(t) in round t; None: step_q / 2",
     )
 
     @classmethod
@@ -57,7 +60,7 @@ class AnytimeOnline(TwoPlayers):
         return cls(dim=3, n_groups=4)
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) with their multipliers, unless others are given."""
+        """Return `(eta^w_1, eta^q_1, gamma_1)` of (30) times their multipliers, unless fields override them."""
         return self.resolve_steps(equation_30(self.n_groups, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

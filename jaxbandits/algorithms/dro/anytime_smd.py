@@ -7,7 +7,8 @@
     r_t = sqrt(2 / (t (D^2 G^2 + log m))),   eta^w_t = w_scale D^2 r_t,   eta^q_t = q_scale (log m) r_t       (19)
     output after any round: the means of w_1, ..., w_t and of q_1, ..., q_t weighted by their steps           (20)
 
-m = n_groups, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
+Notation: m is the field `n_groups`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The cost per round and
+the memory are $O(m d)$.
 """
 
 from typing import ClassVar
@@ -24,17 +25,17 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class AnytimeSMD(TwoPlayers):
-    """SMD(m)_a, the anytime form of SMD(m).
+    """SMD(m)_a, the anytime form of SMD(m) with steps proportional to 1 / sqrt(t).
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
-      any t rounds is at most $sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ in expectation
-      (Theorem 2, also stated with high probability). The theorem requires the same ratio $eta^w_t / eta^q_t$ in all
-      rounds, which holds for any `step_w`, `step_q`.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
+      output after any t rounds is at most $sqrt(D^2 G^2 + log m) (5 + 3 log t) / (sqrt(2) (sqrt(t + 1) - 1))$ (Theorem
+      2, which also has a bound with high probability). The theorem requires the same ratio $eta^w_t / eta^q_t$ in all
+      rounds, which holds for any `step_w` and `step_q`.
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -50,7 +51,7 @@ class AnytimeSMD(TwoPlayers):
         return cls(dim=3, n_groups=4)
 
     def steps(self) -> Steps:
-        """Return `(eta^w_1, eta^q_1)` of (19) with their multipliers, unless others are given."""
+        """Return `(eta^w_1, eta^q_1)` of (19) times their multipliers, unless fields override them."""
         return self.resolve_steps(equation_19(self.n_groups, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

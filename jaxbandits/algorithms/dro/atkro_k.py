@@ -9,8 +9,8 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(k log m / (m T)),   gamma = eta_q / 2
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(k d + m k)$, memory
-$O(m + k d)$.
+Notation: m is the field `n_groups`, T is `horizon`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The
+cost per round is $O(k d + m k)$, and the memory is $O(m + k d)$.
 """
 
 from typing import ClassVar
@@ -31,21 +31,21 @@ SAMPLERS = ("dep_round", "systematic")
 
 @pytree
 class ATkROk(TwoPlayers):
-    """ATkRO(k); with $k = 1$ it is Online(1), and with $k = m$ it is empirical risk minimisation on group means.
+    """ATkRO(k) with fixed steps; with $k = 1$ it is Online(1), and with $k = m$ it minimises the mean of the risks.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
       output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / (k T))$ + lower-order terms (Theorems 14 and
-      15, also stated with high probability). There is no guarantee for anytime steps. The step of q contains log m, not
-      log(m/k).
+      15, which also have bounds with high probability). There is no guarantee for anytime steps. The step of q contains
+      log m instead of log(m/k).
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
-      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
-      (off by default) uses max(1 - loss, 0) [ours]. Groups are drawn by dependent rounding, as in the paper, or by
-      systematic sampling (`sampler`) [ours]: the proofs use only the number of groups and the inclusion probability of
-      each.
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
+      $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
+      paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours]. Groups are drawn
+      by dependent rounding, as in the paper, or by systematic sampling (`sampler`) [ours]: the proofs use only the
+      number of groups and the probability with which each group is drawn.
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -56,8 +56,8 @@ class ATkROk(TwoPlayers):
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 6"
     steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w",)
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
-    sampler: str = static("dep_round", doc="how k groups are drawn: dep_round, or systematic (one uniform draw)")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
+    sampler: str = static("dep_round", doc="method that draws k groups: dep_round, or systematic (one uniform draw)")
     clip: bool = static(False, BOOL, "True: use max(1 - loss, 0) in the estimate")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
     gamma: ArrayLike | None = param(None, "[0, inf)", "gamma, the implicit exploration; None: step_q / 2")
@@ -67,14 +67,14 @@ class ATkROk(TwoPlayers):
         return cls(dim=3, n_groups=4, k=2, horizon=200)
 
     def check(self) -> None:
-        """Require k <= m and a known sampler, and check the fields of every group learner."""
+        """Check that k <= m and that the sampler is known, and check the fields of `GroupLearner`."""
         check_k(self)
         super().check()
         if self.sampler not in SAMPLERS:
             raise InputError(f"ATkROk.sampler must be one of {', '.join(SAMPLERS)}, got {format_value(self.sampler)}")
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q, gamma)` of Theorem 15 with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q, gamma)` of Theorem 15 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_5(self.n_groups, self.horizon, *self.geometry(), k=self.k), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -8,8 +8,8 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log(m/k)))),   eta_w = w_scale D^2 r,   eta_q = q_scale log(m/k) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m d + m k)$, memory
-$O(m d)$.
+Notation: m is the field `n_groups`, T is `horizon`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The
+cost per round is $O(m d + m k)$, and the memory is $O(m d)$.
 """
 
 from typing import ClassVar
@@ -26,16 +26,16 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class ATkROm(TwoPlayers):
-    """ATkRO(m), the fixed-step form; with k = 1 it is SMD(m), and with k = m it minimises the mean of the group risks.
+    """ATkRO(m) with fixed steps; with k = 1 it is SMD(m), and with k = m it minimises the mean of the group risks.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
-      T rounds is at most $2 sqrt(10 (D^2 G^2 + log(m/k)) / T)$ in expectation (Theorem 12, also stated with high
-      probability).
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
+      output after T rounds is at most $2 sqrt(10 (D^2 G^2 + log(m/k)) / T)$ (Theorem 12, which also has a bound with
+      high probability).
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -45,7 +45,7 @@ class ATkROm(TwoPlayers):
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 5"
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
-    k: int = static(range="[1, inf)", doc="k <= m: the average of the k largest risks")
+    k: int = static(range="[1, inf)", doc="k <= m, number of largest risks that are averaged")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
     @classmethod
@@ -53,12 +53,12 @@ class ATkROm(TwoPlayers):
         return cls(dim=3, n_groups=4, k=2, horizon=200)
 
     def check(self) -> None:
-        """Require k <= m, and check the fields of every group learner."""
+        """Check that k <= m, and check the fields of `GroupLearner`."""
         check_k(self)
         super().check()
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 12 with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q)` of Theorem 12 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry(), k=self.k))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

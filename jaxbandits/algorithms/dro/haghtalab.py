@@ -8,7 +8,8 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
+Notation: m is the field `n_groups`, T is `horizon`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The
+cost per round and the memory are $O(m d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,26 +27,26 @@ from jaxbandits.types import GroupDecision, SampledRows
 
 
 class HaghtalabState(NamedTuple):
-    """State of both players, and the stored rows, one per group."""
+    """State of both players, and the stored rows z'_i, one per group."""
 
     players: Players
     x: jax.Array  # [m, d]  features of z'_i
-    y: jax.Array  # [m]  labels
+    y: jax.Array  # [m]  labels of z'_i
 
 
 @pytree
 class Haghtalab(GroupLearner):
-    """SMD with reused samples, two new samples per round on average. Zhang et al. discuss it but do not run it.
+    """SMD with reused samples: on average, a round draws two new samples (discussed but not run by Zhang et al.).
 
     Guarantee:
       None. From the third round of a block on, $w_t$ depends on the rows of the block through q. The losses of these
-      rows at $w_t$ are therefore biased estimates of the risks, which the authors' analysis overlooks (Zhang et al.,
-      after (18)).
+      rows at $w_t$ are therefore biased estimates of the risks, a fact that the analysis of Haghtalab et al. overlooks
+      (Zhang et al., after (18)).
 
     Deviations:
-      The learner receives rows and uses the logistic loss of a linear model [ours]. The authors state no step sizes;
-      this class uses those of Theorem 1, whose bounds on both gradients hold [ours]. The ball of radius 3, $G =
-      sqrt(d)$ and multipliers of 1 are [ours].
+      The learner receives rows of data and computes the logistic losses of a linear model [ours]. Haghtalab et al.
+      state no step sizes; this class uses the step sizes of Theorem 1 of Zhang et al., whose bounds on both gradients
+      hold [ours]. The defaults (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
       N. Haghtalab, M. I. Jordan, E. Zhao, "On-demand sampling: Learning optimally from multiple distributions", NeurIPS
@@ -55,7 +56,7 @@ class Haghtalab(GroupLearner):
 
     feedback: ClassVar[type] = SampledRows
     source: ClassVar[str] = "Haghtalab, Jordan & Zhao, NeurIPS 2022, first version; a baseline"
-    dim: int = static(range="[1, inf)", doc="d, dimension of features and model")
+    dim: int = static(range="[1, inf)", doc="d, dimension of the features and of the model")
     n_groups: int = static(range="[2, inf)", doc="m, number of groups")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds for which the step sizes are set")
 
@@ -64,7 +65,7 @@ class Haghtalab(GroupLearner):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q)` of Theorem 1 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry()))
 
     def init(self, key: jax.Array) -> HaghtalabState:
@@ -85,11 +86,11 @@ class Haghtalab(GroupLearner):
         del key, obs
         drawn_rows, stored_rows = (feedback.x[1:], feedback.y[1:]), (state.x, state.y)
         x, y = trees.where(t % self.n_groups == 0, drawn_rows, stored_rows)
-        loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): losses at w_t of rows from the start of the block
+        loss, _ = losses.log_loss(y * (x @ decision.play))  # (18): losses at w_t of the stored rows
         grad = trees.row(feedback.grad, 0)
         players = state.players.step(self.domain, decision.weights, grad=grad, gain=loss, factors=constant_steps(t))
         return HaghtalabState(players=players, x=x, y=y)
 
     def recommend(self, state: HaghtalabState) -> Saddle:
-        """Return the averages of models `[d]` and weights `[m]`."""
+        """Return the averages of the models `[d]` and of the weights `[m]`."""
         return state.players.saddle

@@ -1,4 +1,4 @@
-"""Abstract learners of group DRO: their fields, presets, step sizes and checks."""
+"""Abstract learners for group DRO, with common fields, presets, step sizes and checks."""
 
 import abc
 import math
@@ -22,60 +22,66 @@ from jaxbandits.types import Gradient
 
 @pytree
 class GroupLearner(abc.ABC):
-    """Abstract learner of `min_w max_q sum_i q_i R_i(w)`, w in W, with q in the simplex over m groups.
+    """Abstract learner for `min_w max_q sum_i q_i R_i(w)`, with w in W and q in the simplex over m groups.
 
-    A final class adds the number of groups (`n_groups`, or `budgets`, whose length gives it), the step sizes of its
-    theorem, and the functions of the protocol.
+    A concrete subclass adds the number of groups (a field `n_groups`, or a field `budgets` with one entry per group),
+    the step sizes of its theorem, and the functions of the protocol.
     """
 
     environments: ClassVar[tuple[str, ...]] = ("dro/synthetic_groups",)
     feedback: ClassVar[type] = Gradient
-    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # step sizes that the theory derives from D^2
+    steps_from_diameter: ClassVar[tuple[str, ...]] = ("step_w", "step_q")  # fields whose default is derived from D^2
     dim: Shape | None = static(None, "[1, inf)", "d, or the shape of the model; None: the structure of `start`")
-    # The paper states no radius; this value is ours.
-    domain: ConvexSet = param(factory=lambda: L2Ball(radius=3.0), doc="W, convex; needs zero, project and diameter")
-    start: Point = param(None, doc="w_1, any pytree of arrays; None: domain.zero (the centre if W is a ball)")
+    # The paper states no radius; the value 3 is ours.
+    domain: ConvexSet = param(factory=lambda: L2Ball(radius=3.0), doc="W, a convex set with zero, project and diameter")
+    start: Point = param(
+        None, doc="w_1, first model, any pytree of arrays; None: domain.zero (the centre if W is a ball)"
+    )
     lipschitz: ArrayLike | None = param(None, "(0, inf)", "G, bound on gradient norms; None: sqrt(d)")
     diameter_sq: ArrayLike | None = param(None, "(0, inf)", "D^2, range of ||w - w_1||^2 / 2; None: B^2 / 2 on a ball")
-    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of w; the theory uses 1")
-    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the step of q, and gamma; the theory uses 1")
+    w_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the step of w; the theory uses 1")
+    q_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the step of q and of gamma; the theory uses 1")
     step_w: ArrayLike | None = param(
-        None, "[0, inf)", "eta_w (in anytime forms that of round 1); None: w_scale times the theory"
+        None,
+        "[0, inf)",
+        "eta_w, step size of w (in round 1 for anytime forms); None: w_scale times the step of the theory",
     )
     step_q: ArrayLike | None = param(
-        None, "[0, inf)", "eta_q (in anytime forms that of round 1); None: q_scale times the theory"
+        None,
+        "[0, inf)",
+        "eta_q, step size of q (in round 1 for anytime forms); None: q_scale times the step of the theory",
     )
 
     @classmethod
     def theory(cls, **fields: FieldValue) -> Self:
-        """Use the steps of the theorem, unscaled, which are the defaults."""
+        """Use the step sizes of the theorem without multipliers, which are the defaults."""
         return cls(**fields)
 
     @classmethod
     def practical(cls, **fields: FieldValue) -> Self:
         """Multiply the steps of the theorem by tuned multipliers (`jaxbandits tune dro`); the paper states none."""
-        name = cls.__module__.rpartition(".")[2]  # as in the registry
+        name = cls.__module__.rpartition(".")[2]  # the name in the registry
         scales: Fields = {**MULTIPLIERS[name]}
         return cls(**scales | fields)
 
     @abc.abstractmethod
     def steps(self) -> Steps:
-        """Return the step sizes of the theorem times their scales, unless others are given."""
+        """Return the step sizes of the theorem times their multipliers, unless fields override them."""
 
     def resolve_steps(self, theory: Steps, gamma: ArrayLike | None = None) -> Steps:
-        """Scale the steps of the theorem, and replace those that are given."""
+        """Return the steps of the theorem times their multipliers, unless fields override them."""
         return theory.scale(self.w_scale, self.q_scale).replace(self.step_w, self.step_q, gamma)
 
     def geometry(self) -> tuple[ArrayLike, ArrayLike]:
-        """Return D^2 and G; by default these are the range of ||w - w_1||^2 / 2 over W, and sqrt(d).
+        """Return D^2 and G; the defaults are the range of ||w - w_1||^2 / 2 over W, and sqrt(d).
 
-        sqrt(d) is for linear models on features with unit variance. If w_1 is the centre of a ball with radius B, D^2
-        is B^2 / 2; otherwise the bound is half the square of the diameter. If W has no diameter, `check` requires
-        explicit steps, which do not need D^2.
+        The default sqrt(d) is meant for linear models on features with unit variance. If w_1 is the centre of a ball
+        with radius B, D^2 is B^2 / 2; otherwise D^2 is half of the squared diameter. If W has no diameter, `check`
+        requires explicit steps, which do not need D^2.
         """
         diameter_sq, lipschitz = self.diameter_sq, self.lipschitz
         if diameter_sq is None:
-            centered = self.start is None and hasattr(self.domain, "radius")  # a ball of some norm, from its centre
+            centered = self.start is None and hasattr(self.domain, "radius")  # a ball in some norm, from its centre
             reach = self.domain.diameter / 2.0 if centered else self.domain.diameter
             diameter_sq = jnp.where(jnp.isfinite(reach), jnp.square(reach) / 2.0, 1.0)
         if lipschitz is None:
@@ -88,15 +94,15 @@ class GroupLearner(abc.ABC):
         return diameter_sq, lipschitz
 
     def first_model(self) -> Point:
-        """Return w_1, in the default precision."""
+        """Return the first model w_1 in the default precision."""
         start = self.domain.zero(self.dim) if self.start is None else self.start
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, float), start)
 
     def check(self) -> None:
-        """Require a model shape, a domain with the oracles used, and D^2 if a step is derived from it.
+        """Check that the model has a shape, the domain has the oracles, and D^2 is known if a step needs it.
 
         Raises:
-          InputError: if a field is invalid; the message names it.
+          InputError: if a field is invalid; the message names the field.
         """
         name = type(self).__name__
         protocol.check(self.domain, f"{name}.domain", "zero", "project", "diameter")
@@ -119,12 +125,12 @@ class TwoPlayers(GroupLearner):
         return first_players(self)
 
     def recommend(self, state: Players) -> Saddle:
-        """Return the averages of models `[d]` and weights `[m]`; in anytime forms weighted by their steps (20)."""
+        """Return the averages of models `[d]` and weights `[m]`, weighted by the steps in anytime forms (20)."""
         return state.saddle
 
 
 def first_players(learner: Any) -> Players:
-    """Return the players of round 1: w_1 and uniform weights."""
+    """Return the players before round 1, with the model w_1 and uniform weights."""
     return Players(
         model=Model.init(learner.first_model()), weights=Weights.init(learner.n_groups), steps=learner.steps()
     )
@@ -141,5 +147,5 @@ def check_budgets(learner: Any) -> None:
     budgets = learner.budgets
     if not isinstance(budgets, tuple) or len(budgets) < 2:
         raise InputError(
-            f"{type(learner).__name__}.budgets must be two whole numbers or more, got {format_value(budgets)}"
+            f"{type(learner).__name__}.budgets must be two or more whole numbers, got {format_value(budgets)}"
         )

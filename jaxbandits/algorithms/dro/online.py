@@ -8,7 +8,8 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(log m / (m T)),   gamma = eta_q / 2
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m + d)$.
+Notation: m is the field `n_groups`, T is `horizon`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The
+cost per round and the memory are $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -25,18 +26,18 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class Online(TwoPlayers):
-    """Online(1), the fixed-step form; `horizon` enters the step sizes, and the average can be read in any round.
+    """Online(1) with fixed steps, which depend on `horizon`; the averages are available after every round.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
-      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / T)$ + lower-order terms (Theorem 5, also
-      stated with high probability), although q depends on the past samples.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
+      output after T rounds is at most $2 D G sqrt(5/T) + 3 sqrt(m log m / T)$ + lower-order terms (Theorem 5, which
+      also has a bound with high probability), although q depends on the past samples.
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours]. `q_scale` also multiplies gamma, which is $eta_q / 2$ in
-      the proofs. Logistic losses may exceed 1, and 1 - loss is then negative, as in the paper's experiments; `clip`
-      (off by default) uses max(1 - loss, 0) [ours].
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. `q_scale` also multiplies gamma, which is
+      $eta_q / 2$ in the proofs of the paper. Logistic losses may exceed 1, and then 1 - loss is negative, as in the
+      paper's experiments. With `clip` (False by default), max(1 - loss, 0) replaces 1 - loss [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -57,7 +58,7 @@ class Online(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q, gamma)` of Theorem 5 with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q, gamma)` of Theorem 5 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_5(self.n_groups, self.horizon, *self.geometry()), self.gamma)
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

@@ -1,7 +1,8 @@
-"""State of the two players of group DRO, `min_w max_q sum_i q_i R_i(w)`: a model w descends, group weights q ascend.
+"""State of the two players of group DRO, `min_w max_q sum_i q_i R_i(w)`: the model w and the group weights q.
 
-Each player holds its iterate and the running mean of its iterates, which is weighted by the step sizes if they change.
-An algorithm decides which groups are sampled and turns the samples into a gradient for w and a gain for each group.
+The state of each player holds an iterate and the running mean of the iterates, which is weighted by the step sizes if
+these change. An algorithm decides which groups are sampled, and computes from the samples a gradient for w and a gain
+for each group.
 """
 
 from typing import NamedTuple
@@ -24,8 +25,8 @@ from jaxbandits.types import GroupDecision
 class Saddle(NamedTuple):
     """Point of `min_w max_q`: the output of an algorithm for group DRO."""
 
-    w: Point  # [d] model
-    q: jax.Array  # [m] group weights
+    w: Point  # [d]  model
+    q: jax.Array  # [m]  group weights
 
 
 class Model(NamedTuple):
@@ -36,37 +37,37 @@ class Model(NamedTuple):
 
     @classmethod
     def init(cls, w: Point) -> "Model":
-        """Start at w_1."""
+        """Return the player before round 1, with the model `w` = w_1."""
         return cls(w=w, mean=w)
 
     def step(self, grad: Point, rate: ArrayLike, domain: ConvexSet, fraction: ArrayLike) -> "Model":
-        """Move to `w_{t+1} = Proj_W[w_t - rate grad]`; w_t enters the mean with weight `fraction`."""
+        """Return the player at `w_{t+1} = Proj_W[w_t - rate grad]`; w_t enters the mean with weight `fraction`."""
         return Model(w=descend(self.w, grad, rate, domain), mean=points.average(self.mean, self.w, fraction))
 
 
 class Weights(NamedTuple):
     """Weights player, which follows entropic mirror ascent (Hedge; Exp3-IX on `importance_weighted_gains`)."""
 
-    log_q: jax.Array  # [m]  log q_t, since a concentrated q underflows in float32
+    log_q: jax.Array  # [m]  log q_t, since entries of q may underflow in float32
     mean: jax.Array  # [m]  mean of q_1, ..., q_{t-1}
 
     @classmethod
     def init(cls, n_groups: int) -> "Weights":
-        """Start at the uniform weights."""
+        """Return the player before round 1, with uniform weights."""
         log_q = simplex.log_uniform(n_groups)
         return cls(log_q=log_q, mean=jnp.exp(log_q))
 
     @property
     def q(self) -> jax.Array:
-        """Weights `[m]` q_t."""
+        """Weights q_t `[m]` of the groups."""
         return elementary.exp(self.log_q)
 
     def step(self, q: jax.Array, gain: jax.Array, rate: ArrayLike, fraction: ArrayLike, k: int = 1) -> "Weights":
-        """Move to the q_{t+1} with entries up to 1/k that is nearest to `q_{t,i} exp(rate gain_i)` in KL divergence."""
+        """Return the player at the q_{t+1} <= 1/k that is nearest to `q_{t,i} exp(rate gain_i)` in KL divergence."""
         return self.move_to(simplex.mirror_step(self.log_q, gain, rate, k), q, fraction)
 
     def move_to(self, log_q: jax.Array, q: jax.Array, fraction: ArrayLike) -> "Weights":
-        """Replace log q_t by `log_q`; q = q_t, the weights just played, enter the mean with weight `fraction`."""
+        """Return the player at `log_q`; the weights q = q_t of the round enter the mean with weight `fraction`."""
         return Weights(log_q=log_q, mean=points.average(self.mean, q, fraction))
 
 
@@ -78,12 +79,12 @@ class Players(NamedTuple):
     steps: Steps  # []
 
     def sample_every_group(self) -> GroupDecision:
-        """Play (w_t, q_t) and sample every group."""
+        """Return the decision that plays (w_t, q_t) and samples every group."""
         groups = np.arange(len(self.weights.log_q), dtype=np.int32)
         return GroupDecision(play=self.model.w, weights=self.weights.q, group=groups)
 
     def sample_one_group(self, key: jax.Array) -> GroupDecision:
-        """Play (w_t, q_t) and sample one group, drawn from q_t."""
+        """Return the decision that plays (w_t, q_t) and samples one group, drawn from q_t."""
         q = self.weights.q
         index = rng.categorical(key, q)
         return GroupDecision(play=self.model.w, weights=q, group=index[None])
@@ -91,15 +92,15 @@ class Players(NamedTuple):
     def step(
         self, domain: ConvexSet, q: jax.Array, *, grad: Point, gain: jax.Array, factors: RoundFactors, k: int = 1
     ) -> "Players":
-        """Move both players at once, from the same (w_t, q_t).
+        """Return the state after simultaneous steps of both players from the same (w_t, q_t).
 
         Args:
           domain: W.
           q: `[m]` weights q_t of the decision.
-          grad: `[d]` gradient that the model descends.
-          gain: `[m]` gains that the weights ascend.
+          grad: `[d]` gradient for the descent step of the model.
+          gain: `[m]` gains for the ascent step of the weights.
           factors: `RoundFactors` of this round.
-          k: weights are at most 1/k.
+          k: the weights are at most 1/k.
         """
         return self._replace(
             model=self.model.step(grad, factors.step * self.steps.w, domain, factors.average),
@@ -108,7 +109,7 @@ class Players(NamedTuple):
 
     @property
     def saddle(self) -> Saddle:
-        """Averages of both players' iterates."""
+        """Averages of the iterates of both players."""
         return Saddle(w=self.model.mean, q=self.weights.mean)
 
 
@@ -120,11 +121,11 @@ def descend(w: Point, grad: Point, rate: ArrayLike, domain: ConvexSet) -> Point:
 def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, gamma: ArrayLike) -> jax.Array:
     """Return the gains `[m]` of Exp3-IX: -(1 - loss) / (Q q_i + gamma) for each sampled group i, 0 for the others.
 
-    Q q_i is floored at 2^-40, the resolution of the draws.
+    Values of Q q_i below 2^-40, the resolution of the draws, are replaced by 2^-40.
 
     Args:
       loss: `[Q]` losses of one sample from each sampled group.
-      group: `[Q]` sampled groups, all different; i is one of them with probability Q q_i.
+      group: `[Q]` sampled groups, all different; group i is among them with probability Q q_i.
       q: `[m]` weights with which the groups were drawn.
       gamma: implicit exploration, >= 0.
 
@@ -141,5 +142,5 @@ def importance_weighted_gains(loss: jax.Array, group: jax.Array, q: jax.Array, g
 
 
 def clip_losses(loss: jax.Array, clip: bool) -> jax.Array:
-    """Return the losses; with `clip`, losses above 1 (for which 1 - loss is negative) become 1."""
+    """Return the losses; if `clip` is True, losses above 1 (for which 1 - loss is negative) are replaced by 1."""
     return jnp.minimum(loss, 1.0) if clip else loss

@@ -7,7 +7,8 @@
     r = sqrt(8 / (5 T m^2 (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m + d)$.
+Notation: m is the field `n_groups`, T is `horizon`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The
+cost per round and the memory are $O(m + d)$.
 """
 
 from typing import ClassVar
@@ -26,17 +27,17 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class SagawaSMD(TwoPlayers):
-    """SMD(1), the baseline of Zhang et al.; both gradients have the importance weight m.
+    """SMD(1), a baseline of Zhang et al. in which both gradients have the importance weight m.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the expected duality gap of the
-      output after T rounds is $O(m sqrt(log m / T))$, worse than that of Online(1) by $sqrt(m)$.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
+      output after T rounds is $O(m sqrt(log m / T))$, which exceeds that of Online(1) by the factor $sqrt(m)$.
 
     Deviations:
-      The form is (17) of Zhang et al., with both steps at ($w_t$, $q_t$). Algorithm 1 of Sagawa et al. has no factor m,
-      moves q first and states no step sizes; those of Theorem 1 for gradients m times as large are used
-      [reconstructed]. The paper does not state W, G or multipliers for its experiments; the ball of radius 3, $G =
-      sqrt(d)$ and multipliers of 1 are [ours].
+      The updates are (17) of Zhang et al., with both steps from ($w_t$, $q_t$). Algorithm 1 of Sagawa et al. has no
+      factor m, updates q first and states no step sizes. The step sizes here are those of Theorem 1 for gradients that
+      are m times as large [reconstructed]. The paper does not state W, G or multipliers for its experiments; the
+      defaults (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
       S. Sagawa, P. W. Koh, T. B. Hashimoto, P. Liang, "Distributionally Robust Neural Networks for Group Shifts", ICLR
@@ -54,7 +55,7 @@ class SagawaSMD(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 over m with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q)` of Theorem 1 over m times their multipliers, unless fields override them."""
         return self.resolve_steps(sagawa(self.n_groups, self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

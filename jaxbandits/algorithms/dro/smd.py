@@ -7,7 +7,8 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
+Notation: m is the field `n_groups`, T is `horizon`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The
+cost per round and the memory are $O(m d)$.
 """
 
 from typing import ClassVar
@@ -24,16 +25,16 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class SMD(TwoPlayers):
-    """SMD(m), the fixed-step form; `horizon` enters the step sizes, and the average can be read in any round.
+    """SMD(m) with fixed steps, which depend on `horizon`; the averages are available after every round.
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, the duality gap of the output after
-      T rounds is at most $2 sqrt(10 (D^2 G^2 + log m) / T)$ in expectation (Theorem 1, also stated with high
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then the expected duality gap of the
+      output after T rounds is at most $2 sqrt(10 (D^2 G^2 + log m) / T)$ (Theorem 1, which also has a bound with high
       probability).
 
     Deviations:
-      The updates have no deviations. The paper does not state W, G or multipliers for its experiments; the ball of
-      radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
+      The updates are those of the paper. The paper does not state W, G or multipliers for its experiments; the defaults
+      (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     Example:
       This example trains a network with one hidden layer on two groups of rows. The model can be any pytree of arrays,
@@ -72,7 +73,7 @@ class SMD(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 1 with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q)` of Theorem 1 times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

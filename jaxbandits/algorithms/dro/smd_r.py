@@ -7,7 +7,8 @@
     r = sqrt(8 / (5 T (D^2 G^2 + log m))),   eta_w = w_scale D^2 r,   eta_q = q_scale (log m) r,   T = n_1
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-n = budgets, m of them; W = domain, G = lipschitz, $D^2$ = diameter_sq. Time and memory per round $O(m d)$.
+Notation: n is the field `budgets` with m entries, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The cost
+per round and the memory are $O(m d)$.
 """
 
 from typing import ClassVar
@@ -26,19 +27,19 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class SMDr(TwoPlayers):
-    """SMD_r, for `rounds` = $n_1$ rounds; with equal budgets it is SMD(m).
+    """SMD_r, to be run for `rounds` = $n_1$ rounds; with equal budgets it is SMD(m).
 
     Guarantee:
-      If losses are convex with values in [0, 1] and gradients have norm at most G, then with probability 1 - delta, for
-      every group at once, $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) / n_i$,
-      where p* is the optimum of the weighted problem (Theorem 9). For groups with a small budget this allows risks of
-      about $n_1 / n_i p*$.
+      If losses are convex with values in [0, 1] and gradients have norm at most G, then with probability 1 - delta,
+      simultaneously for all groups, $R_i(w) - (n_1 / n_i) p* <= (8 + 2 log(2 / delta)) sqrt(10 (D^2 G^2 + log m) n_1) /
+      n_i$, where p* is the optimum of the weighted problem (Theorem 9). For groups with a small budget, this bound
+      allows risks of about $(n_1 / n_i) p*$.
 
     Deviations:
-      The updates have no deviations; they have no importance weights, as printed. The number of rows drawn from group i
-      is binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with $n_i$ rows
-      must define what it returns in this case. The paper does not state W, G or multipliers for its experiments; the
-      ball of radius 3, $G = sqrt(d)$ and multipliers of 1 are [ours].
+      The updates are those of the paper and, as printed, have no importance weights. The number of rows drawn from
+      group i is binomial with mean $n_i$: about half of the runs draw more than $n_i$ rows, and an environment with
+      only $n_i$ rows must define its feedback for this case. The paper does not state W, G or multipliers for its
+      experiments; the defaults (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -47,29 +48,29 @@ class SMDr(TwoPlayers):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 3"
-    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples of each group")
+    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples in the budget of each group")
 
     @classmethod
     def example(cls) -> "SMDr":
         return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
-        """Require at least two budgets, and check the fields of every group learner."""
+        """Check that there are at least two budgets, and check the fields of `GroupLearner`."""
         check_budgets(self)
         super().check()
 
     @property
     def n_groups(self) -> int:
-        """The number m of groups."""
+        """Number m of groups."""
         return len(self.budgets)
 
     @property
     def rounds(self) -> int:
-        """The number of rounds, the largest budget n_1: a run draws n_i samples of group i on average."""
+        """Number of rounds, the largest budget n_1; a run then draws n_i samples of group i on average."""
         return max(self.budgets)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 9 (those of Theorem 1) with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q)` of Theorem 9 (and 1) times their multipliers, unless fields override them."""
         return self.resolve_steps(theorem_1(self.n_groups, self.rounds, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

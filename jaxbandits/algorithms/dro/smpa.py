@@ -8,9 +8,10 @@
     e = min(1 / (sqrt(3) L~), 2 / sqrt(7 sigma^2 n_m)),   eta_w = w_scale 2 D^2 e,   eta_q = q_scale 2 e log m
     L~ = 2 sqrt(2) max b_i (D^2 L + D^2 G sqrt(log m)),   sigma^2 = 2 c max(b_i^2 n_m / n_i) (kappa D^2 G^2 + log^2 m)
 
-A step of the paper takes two rounds of the loop: even t sample at the anchor, odd t at the extrapolated point.
-n = budgets, W = domain, G = lipschitz, $D^2$ = diameter_sq, L = smoothness, kappa = regularity, c = constant. Time and
-memory per round $O(d sum_i n_i / n_m)$.
+A step of the paper takes two rounds of the loop: rounds with even t sample at the anchor, and rounds with odd t sample
+at the extrapolated point. Notation: n is the field `budgets`, W is `domain`, G is `lipschitz`, $D^2$ is `diameter_sq`,
+L is `smoothness`, kappa is `regularity` and c is `constant`. The cost per round and the memory are $O(d sum_i n_i /
+n_m)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -31,40 +32,40 @@ from jaxbandits.types import Gradient, GroupDecision
 
 
 class Pair(NamedTuple):
-    """Point (w, q) of the two players, with the group weights q as logarithms."""
+    """Point (w, q) of the two players, with the logarithms of the group weights q."""
 
     w: Point  # [d]
     log_q: jax.Array  # [m]
 
     def step(self, grad: Point, gain: jax.Array, steps: Steps, domain: ConvexSet) -> "Pair":
-        """Take the mirror step from this point along (-grad, gain)."""
+        """Return the point after the mirror step from this point along (-grad, gain)."""
         w = descend(self.w, grad, steps.w, domain)
         return Pair(w=w, log_q=simplex.mirror_step(self.log_q, gain, steps.q))
 
 
 class SMPAState(NamedTuple):
-    """Anchor, the point extrapolated from the anchor, and the mean of the extrapolated points."""
+    """State of `SMPA`: the anchor, the point extrapolated from it, and the mean of the extrapolated points."""
 
     anchor: Pair  # (w'_t, q'_t)
-    point: Pair  # (w_{t+1}, q_{t+1}) after even rounds; the anchor before the first round
-    mean: Saddle  # of the extrapolated points
+    point: Pair  # (w_{t+1}, q_{t+1}) after rounds with even t; the anchor before the first round
+    mean: Saddle  # mean of the extrapolated points
     steps: Steps  # []
 
 
 @pytree
 class SMPA(GroupLearner):
-    """SMPA_m, for `rounds` rounds of the loop; two rounds make up each of the $N = n_m / 2$ steps of the paper.
+    """SMPA_m, to be run for `rounds` rounds; each of the $N = n_m / 2$ steps of the paper takes two rounds.
 
     Guarantee:
       If losses are convex with values in [0, 1], gradients have norm at most G and risks are L-smooth, then with
-      probability 1 - delta, for every group at once, $R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa +
-      log^2 m))$, where p* is the optimum of the weighted problem (Theorem 10).
+      probability 1 - delta, simultaneously for all groups, $R_i(w) - p* / b_i = O((1 / n_m + 1 / sqrt(n_i)) sqrt(kappa
+      + log^2 m))$, where p* is the optimum of the weighted problem (Theorem 10).
 
     Deviations:
-      The theorem does not specify an absolute constant c, which is 1 here [ours]. $n_i / n_m$ and $n_m / 2$ are rounded
-      down [ours]; rows that do not fill a batch are not used. The paper does not state W, G, L or multipliers for its
-      experiments; the ball of radius 3, $G = sqrt(d)$, L = 1/4 (logistic losses of features with unit variance) and
-      multipliers of 1 are [ours].
+      The theorem does not specify the absolute constant c, which is 1 here [ours]. $n_i / n_m$ and $n_m / 2$ are
+      rounded down [ours], so that rows that do not fill a batch are not used. The paper does not state W, G, L or
+      multipliers for its experiments; the defaults (the ball of radius 3, $G = sqrt(d)$, L = 1/4 for logistic losses of
+      features with unit variance, and multipliers of 1) are [ours].
 
     References:
       L. Zhang, H. Bai, P. Zhao, T. Yang, Z.-H. Zhou, "Stochastic Approximation Approaches to Group
@@ -73,7 +74,7 @@ class SMPA(GroupLearner):
     """
 
     source: ClassVar[str] = "Zhang, Bai, Zhao, Yang & Zhou, JMLR, Algorithm 4"
-    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples of each group")
+    budgets: tuple[int, ...] = static(range="[1, inf)", doc="n_i, number of samples in the budget of each group")
     smoothness: ArrayLike = param(0.25, "(0, inf)", "L, smoothness of the risks")
     regularity: ArrayLike = param(1.0, "(0, inf)", "kappa, regularity of the dual norm; 1 for Euclidean norms")
     constant: ArrayLike = param(1.0, "(0, inf)", "c, the constant that Theorem 10 does not specify")
@@ -83,22 +84,22 @@ class SMPA(GroupLearner):
         return cls(dim=3, budgets=(200, 150, 100, 50))
 
     def check(self) -> None:
-        """Require at least two budgets, and check the fields of every group learner."""
+        """Check that there are at least two budgets, and check the fields of `GroupLearner`."""
         check_budgets(self)
         super().check()
 
     @property
     def n_groups(self) -> int:
-        """The number m of groups."""
+        """Number m of groups."""
         return len(self.budgets)
 
     @property
     def rounds(self) -> int:
-        """The number of rounds of the loop: the smallest budget n_m, rounded down to an even number."""
+        """Number of rounds of the loop, the smallest budget n_m rounded down to an even number."""
         return 2 * (min(self.budgets) // 2)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` of Theorem 10 with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q)` of Theorem 10 times their multipliers, unless fields override them."""
         smoothness = self.smoothness, self.regularity, self.constant
         return self.resolve_steps(theorem_10(self.budgets, *self.geometry(), *smoothness))
 

@@ -8,8 +8,8 @@
     eta_w = w_scale 2 D / (G sqrt(5 T)),   eta_q = q_scale sqrt(2 / T)
     output: the means of w_1, ..., w_T and of q_1, ..., q_T
 
-m = n_groups, T = horizon, W = domain, G = lipschitz, $D^2$ = diameter_sq. Time per round $O(m + d)$, including Newton
-steps.
+Notation: m is the field `n_groups`, T is `horizon`, W is `domain`, G is `lipschitz` and $D^2$ is `diameter_sq`. The
+cost per round is $O(m + d)$, including the Newton steps for nu.
 """
 
 from typing import ClassVar
@@ -26,16 +26,16 @@ from jaxbandits.types import Gradient, GroupDecision
 
 @pytree
 class Soma(TwoPlayers):
-    """Online(1) with a different bandit algorithm for q. Zhang et al. discuss it but do not run it.
+    """Online(1) with a different bandit algorithm for q, a baseline that Zhang et al. discuss but do not run.
 
     Guarantee:
-      A bound holds in expectation against a model and weights that do not depend on the samples, but not for the
-      duality gap.
+      A bound in expectation holds against a model and weights that do not depend on the samples. It is not a bound on
+      the duality gap.
 
     Deviations:
       The updates are Tsallis-INF in its general form (Audibert & Bubeck), not the authors' code [reconstructed].
-      $eta_q$ minimises the bound $2 sqrt(m) / eta_q + eta_q sqrt(m) T$, and $eta_w$ is taken from Online(1) [ours]; a
-      ball of radius 3, $G = sqrt(d)$ and multipliers 1 are [ours]. Losses above 1 are not clipped.
+      $eta_q$ minimises the bound $2 sqrt(m) / eta_q + eta_q sqrt(m) T$, and $eta_w$ is taken from Online(1) [ours]. The
+      defaults (the ball of radius 3, $G = sqrt(d)$ and multipliers of 1) are [ours]. Losses above 1 are not clipped.
 
     References:
       T. Soma, K. Gatmiry, S. Jegelka, "Optimal algorithms for group distributionally robust optimization and beyond",
@@ -53,7 +53,7 @@ class Soma(TwoPlayers):
         return cls(dim=3, n_groups=4, horizon=200)
 
     def steps(self) -> Steps:
-        """Return `(eta_w, eta_q)` with their multipliers, unless others are given."""
+        """Return `(eta_w, eta_q)` times their multipliers, unless fields override them."""
         return self.resolve_steps(soma(self.horizon, *self.geometry()))
 
     def select(self, key: jax.Array, t: jax.Array, state: Players, obs: None) -> GroupDecision:

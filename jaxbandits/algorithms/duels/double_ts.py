@@ -5,7 +5,8 @@
                  Beta(1 + w_ij, 1 + w_ji)
     second       argmax over {i : L_{i first} <= 1/2} of theta'_i ~ Beta(1 + w_{i first}, 1 + w_{first i}), 1/2 at first
 
-in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
+The policy plays this pair in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij +
+w_ji$. The cost per round is $O(K^2)$.
 """
 
 from typing import Any, ClassVar
@@ -24,17 +25,18 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 @pytree
 class DoubleTS(DuelPolicy):
-    """Two independent samples per round, one for each arm of the duel; bounds rule out arms that cannot be the best.
+    """Thompson sampling with one posterior sample per arm of the duel, after confidence bounds have ruled out arms.
 
     Guarantee:
-      Expected regret against Copeland winners after T rounds is $O(K^2 log T)$ for alpha above 1/2, and
+      The expected regret against Copeland winners after T rounds is $O(K^2 log T)$ for alpha above 1/2, and
       $O(K log T + K^2 log log T)$ with a Condorcet winner (Theorems 1 and 2).
 
     Deviations:
       * [ours] The first arm wins ties, which the paper breaks at random; environments order the arms at random.
-        Unavailable arms take part in no comparison.
-      * [printed] `is_plus` (D-TS+) breaks ties of the first arm by the smallest $sum_j (2 max_k s_k - s_i - s_j) /
-        kl(theta_ij, 1/2)$ as the authors' code does; s_i is the number of comparisons that arm i wins in the sample.
+        Unavailable arms are excluded from all comparisons.
+      * [printed] With `is_plus` (D-TS+), ties of the first arm go to the arm with the smallest $sum_j (2 max_k s_k -
+        s_i - s_j) / kl(theta_ij, 1/2)$, as in the authors' code; s_i is the number of comparisons that arm i wins in
+        the sample.
 
     References:
       Huasen Wu, Xin Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016, arXiv:1604.07101, Algorithm 1.
@@ -42,7 +44,7 @@ class DoubleTS(DuelPolicy):
 
     source: ClassVar[str] = "Wu & Liu, NIPS 2016, Algorithm 1"
     alpha: ArrayLike = param(0.51, "(0, inf)", "alpha, factor of log t; above 1/2 in the theory")
-    is_plus: bool = static(False, BOOL, "whether ties of the first arm are broken by estimated regret (D-TS+)")
+    is_plus: bool = static(False, BOOL, "True: break ties of the first arm by estimated regret (D-TS+)")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "DoubleTS":
@@ -65,7 +67,7 @@ class DoubleTS(DuelPolicy):
         return DuelCounts.none(self.n_arms)
 
     def sample(self, key: jax.Array, duels: DuelCounts) -> jax.Array:
-        """Draw theta `[K, K]`, 1/2 on the diagonal."""
+        """Draw a sample theta `[K, K]` of the preferences; the diagonal is 1/2."""
         i, j = np.triu_indices(self.n_arms, 1)
         drawn = rng.betas(key, 1.0 + duels.wins[i, j], 1.0 + duels.losses[i, j])
         place = np.zeros((self.n_arms, self.n_arms), np.int32)
@@ -74,13 +76,13 @@ class DoubleTS(DuelPolicy):
         return jnp.where(self.diagonal(), 0.5, theta)
 
     def sample_against(self, key: jax.Array, duels: DuelCounts, first: jax.Array) -> jax.Array:
-        """Draw theta' `[K]` of all arms against a given arm, 1/2 for the arm itself."""
+        """Draw theta' `[K]`, a sample of the preferences of all arms over a given arm; it is 1/2 for the arm itself."""
         mine = duels.of(first)
         drawn = rng.betas(key, 1.0 + mine.losses, 1.0 + mine.wins)
         return jnp.where(jnp.arange(self.n_arms) == first, 0.5, drawn)
 
     def first(self, t: jax.Array, duels: DuelCounts, theta: jax.Array, available: jax.Array) -> jax.Array:
-        """Return the first arm of round t (from 0) for a sample `[K, K]`."""
+        """Return the first arm of round t (from 0), given a sample theta `[K, K]`."""
         pairs = available & ~self.diagonal()
         plausible = upper_bounds(self.alpha, t, duels.wins, duels.count) >= 0.5
         scores = jnp.where(available, jnp.sum(pairs & plausible, axis=1, dtype=jnp.int32), -1)
@@ -97,7 +99,7 @@ class DoubleTS(DuelPolicy):
     def second(
         self, t: jax.Array, duels: DuelCounts, first: jax.Array, theta: jax.Array, available: jax.Array
     ) -> jax.Array:
-        """Return the second arm of round t (from 0) for a sample `[K]` against the first."""
+        """Return the second arm of round t (from 0), given a sample theta' `[K]` against the first arm."""
         mine = duels.of(first)
         upper = upper_bounds(self.alpha, t, mine.wins, mine.count)  # 1 - L_{i first}
         possible = (upper >= 0.5) | (jnp.arange(self.n_arms) == first)

@@ -1,8 +1,8 @@
-"""Abstract policy for duels, which counts how often each arm beat each other arm.
+"""Abstract policy for duels that counts how often each arm has beaten every other arm.
 
     w_ij   wins of arm i over arm j,   N_ij = w_ij + w_ji,   p_ij = w_ij / N_ij, 1/2 for pairs without a duel
 
-Both arms of a duel may be the same; such a duel is not counted.
+The two arms of a duel may be the same arm; a duel of an arm with itself is not counted.
 """
 
 import abc
@@ -17,7 +17,7 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 
 class DuelCounts(NamedTuple):
-    """Wins and numbers of duels of all pairs. w_ji is computed as N_ij - w_ij, which avoids a transpose."""
+    """Wins and numbers of duels of all pairs; w_ji is computed as N_ij - w_ij, which avoids a transpose."""
 
     wins: jax.Array  # [K, K]  w_ij, 0 on the diagonal
     count: jax.Array  # [K, K]  N_ij
@@ -29,7 +29,7 @@ class DuelCounts(NamedTuple):
         return cls(zeros, zeros)
 
     def add(self, decision: PairDecision, feedback: Preference) -> "DuelCounts":
-        """Count a duel of two different arms; a preference outside [0, 1] counts as the nearer end."""
+        """Return the counts after one more duel, which is ignored if the arms are equal; `won` is clipped to [0, 1]."""
         arm, won = jnp.arange(len(self.wins), dtype=jnp.int32), jnp.clip(feedback.won, 0.0, 1.0)
         first, second = arm == decision.first, arm == decision.second
         forward = first[:, None] & second & ~first  # zero everywhere if both are the same arm
@@ -39,22 +39,22 @@ class DuelCounts(NamedTuple):
 
     @property
     def losses(self) -> jax.Array:
-        """`[K, K]` w_ji."""
+        """Losses of every arm against every other arm, w_ji `[K, K]`."""
         return self.count - self.wins
 
     @property
     def share(self) -> jax.Array:
-        """`[K, K]` p_ij; 1/2 for pairs without a duel."""
+        """Fractions of duels won, p_ij `[K, K]`; 1/2 for pairs without a duel."""
         return jnp.where(self.count > 0.0, self.wins / jnp.maximum(self.count, 1.0), 0.5)
 
     def of(self, arm: jax.Array) -> "DuelCounts":
-        """Return the rows `[K]` of an arm: its wins against every arm, and its numbers of duels."""
+        """Return the rows `[K]` of one arm: its wins against every arm, and its numbers of duels with every arm."""
         return DuelCounts(self.wins[arm], self.count[arm])
 
 
 @pytree
 class DuelPolicy(abc.ABC):
-    """Abstract policy on the wins of all pairs; features of arms are ignored. Ties: the first arm wins."""
+    """Abstract policy on the counts of all pairs; features of arms are ignored, and ties go to the first arm."""
 
     feedback: ClassVar[type] = Preference
     environments: ClassVar[tuple[str, ...]] = ("duels/dueling_arms",)
@@ -62,7 +62,7 @@ class DuelPolicy(abc.ABC):
 
     @abc.abstractmethod
     def init(self, key: jax.Array) -> Any:
-        """Return the state before the first round."""
+        """Return the state of the policy before the first round."""
 
     @abc.abstractmethod
     def select(self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs) -> PairDecision:
@@ -72,7 +72,7 @@ class DuelPolicy(abc.ABC):
     def update(
         self, key: jax.Array, t: jax.Array, state: Any, obs: ArmObs, decision: PairDecision, feedback: Preference
     ) -> Any:
-        """Return the state after a duel."""
+        """Return the state of the policy after a duel."""
 
     def available(self, obs: ArmObs) -> jax.Array:
         """Return a mask `[K]` of the arms that may be compared.

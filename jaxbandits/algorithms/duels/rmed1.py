@@ -1,11 +1,11 @@
 """RMED1: duels by relative minimum empirical divergence (Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Algorithm 1).
 
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i,   O_l = {j : p_lj <= 1/2}
-    first  the next arm l of the list; each j with I_j - I_{i*} <= log t + f during this pass joins the next list
+    first  the next arm l of the list; an arm j that has left the list joins the next one if I_j - I_{i*} <= log t + f
     second i* if it is in O_l or O_l is empty, else argmin_j p_lj
 
-The lists start after one duel of every pair. Here $p_ij$ is the fraction of the $N_ij$ duels of i and j that i won, and
-$f = weight K^1.01$. $O(K^2)$ per round.
+The lists are used after one duel of every pair. Here $p_ij$ is the fraction of the $N_ij$ duels of i and j that i won,
+and f is `weight` times $K^1.01$. The cost per round is $O(K^2)$.
 """
 
 from typing import Any, ClassVar
@@ -19,15 +19,15 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class RMED1(RMEDPolicy):
-    """Duels of every plausible winner against the most plausible one.
+    """Policy that compares every plausible Condorcet winner with the most plausible one.
 
     Guarantee:
-      A Condorcet winner: expected regret after T rounds is at most
-      $sum_{i > 1} D_i log T / (2 kl(p_i1, 1/2)) + o(log T)$, and no consistent policy has a smaller factor of
-      log T if the winner is the best opponent of every arm (Theorem 3).
+      If arm 1 is a Condorcet winner, then the expected regret after T rounds is at most $sum_{i > 1} D_i log T / (2
+      kl(p_i1, 1/2)) + o(log T)$ (Theorem 3). No consistent policy has a smaller factor of log T if the winner is the
+      best opponent of every other arm.
 
     Deviations:
-      * [ours] Unavailable arms are skipped. Ties: the first arm wins.
+      * [ours] Unavailable arms are skipped. Ties go to the first arm.
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in

@@ -3,8 +3,8 @@
     b(i)   = argmin_{j : p_ij < 1/2} (p_{i* i} + p_{i* j} - 1) / kl(p_ij, 1/2),   from the first duels, or i*
     second i* if it is in O_l and N_{l i*} <= N_{l b(l)} / log log t, else b(l) if it is in O_l, else as RMED1 does
 
-The lists start after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L first_duels.
-$O(K^2)$ per round.
+The lists are used after L duels of every pair. The first arms, $i*$ and $O_l$ are those of RMED1. Notation: L is the
+field `first_duels`. The cost per round is $O(K^2)$.
 """
 
 import math
@@ -25,16 +25,16 @@ _LEAST = 0.01  # smallest sum of gaps, as in the authors' code
 
 @pytree
 class RMED2FH(RMEDPolicy):
-    """Duels of every plausible winner against the opponent that rules it out at the least regret.
+    """Policy that compares every plausible Condorcet winner with the opponent that rules it out at the smallest regret.
 
     Guarantee:
-      A Condorcet winner: expected regret after T rounds, for `theory` with this T, is at most
-      $sum_{i > 1} min_j (D_i + D_j) log T / (2 kl(p_ij, 1/2)) + o(log T)$, and no consistent policy has a
-      smaller factor of log T (Theorems 1 and 4).
+      If arm 1 is a Condorcet winner, then the expected regret of `theory` after T rounds, with horizon T, is at most
+      $sum_{i > 1} min_j (D_i + D_j) log T / (2 kl(p_ij, 1/2)) + o(log T)$. No consistent policy has a smaller factor of
+      log T (Theorems 1 and 4).
 
     Deviations:
       * [printed] Sums of gaps count as at least 0.01, and log log t as log(log t + 0.01), as in the authors' code.
-      * [ours] Unavailable arms are skipped. Ties: the first arm wins.
+      * [ours] Unavailable arms are skipped. Ties go to the first arm.
 
     References:
       Junpei Komiyama, Junya Honda, Hisashi Kashima, Hiroshi Nakagawa. Regret Lower Bound and Optimal Algorithm in
@@ -42,7 +42,7 @@ class RMED2FH(RMEDPolicy):
     """
 
     source: ClassVar[str] = "Komiyama, Honda, Kashima & Nakagawa, COLT 2015, Algorithm 2 (RMED2FH)"
-    first_duels: int = static(range="[1, 1000000]", doc="L, duels of every pair before opponents are fixed")
+    first_duels: int = static(range="[1, 1000000]", doc="L, number of duels of every pair before opponents are fixed")
 
     @classmethod
     def theory(cls, *, n_arms: int, horizon: int, alpha: float = 3.0, **changes: Any) -> "RMED2FH":
@@ -62,7 +62,7 @@ class RMED2FH(RMEDPolicy):
         gap = p[best] - 0.5
         regret = jnp.maximum(gap[:, None] + gap, _LEAST)
         divergence = jnp.maximum(bernoulli.divergence(p, 0.5 - p), jnp.finfo(p.dtype).tiny)
-        beaten = (p > 0.5) & ~self.diagonal()  # column i holds the arms that beat i; prices are symmetric
+        beaten = (p > 0.5) & ~self.diagonal()  # column i marks the arms that beat i
         cheapest = first_axis.argmax(jnp.where(beaten, -regret / divergence, -jnp.inf))
         return jnp.where(jnp.any(beaten, axis=0), cheapest, best)
 

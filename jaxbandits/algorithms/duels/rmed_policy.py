@@ -1,10 +1,11 @@
-"""Abstract policy for duels by relative minimum empirical divergence: plays all plausible winners in turn.
+"""Abstract policy for duels (relative minimum empirical divergence) that plays all plausible winners in turn.
 
     p_ij   fraction of the N_ij duels of i and j that i won
     I_i    = sum_{j : p_ij <= 1/2} N_ij kl(p_ij, 1/2),   i* = argmin_i I_i
-    first  the next arm l of the list; each j with I_j - I_{i*} <= log t + f during this pass joins the next list
+    first  the next arm l of the list; an arm j that has left the list joins the next one if I_j - I_{i*} <= log t + f
 
-The lists start after several duels of every pair. A final class defines the second arm.
+The lists are used after `first_duels` duels of every pair, and f is `weight` times K^1.01. A concrete subclass defines
+the second arm.
 """
 
 import abc
@@ -23,10 +24,10 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 
 class RMEDState(NamedTuple):
-    """Duels of all pairs, and the lists of arms."""
+    """Counts of the duels of all pairs, the current list and the next list of arms, and the fixed opponents."""
 
     duels: DuelCounts
-    left: jax.Array  # [K] bool, L_R: remaining arms of the list
+    left: jax.Array  # [K] bool, L_R: remaining arms of the current list
     following: jax.Array  # [K] bool, L_N: arms of the next list
     rivals: jax.Array  # [K] int32, opponents that are fixed after the first duels
 
@@ -35,17 +36,17 @@ class RMEDState(NamedTuple):
 class RMEDPolicy(DuelPolicy):
     """Abstract policy whose first arm is any arm that is still a plausible Condorcet winner."""
 
-    weight: ArrayLike = param(0.3, "[0, inf)", "f(K) / K^1.01")
-    first_duels: ClassVar[Any] = 1  # duels of every pair before the lists start
+    weight: ArrayLike = param(0.3, "[0, inf)", "weight, the ratio f(K) / K^1.01")
+    first_duels: ClassVar[Any] = 1  # number of duels of every pair before the lists are used
 
     @abc.abstractmethod
     def opponent(
         self, t: jax.Array, state: RMEDState, arm: jax.Array, best: jax.Array, available: jax.Array
     ) -> jax.Array:
-        """Return the second arm of round t (from 0), given the first arm and i*."""
+        """Return the second arm of round t (from 0), given the first arm and the most plausible winner i*."""
 
     def fixed_rivals(self, duels: DuelCounts) -> jax.Array:
-        """Return the opponents `[K]` that are fixed after the first duels; only final classes read them."""
+        """Return the opponents `[K]` that are fixed after the first duels; a subclass that uses them overrides this."""
         del duels
         return jnp.zeros(self.n_arms, jnp.int32)
 
@@ -60,13 +61,13 @@ class RMEDPolicy(DuelPolicy):
         return RMEDState(DuelCounts.none(self.n_arms), everything, ~everything, jnp.zeros(self.n_arms, jnp.int32))
 
     def divergences(self, duels: DuelCounts) -> jax.Array:
-        """Return I `[K]`."""
+        """Return the empirical divergences I_i `[K]`."""
         p = duels.share
         loses = (p <= 0.5) & ~self.diagonal()
         return jnp.sum(jnp.where(loses, duels.count * bernoulli.divergence(p, 0.5 - p), 0.0), axis=1)
 
     def best(self, duels: DuelCounts, available: jax.Array) -> jax.Array:
-        """Return i* among the available arms."""
+        """Return i*, the available arm with the smallest empirical divergence."""
         return first_axis.argmax(jnp.where(available, -self.divergences(duels), -jnp.inf))
 
     def select(self, key: jax.Array, t: jax.Array, state: RMEDState, obs: ArmObs) -> PairDecision:
@@ -103,7 +104,7 @@ class RMEDPolicy(DuelPolicy):
         )
 
     def opponents(self, duels: DuelCounts, arm: jax.Array, available: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return a mask `[K]` of the arms that do not lose against an arm, and the one that beats it most often."""
+        """Return a mask `[K]` of the arms that do not lose against an arm, and the arm that beats it most often."""
         p = duels.of(arm).share
         others = available & (jnp.arange(self.n_arms) != arm)
         return others & (p <= 0.5), first_axis.argmax(jnp.where(others, -p, -jnp.inf))

@@ -6,7 +6,8 @@
            of C minus B otherwise; else a uniform arm of C, or of all arms if C is empty
     second argmax_j U_{j first}
 
-in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij + w_ji$. $O(K^2)$ per round.
+The policy plays this pair in round $t = 1$, 2, ...; $w_ij$ is the number of times that i beat j, and $N_ij = w_ij +
+w_ji$. The cost per round is $O(K^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -22,7 +23,7 @@ from jaxbandits.types import ArmObs, PairDecision, Preference
 
 
 class RUCBState(NamedTuple):
-    """Duels of all pairs, and the hypothesised best arm."""
+    """Counts of the duels of all pairs, and the hypothesised best arm."""
 
     duels: DuelCounts
     best: jax.Array  # [] int32, the arm of B; -1: B is empty
@@ -30,15 +31,15 @@ class RUCBState(NamedTuple):
 
 @pytree
 class RUCB(DuelPolicy):
-    """Optimism about every comparison; the hypothesised best arm is compared with its strongest challenger.
+    """Policy with upper confidence bounds on preferences that compares a possible winner with its best challenger.
 
     Guarantee:
-      A Condorcet winner, $alpha > 1/2$: with probability $1 - delta$, and in expectation for $alpha > 1$, regret after
-      T rounds is $O(K log T)$ with constants $sum_j D_j / min(D_ij^2, D_1j^2)$, plus a constant in $K^2$ (Theorems 4
-      and 5).
+      If arm 1 is a Condorcet winner and $alpha > 1/2$, then with probability $1 - delta$, and in expectation for $alpha
+      > 1$, the regret after T rounds is $O(K log T)$ plus a term of order $K^2$ that does not depend on T (Theorems 4
+      and 5). The constants depend on the gaps.
 
     Deviations:
-      * [ours] Unavailable arms belong to none of the sets. Ties: the first arm wins.
+      * [ours] Unavailable arms belong to neither B nor C. Ties go to the first arm.
 
     References:
       Masrour Zoghi, Shimon Whiteson, Remi Munos, Maarten de Rijke. Relative Upper Confidence Bound for the K-Armed
@@ -62,7 +63,7 @@ class RUCB(DuelPolicy):
         return RUCBState(DuelCounts.none(self.n_arms), jnp.int32(-1))
 
     def index(self, t: jax.Array, duels: DuelCounts) -> jax.Array:
-        """Return U `[K, K]` of round t (from 0); 2 for pairs without a duel."""
+        """Return the upper bounds U `[K, K]` of round t (from 0); 2 for pairs without a duel."""
         return jnp.where(self.diagonal(), 0.5, upper_bounds(self.alpha, t, duels.wins, duels.count))
 
     def candidates(self, t: jax.Array, state: RUCBState, available: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -81,7 +82,7 @@ class RUCB(DuelPolicy):
         is_best = jnp.arange(self.n_arms) == best
         others = jnp.where(pool & ~is_best, 1.0, 0.0)
         count = jnp.sum(others)
-        share = jnp.where(best < 0, 0.0, jnp.where(count > 0.0, 0.5, 1.0))  # of the arm of B
+        share = jnp.where(best < 0, 0.0, jnp.where(count > 0.0, 0.5, 1.0))  # probability of the arm of B
         p = jnp.where(is_best, share, (1.0 - share) * others / jnp.maximum(count, 1.0))
         first = rng.categorical(key, p)
         against = state.duels.of(first)
@@ -98,6 +99,6 @@ class RUCB(DuelPolicy):
 
 
 def upper_bounds(alpha: Any, t: jax.Array, wins: jax.Array, count: jax.Array) -> jax.Array:
-    """Return U of round t (from 0) from wins and numbers of duels of the same shape; 2 for pairs without a duel."""
+    """Return the bounds U of round t (from 0) from wins and duels of the same shape; 2 for pairs without a duel."""
     played = jnp.maximum(count, 1.0)
     return jnp.where(count > 0.0, wins / played + jnp.sqrt(alpha * log_rounds(t + 1) / played), 2.0)

@@ -1,9 +1,10 @@
-"""Sparring: two K-armed learners choose one arm of a duel each (Ailon, Karnin & Joachims, ICML 2014).
+"""Sparring: each arm of a duel is chosen by a separate K-armed learner (Ailon, Karnin & Joachims, ICML 2014).
 
-    first  by a learner whose reward is 1 if the first arm wins, else 0
-    second by another learner of the same kind, whose reward is 1 if the second arm wins, else 0
+    first  chosen by a learner whose reward is 1 if the first arm wins, else 0
+    second chosen by another learner of the same class, whose reward is 1 if the second arm wins, else 0
 
-With Tsallis-INF, the default, this is Versatile-DB (Saha & Gaillard, ICML 2022). Cost per round: that of two learners.
+With Tsallis-INF, the preset `theory`, this is Versatile-DB (Saha & Gaillard, ICML 2022). The cost per round is that of
+two learners.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -18,7 +19,7 @@ from jaxbandits.types import ArmDecision, ArmObs, PairDecision, Preference, Rewa
 
 
 class SparringState(NamedTuple):
-    """States of both learners."""
+    """States of the two learners."""
 
     first: Any
     second: Any
@@ -26,14 +27,14 @@ class SparringState(NamedTuple):
 
 @pytree
 class Sparring:
-    """Dueling bandit played as a game of two bandit learners, for arbitrary preferences.
+    """Reduction of dueling bandits with arbitrary preferences to a game of two bandit learners.
 
     Guarantee:
-      With Tsallis-INF: expected regret after T rounds is $O(sqrt(K T))$ for arbitrary preferences, and $O(sum_i log T /
-      D_i)$ if they are fixed and have a Condorcet winner (Saha & Gaillard, Theorem 1).
+      With Tsallis-INF, the expected regret after T rounds is $O(sqrt(K T))$ for arbitrary preferences, and $O(sum_i log
+      T / D_i)$ for fixed preferences with a Condorcet winner (Saha & Gaillard, Theorem 1).
 
     Deviations:
-      * [reconstructed] The learning rates of Versatile-DB are assumed to be those of Tsallis-INF; they were not checked
+      * [reconstructed] The learning rates of Versatile-DB are assumed to be those of Tsallis-INF; they are not checked
         against the paper.
 
     References:
@@ -46,7 +47,7 @@ class Sparring:
     feedback: ClassVar[type] = Preference
     source: ClassVar[str] = "Ailon, Karnin & Joachims, ICML 2014; Saha & Gaillard, ICML 2022 (Versatile-DB)"
     environments: ClassVar[tuple[str, ...]] = ("duels/dueling_arms",)
-    policy: Any = param(doc="learner of jaxbandits.armed that both players are, such as TsallisINF")
+    policy: Any = param(doc="learner of jaxbandits.armed that chooses each arm of the duel, such as TsallisINF")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: Any) -> "Sparring":

@@ -1,7 +1,7 @@
 """Abstract learner that identifies the best arm: an index policy that stops and recommends an arm.
 
-`evidence` is the generalised likelihood ratio of the empirically best arm against its closest competitor (Garivier &
-Kaufmann, COLT 2016, Section 3.2), on which several stopping rules are built:
+Several stopping rules use `evidence`, the logarithm of the generalised likelihood ratio of the empirically best arm
+against its closest competitor (Garivier & Kaufmann, COLT 2016, Section 3.2):
 
     Z = min_{b != a} T_a kl(m_a, m_ab) + T_b kl(m_b, m_ab),   m_ab the mean of both,   a = argmax_i m_i
 """
@@ -19,27 +19,27 @@ from jaxbandits.types import State
 
 @pytree
 class Identification(IndexPolicy):
-    """Abstract learner for rewards in [0, 1] that recommends the arm with the largest mean, the first of equal ones.
+    """Abstract learner for rewards in [0, 1] that recommends the arm with the largest mean; ties go to the first arm.
 
-    Its metrics include `regret` (the sum over its plays), `stopping_time` (the number of plays) and `correct` (whether
-    the recommended arm is a best one).
+    The metrics of a run include `regret` (the sum over its plays), `stopping_time` (the number of plays) and `correct`
+    (1 if the recommended arm is a best arm, else 0).
     """
 
     @abc.abstractmethod
     def stopped(self, state: State) -> jax.Array:
-        """Return `[]` whether the best arm is identified."""
+        """Return whether the best arm is identified, a bool `[]`."""
 
     def recommend(self, state: State) -> jax.Array:
         """Return the index `[]` of the recommended arm."""
         return best_mean(self.pulls(state))
 
     def pulls(self, state: State) -> Pulls:
-        """Return counts and sums."""
+        """Return the counts and sums of the rewards that the state holds."""
         return state
 
 
 def best_mean(pulls: Pulls) -> jax.Array:
-    """Return the arm `[]` with the largest mean."""
+    """Return the arm `[]` with the largest mean reward."""
     return first_axis.argmax(pulls.mean)
 
 

@@ -1,9 +1,9 @@
-"""KL-LUCB (Kaufmann & Kalyanakrishnan, COLT 2013), for the best arm.
+"""KL-LUCB for the identification of the best arm (Kaufmann & Kalyanakrishnan, COLT 2013).
 
     U_i, L_i = max and min {q in [0, 1] : T_i kl(m_i, q) <= beta(t)}
 
-after t plays. Every arm is played once, and later plays come in pairs (`lucb`). kl is the Kullback-Leibler divergence
-of Bernoulli distributions. Cost per round $O(K)$.
+These are the bounds after t plays. Every arm is played once, and the later plays come in pairs (`lucb`). kl is the
+Kullback-Leibler divergence of Bernoulli distributions. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -21,28 +21,28 @@ from jaxbandits.numerics import bernoulli
 
 @pytree
 class KLLUCB(LUCB):
-    """Identification of the best arm by Chernoff's inequality.
+    """LUCB with confidence bounds from Chernoff's inequality.
 
     Guarantee:
-      Rewards in [0, 1], `theory`: the recommended arm is within eps of the best one with probability at least
-      1 - delta.
+      For rewards in [0, 1] and the preset `theory`, the mean of the recommended arm is within eps of the largest mean
+      with probability at least 1 - delta.
 
     Deviations:
-      * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments of Garivier and Kaufmann (COLT
-        2016), who also count t in plays.
-      * [reconstructed] `theory` has beta(t) = x + log x, $x = log(k_1 K t^alpha / delta)$, $alpha = 1.1$ and
-        $k_1 = 405.5$, the constants of public implementations that cite the paper; k_1 is just above
-        $2 e + 1 + e / (alpha - 1) + (e + 1) / (alpha - 1)^2 = 405.45$.
-      * [ours] Only the best arm is identified $(m = 1)$. Means are clipped to [0, 1]. Ties: the first arm wins.
+      * [printed] The default is beta(t) = $log((log t + 1) / delta)$, as in the experiments of Garivier and Kaufmann
+        (COLT 2016), in which t is also the number of plays.
+      * [reconstructed] `theory` has beta(t) = x + log x with $x = log(k_1 K t^alpha / delta)$, $alpha = 1.1$ and $k_1 =
+        405.5$. These constants are taken from public implementations that cite the paper; k_1 is just above $2 e + 1 +
+        e / (alpha - 1) + (e + 1) / (alpha - 1)^2 = 405.45$.
+      * [ours] Only the best arm is identified $(m = 1)$. Means are clipped to [0, 1]. Ties go to the first arm.
 
     References:
       Emilie Kaufmann, Shivaram Kalyanakrishnan. Information Complexity in Bandit Subset Selection. COLT 2013.
     """
 
     source: ClassVar[str] = "Kaufmann & Kalyanakrishnan, COLT 2013, KL-LUCB"
-    k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm, used only by the theory")
-    alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, power of t, used only by the theory")
-    proven: bool = static(False, BOOL, "True: beta(t) of the theory")
+    k_1: ArrayLike = param(405.5, "(0, inf)", "k_1, constant in the logarithm of the theory")
+    alpha: ArrayLike = param(1.1, "(1, inf)", "alpha, exponent of t in the theory")
+    proven: bool = static(False, BOOL, "True: use beta(t) of the theory")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "KLLUCB":

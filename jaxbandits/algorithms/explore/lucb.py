@@ -1,10 +1,10 @@
-"""Abstract LUCB: play the empirically best arm and its strongest competitor until their confidence intervals separate.
+"""Abstract LUCB: the empirically best arm and its strongest competitor are played until their intervals separate.
 
     h = argmax_i m_i,   l = argmax_{i != h} U_i
     play     h and l in turn, both chosen from the same counts
     stop     once U_l - L_h <= eps
 
-A final class defines the confidence bounds U and L.
+A concrete subclass defines the confidence bounds U and L.
 """
 
 import abc
@@ -24,7 +24,7 @@ _TARGET = 1.0  # larger than any number of plays
 
 
 class LUCBState(NamedTuple):
-    """Counts and sums, and the second arm of an unfinished pair of plays."""
+    """Counts and sums of the rewards, and the second arm of an unfinished pair of plays."""
 
     pulls: Pulls
     second: jax.Array  # [] int32  l; -1 if h is played next
@@ -37,20 +37,20 @@ class LUCBState(NamedTuple):
 
 @pytree
 class LUCB(Identification):
-    """Abstract LUCB that identifies one best arm."""
+    """Abstract LUCB learner that identifies a single best arm."""
 
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
     eps: ArrayLike = param(
-        0.0, "[0, inf)", "eps, tolerance: an arm within eps of the best one suffices; in units of the rewards"
+        0.0, "[0, inf)", "eps, tolerance in units of the rewards: an arm within eps of the best arm suffices"
     )
 
     @abc.abstractmethod
     def upper(self, pulls: Pulls) -> jax.Array:
-        """Return U `[K]`, finite even for arms without plays."""
+        """Return the upper bounds U `[K]`, which must be finite even for arms without plays."""
 
     @abc.abstractmethod
     def lower(self, pulls: Pulls, arm: jax.Array) -> jax.Array:
-        """Return L `[]` of one arm."""
+        """Return the lower bound L `[]` of one arm."""
 
     def init(self, key: jax.Array) -> LUCBState:
         return LUCBState(super().init(key), jnp.int32(_NONE))
@@ -59,7 +59,7 @@ class LUCB(Identification):
         return state.pulls
 
     def index(self, key: jax.Array, t: jax.Array, state: LUCBState) -> jax.Array:
-        """Return scores `[K]`, the largest for the arm to play; the other arms are ranked by fewest plays."""
+        """Return scores `[K]` that are largest for the arm to play and rank the other arms by fewest plays."""
         del key, t
         target = jnp.where(state.second == _NONE, best_mean(state.pulls), state.second)
         return jnp.where(jnp.arange(self.n_arms) == target, _TARGET, -state.count)
@@ -68,7 +68,7 @@ class LUCB(Identification):
         self, key: jax.Array, t: jax.Array, state: LUCBState, obs: ArmObs, decision: ArmDecision, feedback: Reward
     ) -> LUCBState:
         del key, t, obs
-        has_begun = jnp.all(state.count > 0.0)  # otherwise an arm is played for the first time
+        has_begun = jnp.all(state.count > 0.0)  # if False, the round plays an arm for the first time
         starts = has_begun & (state.second == _NONE)
         second = jnp.where(starts, self._contender(state.pulls), _NONE)
         return LUCBState(state.pulls.add(decision.index, feedback.reward), second)

@@ -1,8 +1,9 @@
-"""LUCB1 (Kalyanakrishnan, Tewari, Auer & Stone, ICML 2012), for the best arm.
+"""LUCB1 for the identification of the best arm (Kalyanakrishnan, Tewari, Auer & Stone, ICML 2012).
 
     U_i, L_i = m_i +- sqrt(log(k_1 K n^4 / delta) / (2 T_i)),   k_1 = 5/4
 
-in stages $n = 1$, 2, ... of two plays each (`lucb`); every arm is played once before the first stage. $O(K)$ per round.
+These are the bounds in stage $n = 1$, 2, ...; a stage has two plays (`lucb`). Every arm is played once before the first
+stage. The cost per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -17,14 +18,15 @@ from jaxbandits.base.pytree import ArrayLike, param, pytree
 
 @pytree
 class LUCB1(LUCB):
-    """Identification of the best arm by Hoeffding's inequality.
+    """LUCB with confidence bounds from Hoeffding's inequality.
 
     Guarantee:
-      Rewards in [0, 1]: the recommended arm is within eps of the best one with probability at least 1 - delta; the mean
-      stopping time is $O(H log(H / delta))$, H = sum_i 1 / max(D_i, eps / 2)^2 with gaps $D_i$.
+      If rewards are in [0, 1], then the mean of the recommended arm is within eps of the largest mean with probability
+      at least 1 - delta. The expected stopping time is $O(H log(H / delta))$, where H = sum_i 1 / max(D_i, eps / 2)^2
+      for gaps $D_i$.
 
     Deviations:
-      * [ours] Only the best arm is identified $(m = 1)$. Ties: the first arm wins.
+      * [ours] Only the best arm is identified $(m = 1)$. Ties go to the first arm.
 
     References:
       Shivaram Kalyanakrishnan, Ambuj Tewari, Peter Auer, Peter Stone. PAC Subset Selection in Stochastic Multi-armed
@@ -45,7 +47,7 @@ class LUCB1(LUCB):
         return (pulls.mean - self.width(pulls))[arm]
 
     def width(self, pulls: Pulls) -> jax.Array:
-        """Return the half-widths of the confidence intervals `[K]`."""
+        """Return the half-widths `[K]` of the confidence intervals."""
         stage = 1.0 + jnp.floor(0.5 * jnp.maximum(jnp.sum(pulls.count) - self.n_arms, 0.0))
         log_term = jnp.log(self.k_1 * self.n_arms / self.delta) + 4.0 * jnp.log(stage)
         return jnp.sqrt(0.5 * jnp.maximum(log_term, 0.0) / pulls.positive_count)

@@ -3,7 +3,8 @@
     phase r = 0, ..., L - 1,  L = ceil(log_2 K):  play each of the K_r remaining arms floor(n / (K_r L)) times
     keep the ceil(K_r / 2) with the largest mean rewards of the phase
 
-from $K_0 = K$ arms, within a budget of n rounds. $O(K)$ per round, $O(K^2)$ at the end of a phase.
+The first phase has $K_0 = K$ arms, and n is the budget of rounds. The cost per round is $O(K)$, and $O(K^2)$ at the end
+of a phase.
 """
 
 from typing import ClassVar, NamedTuple
@@ -30,21 +31,23 @@ class HalvingState(NamedTuple):
 
     @property
     def count(self) -> jax.Array:
-        """`[K]` plays in this phase."""
+        """Numbers of plays `[K]` in this phase."""
         return self.pulls.count
 
 
 @pytree
 class SequentialHalving(Identification):
-    """Identification of the best arm within a fixed number of rounds.
+    """Fixed-budget best-arm identification: every phase eliminates half of the remaining arms.
 
     Guarantee:
-      Independent rewards in [0, 1], gaps $D_i$: the recommended arm is not the best one with probability at most
-      3 log_2 K exp(-n / (8 H_2 log_2 K)), H_2 = max_{i > 1} i / D_(i)^2.
+      If rewards are independent and in [0, 1], the probability that the recommended arm is not the best arm is at most
+      3 log_2 K exp(-n / (8 H_2 log_2 K)), where H_2 = max_{i > 1} i / D_(i)^2 and D_(i) is the gap of the i-th best
+      arm.
 
     Deviations:
-      * [ours] Arms are played in turn within a phase. Phases end at fixed rounds. With delayed feedback or arms that
-        are not always available, means are taken over the rewards that have arrived. Ties: the first arm is kept.
+      * [ours] Within a phase the arms are played in turn, and phases end at fixed rounds. With delayed feedback or arms
+        that are not always available, the means are those of the rewards received in the phase. Ties go to the first
+        arm.
 
     References:
       Zohar Karnin, Tomer Koren, Oren Somekh. Almost Optimal Exploration in Multi-Armed Bandits. ICML 2013, Algorithm 2.
@@ -70,7 +73,7 @@ class SequentialHalving(Identification):
 
     @property
     def _sizes(self) -> list[int]:
-        """K_r of every phase."""
+        """Number K_r of remaining arms in each phase r."""
         sizes, left = [], self.n_arms
         while left > 1:
             sizes.append(left)
@@ -79,7 +82,7 @@ class SequentialHalving(Identification):
 
     @property
     def ends(self) -> list[int]:
-        """Rounds after which the phases end."""
+        """Numbers of rounds after which the phases end."""
         ends = [0]
         for size in self._sizes:
             ends.append(ends[-1] + size * (self.budget // (size * len(self._sizes))))
@@ -101,7 +104,7 @@ class SequentialHalving(Identification):
         del key, obs
         state = HalvingState(state.pulls.add(decision.index, feedback.reward), state.is_left)
         for end, size in zip(self.ends, self._sizes, strict=True):
-            # A real branch, since t is the same for all trials.
+            # All trials share t, so that this remains a branch under `vmap`.
             state = batching.cond(t == end - 1, lambda s=state, k=-(-size // 2): _halve(s, k), lambda s=state: s)
         return state
 
@@ -114,7 +117,7 @@ class SequentialHalving(Identification):
 
 
 def _halve(state: HalvingState, n_kept: int) -> HalvingState:
-    """Return the first state of the next phase, with `n_kept` arms."""
+    """Return the first state of the next phase, which keeps the `n_kept` arms with the largest means."""
     mean, numbers = state.pulls.mean, jnp.arange(len(state.is_left))
     score = jnp.where(state.is_left > 0.0, mean, -jnp.inf)
 

@@ -4,7 +4,8 @@
     play     I with probability beta; else J, the best arm of another draw whose best arm is not I
     stop     once Z > beta(t)
 
-$S_i$, $F_i$ are the successes and failures of arm i; Z and beta(t) as in `track_and_stop`. $O(K)$ per draw.
+$S_i$ and $F_i$ are the numbers of successes and failures of arm i; Z and beta(t) are those of `track_and_stop`. A draw
+costs $O(K)$.
 """
 
 from typing import ClassVar
@@ -24,18 +25,18 @@ from jaxbandits.tracing.batching import while_loop
 
 @pytree
 class TopTwoThompson(BetaPosterior, Identification):
-    """Thompson sampling that plays a second candidate with a fixed probability.
+    """Thompson sampling that plays a second candidate arm with probability 1 - beta.
 
     Guarantee:
-      Bounded rewards of an exponential family, a unique best arm, beta = 1/2: the posterior probability that another
-      arm is the best tends to 0 exponentially, with an exponent of at least half the largest possible (Russo proves
-      this for his class of algorithms). With `theory`, rewards 0 and 1: the recommended arm is the best one with
-      probability at least 1 - delta (Garivier & Kaufmann, Theorem 10, for any rule of play).
+      For rewards of an exponential family, a unique best arm and beta = 1/2, the posterior probability that another arm
+      is the best tends to 0 exponentially, with at least half of the largest possible exponent (Russo 2016). For
+      rewards 0 and 1 and the preset `theory`, the recommended arm is the best arm with probability at least 1 - delta
+      (Garivier & Kaufmann, Theorem 10, which holds for any sampling rule).
 
     Deviations:
-      * [ours] After `attempts` draws with I as their best arm, J is the second best arm of the last one.
-      * [printed] Russo has no stopping rule; the rule here is taken from later experiments of Garivier and Kaufmann,
-        with the threshold $log((log t + 1) / delta)$ by default.
+      * [ours] If I is the best arm of `attempts` draws in a row, J is the second best arm of the last draw.
+      * [printed] Russo states no stopping rule. The rule here is that of the experiments of Garivier and Kaufmann, with
+        the threshold $log((log t + 1) / delta)$ by default.
       * [ours] A reward between 0 and 1 counts as a fractional success; rewards outside [0, 1] are clipped.
 
     References:
@@ -44,10 +45,10 @@ class TopTwoThompson(BetaPosterior, Identification):
     """
 
     source: ClassVar[str] = "Russo, COLT 2016, top-two Thompson sampling"
-    share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of the first candidate")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
+    share: ArrayLike = param(0.5, "(0, 1)", "beta, probability of playing the first candidate")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
     attempts: int = static(64, "[1, inf)", "largest number of draws for the second candidate")
-    proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
+    proven: bool = static(False, BOOL, "True: use beta(t) of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TopTwoThompson":
@@ -60,7 +61,7 @@ class TopTwoThompson(BetaPosterior, Identification):
         return cls(n_arms=5, attempts=8)
 
     def index(self, key: jax.Array, t: jax.Array, state: Pulls) -> jax.Array:
-        """Return a draw `[K]`, modified so that the arm to play has the largest value."""
+        """Return a posterior draw `[K]`, modified so that the arm to play has the largest value."""
         del t
         a, b = self.posterior(state)
         coin_key, first_key, other_key = jax.random.split(key, 3)
@@ -87,7 +88,7 @@ class TopTwoThompson(BetaPosterior, Identification):
         return identification.evidence(state) > self.threshold(state)
 
     def threshold(self, state: Pulls) -> jax.Array:
-        """Return beta(t) `[]`."""
+        """Return the threshold beta(t) `[]` of the stopping rule."""
         rounds = jnp.sum(state.count)
         if self.proven:
             return identification.theory_threshold(rounds, self.delta, self.n_arms)

@@ -3,8 +3,9 @@
     play     argmin_i T_i of the arms with T_i < sqrt(t) - K / 2, if there are any; else argmax_i t w*_i(m) - T_i
     stop     once Z > beta(t)
 
-after t rounds and one play of every arm. Here m are the mean rewards, w* the optimal proportions for them
-(`proportions`), Z the likelihood ratio of `identification.evidence`. $O(K)$ per round.
+These rules apply after t rounds and after one play of every arm. Here m are the mean rewards, w* are the optimal
+proportions for these means (`proportions`), and Z is the log-likelihood ratio of `identification.evidence`. The cost
+per round is $O(K)$.
 """
 
 from typing import ClassVar
@@ -19,7 +20,7 @@ from jaxbandits.algorithms.explore.proportions import optimal_proportions
 from jaxbandits.base.pytree import ArrayLike, Fields, FieldValue, param, pytree, static
 from jaxbandits.base.ranges import BOOL
 
-_FORCED = 1e15  # above t w* - T
+_FORCED = 1e15  # above every value of t w* - T
 
 
 @pytree
@@ -27,15 +28,15 @@ class TrackAndStop(Identification):
     """Asymptotically optimal fixed-confidence best-arm identification (as delta -> 0).
 
     Guarantee:
-      Rewards 0 and 1, a unique best arm, `theory`: the recommended arm is the best one with probability at least
-      1 - delta (Theorem 10). The mean stopping time divided by log(1/delta) tends to T*(mu) (Theorem 14), which no
-      learner with that probability beats (Theorem 1).
+      For rewards 0 and 1, a unique best arm and the preset `theory`, the recommended arm is the best arm with
+      probability at least 1 - delta (Theorem 10). The expected stopping time divided by log(1/delta) tends to T*(mu) as
+      delta -> 0 (Theorem 14). No learner with this error probability has a smaller limit (Theorem 1).
 
     Deviations:
-      * [printed] beta(t) = $log((log t + 1) / delta)$ by default, as in the experiments; `theory` has
+      * [printed] The default is beta(t) = $log((log t + 1) / delta)$, as in the experiments; `theory` has
         $log(2 t (K - 1) / delta)$.
       * [ours] Means are clipped to [1e-6, 1 - 1e-6] in w*. If several arms have the largest mean, w* is uniform on
-        these arms (the authors' code draws one at random). Ties: the first arm wins.
+        these arms (the authors' code draws one at random). Ties go to the first arm.
 
     References:
       Aurelien Garivier, Emilie Kaufmann. Optimal Best Arm Identification with Fixed Confidence. COLT 2016,
@@ -43,8 +44,8 @@ class TrackAndStop(Identification):
     """
 
     source: ClassVar[str] = "Garivier & Kaufmann, COLT 2016, Track-and-Stop with D-tracking"
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    proven: bool = static(False, BOOL, "True: beta(t) of the theorem")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    proven: bool = static(False, BOOL, "True: use beta(t) of the theorem")
 
     @classmethod
     def theory(cls, *, n_arms: int, **changes: FieldValue) -> "TrackAndStop":
@@ -73,7 +74,7 @@ class TrackAndStop(Identification):
         return identification.evidence(state) > self.threshold(state)
 
     def threshold(self, state: Pulls) -> jax.Array:
-        """Return beta(t) `[]`."""
+        """Return the threshold beta(t) `[]` of the stopping rule."""
         rounds = jnp.sum(state.count)
         if self.proven:
             return identification.theory_threshold(rounds, self.delta, self.n_arms)

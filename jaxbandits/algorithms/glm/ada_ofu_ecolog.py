@@ -1,6 +1,6 @@
 """ada-OFU-ECOLog (Faury, Abeille, Jun & Calauzenes, Jointly Efficient and Optimal Logistic Bandits, AISTATS 2022).
 
-OFU-ECOLog with a data-dependent warm-up, on a parameter set $Theta_t$ that shrinks.
+This is OFU-ECOLog with a data-dependent warm-up and a parameter set $Theta_t$ that shrinks.
 
     play         argmax_x  x'theta_t + sigma_t ||x||_{W_t^{-1}}
     theta^u      = argmin_{Theta_t} ||theta - theta_t||^2_{W_t} / (2 + D) + l(x'theta; u),   u = 0, 1   (implicit steps)
@@ -16,12 +16,11 @@ OFU-ECOLog with a data-dependent warm-up, on a parameter set $Theta_t$ that shri
     beta^H       = gamma + gamma^2 / sqrt(lambda),   n = |H| + 1
     gamma        = sqrt(lambda) (S + 1/2) + d / sqrt(lambda) log(4/delta (1 + n / (16 d lambda)))
 
-Rewards are 0 or 1, and l(z; r) = log(1 + e^z) - r z. $Theta_1$ is the ball. Membership in H is decided from both
-possible rewards of a round, not from the observed reward.
-
-Notation: lambda `ridge`, S `norm_bound`, D `diameter`, the 2 of the rule `curvature_ratio`. Cost per round: $O(K d^2)$,
-three scalar root searches, and in a warm-up round a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$
-otherwise).
+Rewards are 0 or 1, and l(z; r) = log(1 + e^z) - r z. $Theta_1$ is the ball of radius S. The rule that adds a round to H
+considers both possible rewards of the round and does not depend on the observed reward. Notation: lambda is the field
+`ridge`, S is `norm_bound`, D is `diameter`, and the factor 2 of the rule is `curvature_ratio`. The cost per round is
+$O(K d^2)$ and three scalar root searches; in a warm-up round it also includes a few evaluations of the likelihood,
+which cost $O(K)$ each for fixed arms and $O(t)$ otherwise.
 """
 
 from typing import ClassVar, NamedTuple
@@ -46,10 +45,10 @@ _LOGISTIC = Bernoulli()
 
 
 class WarmUp(NamedTuple):
-    """Warm-up rounds H, and the ellipsoid that they determine."""
+    """Warm-up rounds H, and the confidence ellipsoid that they determine."""
 
     data: Data  # the rounds of H
-    count: jax.Array  # []  |H|
+    count: jax.Array  # []  number |H| of warm-up rounds
     theta: Vector  # [d]  theta^H
     gram: Symmetric  # [d, d]  V^H
 
@@ -66,36 +65,38 @@ class AdaOFUECOLogState(NamedTuple):
 
 @pytree
 class AdaOFUECOLog(EllipsoidLearner):
-    """Optimism for logistic bandits by implicit online steps, with a warm-up where the curvature is uncertain.
+    """Optimistic learner for logistic bandits: implicit online steps, with a warm-up where the curvature is uncertain.
 
     Guarantee:
       With arms in the unit ball, `D = 2S` and kappa computed over the ball, theta* lies in every set {||theta -
       theta_t||_{W_t} <= sigma_t} with probability `1 - delta` as long as it lies in every $Theta_t$. The proof bounds
       the sum of `l_s(theta_bar_s) - l_s(theta*)` over s not in H by Ville's inequality; the remainder is the regret of
       the implicit step, and the projection of $theta_t$ onto $Theta_{t+1}$ never increases its distance from theta*.
-      [ours] All $Theta_t$ contain theta* with the probability of the bound gamma, which is `1 - delta` in its source.
-      The leading term of the original's regret is $O(d log T sqrt(T / kappa*))$.
+      [ours] All $Theta_t$ contain theta* with the probability for which the bound gamma holds, which is `1 - delta` in
+      its source. The leading term of the regret bound in the paper is $O(d log T sqrt(T / kappa*))$.
 
     Deviations:
-      * [reconstructed] The weight $1 / (2 + D)$ of the steps and the rule that sends a round to H are reconstructed.
-        $beta^H$ is the radius of OFULog-r with the rounds of H alone, and lambda is fixed, since the available sources
-        do not state the constants of the original. Public code has no warm-up.
-      * [ours] $theta^H$ minimises over the ball. Then `||theta^H - theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)`
-        wherever the gradient at theta* has norm gamma, by self-concordance, and $Theta_t$ is never empty.
+      * [reconstructed] The weight $1 / (2 + D)$ of the steps and the rule that adds a round to H are reconstructed.
+        $beta^H$ is the radius of OFULog-r for the rounds in H alone, and lambda does not change over time, since the
+        available sources do not state the constants of the paper. Public code has no warm-up.
+      * [ours] $theta^H$ is the minimiser over the ball. If the gradient at theta* has norm gamma, then `||theta^H -
+        theta*||_{V^H} <= gamma + gamma^2 / sqrt(lambda)` by self-concordance, and $Theta_t$ is never empty.
       * [ours] D stays 2S while $Theta_t$ shrinks; $sigma_t$ is the radius "ville" of `ECOLog`; $theta_t$ is projected
         onto $Theta_{t+1}$ in the norm of $W_t$.
-      * [ours] The steps are solved up to rounding by a safeguarded Newton search; the original solves to accuracy 1/t.
-      * [ours] With `n_arms` the rounds of H are stored as counts and totals of K fixed arms, which is exact and costs
-        $O(K)$. If arms change, $theta^H$ is NaN. Without `n_arms`, the history holds `capacity` rounds.
+      * [ours] The steps are solved up to rounding errors by a safeguarded Newton search; the paper solves them to
+        accuracy 1/t.
+      * [ours] With `n_arms`, the rounds of H are stored as the counts and reward sums of K fixed arms, which is exact
+        and costs $O(K)$; if the arms change nevertheless, $theta^H$ is NaN. Without `n_arms`, the history holds
+        `capacity` rounds.
       * [ours] `beta_scale` multiplies $sigma_t$, and `warmup_scale` multiplies $beta^H$. With `warmup_scale = 1` the
         warm-up needs thousands of rounds before $Theta_t$ is smaller than the ball. Ties go to the first arm.
 
     Numerics:
       In float32, over 60 rounds with S of 3 and 7 and an ellipsoid that cuts the ball (`warmup_scale` 0.004), $theta_t$
-      and $theta^H$ are within 3e-4 of float64, W within 1e-3 and $sigma_t$ within 1e-4 (relative), and the same rounds
-      are warm-up rounds (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference). If a ratio of curvatures
-      is within rounding error of `curvature_ratio`, the decision may differ. After 10^5 rounds of one arm the width of
-      that arm is within 1e-4 and the estimate within 1e-3
+      and $theta^H$ are within 3e-4 of their float64 values, the relative errors of W and $sigma_t$ are below 1e-3 and
+      1e-4, and the same rounds are warm-up rounds (float32/test_ada_ofu_ecolog.py::test_follows_the_float64_reference).
+      If a ratio of curvatures is within rounding error of `curvature_ratio`, the decision may differ. After 10^5 rounds
+      of one arm, the relative error of the width of this arm is below 1e-4, and that of the estimate is below 1e-3
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
@@ -106,20 +107,24 @@ class AdaOFUECOLog(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability of sigma_t, and also of beta^H")
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
-    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / mu'(S)")
-    curvature_ratio: ArrayLike = param(
-        2.0, "[1, inf)", "ratio of mu' at theta_bar and theta^u above which a round is in H"
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
     )
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies sigma_t; the theory uses 1")
-    warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta^H; the theory uses 1")
+    delta: ArrayLike = param(0.05, "(0, 1]", "delta, failure probability of sigma_t and, separately, of beta^H")
+    diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S")
+    kappa: ArrayLike | None = param(
+        None, "(0, inf)", "kappa, 1 / (minimum of mu' over arms and parameters); None: 1 / mu'(S)"
+    )
+    curvature_ratio: ArrayLike = param(
+        2.0, "[1, inf)", "ratio of mu' at theta_bar to mu' at theta^u above which a round joins H"
+    )
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of sigma_t; the theory uses 1")
+    warmup_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of beta^H; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "AdaOFUECOLog":
-        """Use both radii of the proofs, lambda = d and `D = 2S`; set `n_arms` or `capacity` for the history."""
+        """Use both radii of the proofs, lambda = d and `D = 2S`; `n_arms` or `capacity` must be given."""
         return cls(dim=dim, **changes)
 
     @classmethod
@@ -164,13 +169,13 @@ class AdaOFUECOLog(EllipsoidLearner):
         return AdaOFUECOLogState(theta=theta, gram=gram, inverse=inverse, gap=gap, warmup=warmup)
 
     def radius(self, t: jax.Array, state: AdaOFUECOLogState) -> jax.Array:
-        """Return `sigma_{t+1}` `[]`, before round t (counted from 0); `beta_scale` included."""
+        """Return the confidence radius sigma_{t+1} `[]` before round t (from 0), times `beta_scale`."""
         del t  # the radius depends on the observed losses only
         spread = (2.0 + self._diameter) * (state.gap - jnp.log(self.delta))
         return self.beta_scale * jnp.sqrt(jnp.maximum(4.0 * self.lam * self.norm_bound**2 + spread, 0.0))
 
     def warmup_radius(self, count: jax.Array) -> jax.Array:
-        """Return beta^H `[]` after `count` warm-up rounds, `warmup_scale` included; infinite for `count` = 0."""
+        """Return beta^H `[]` after `count` warm-up rounds, times `warmup_scale`; it is inf for `count` = 0."""
         ridge, dim = self.lam, float(self.dim)
         root = jnp.sqrt(ridge)
         log_term = jnp.log(4.0 / self.delta * (1.0 + (count + 1.0) / (16.0 * dim * ridge)))
@@ -180,7 +185,7 @@ class AdaOFUECOLog(EllipsoidLearner):
     def error_ratio(self, t: jax.Array, state: AdaOFUECOLogState, theta: Vector) -> jax.Array:
         """Return max(`||theta_t - theta||_{W_t} / sigma_t`, `||theta^H - theta||_{V^H} / beta^H`) `[]` before round t.
 
-        It is at most 1 if both sets contain `theta`.
+        The value is at most 1 if and only if both confidence sets contain `theta`.
         """
         error, warmup_error = state.theta - theta, state.warmup.theta - theta
         ratio = jnp.sqrt(error @ state.gram @ error) / self.radius(t, state)
@@ -200,13 +205,14 @@ class AdaOFUECOLog(EllipsoidLearner):
             theta = logistic_step(state.inverse, state.theta, x, count, total, scale, self.norm_bound, project)
             return theta, x @ theta
 
-        counts, totals = jnp.asarray([1.0, 1.0, 2.0]), jnp.asarray([0.0, 1.0, 1.0])  # l(z; 0) + l(z; 1): r cancels
+        # The third loss, of theta_bar, is l(z; 0) + l(z; 1).
+        counts, totals = jnp.asarray([1.0, 1.0, 2.0]), jnp.asarray([0.0, 1.0, 1.0])
         return jax.vmap(step)(counts, totals)
 
     def _warm_up(
         self, t: jax.Array, warmup: WarmUp, obs: ArmObs, decision: ArmDecision, reward: jax.Array, member: jax.Array
     ) -> WarmUp:
-        """Return the warm-up with this round added to H if `member`."""
+        """Return the warm-up state, with this round added to H if `member` is True."""
         weight = member.astype(warmup.count.dtype)
         data = likelihood.record(warmup.data, t, obs.arms, decision, reward, weight)
         loss = Likelihood(_LOGISTIC, data, t + 1, self.lam, warmup.theta)
@@ -215,7 +221,7 @@ class AdaOFUECOLog(EllipsoidLearner):
         return WarmUp(data=data, count=warmup.count + weight, theta=theta, gram=gram)
 
     def _project(self, warmup: WarmUp, gram: Symmetric, inverse: InverseFactors, y: Vector) -> Vector:
-        """Return the point `[d]` of Theta nearest to y in the norm of `gram`."""
+        """Return the point `[d]` of Theta_{t+1} that is nearest to y in the norm of `gram`."""
         width = self.warmup_radius(warmup.count)
         return project_ball_and_ellipsoid(gram, inverse, y, self.norm_bound, warmup.gram, warmup.theta, width)
 

@@ -12,8 +12,9 @@
                  with 1/2 for 1/(2 + D) in both steps, and theta_bar_t around theta_t+1 in place of theta_t
     score        "link": as above;   "mean": argmax_x  mu(x'theta_t) + radius_t ||x||_{W_t^{-1}}
 
-Only for logistic rewards: l(z; r) = log(1 + e^z) - r z. Notation: lambda `ridge`, S `norm_bound`, D `diameter`. Cost
-per round $O(K d^2)$ and two scalar root searches, $O(d^3)$ per step where the ball is active; memory $O(d^2)$.
+The learner is for logistic rewards, with l(z; r) = log(1 + e^z) - r z. Notation: lambda is the field `ridge`, S is
+`norm_bound` and D is `diameter`. The cost per round is $O(K d^2)$ and two scalar root searches, plus $O(d^3)$ for a
+step in which the ball constraint is active. The memory is $O(d^2)$.
 """
 
 import dataclasses
@@ -48,36 +49,37 @@ class ECOLogState(NamedTuple):
 
 @pytree
 class ECOLog(EllipsoidLearner):
-    """Optimism for logistic bandits by implicit online steps on the true loss.
+    """Optimistic learner for logistic bandits, with implicit online steps on the logistic loss itself.
 
     Guarantee:
-      For "ville", with arms in the unit ball and `D = 2S`, theta* lies in every set with probability `1 - delta`. The
-      sum of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality, since theta_bar_s does not depend on
-      $r_s$; the remainder is the regret of the implicit step. [ours] The leading term of the original's regret is $O(d
-      log T sqrt(T / kappa*))$.
+      For the radius "ville", with arms in the unit ball and `D = 2S`, theta* lies in every confidence set with
+      probability `1 - delta`. The sum of `l_s(theta_bar_s) - l_s(theta*)` is bounded by Ville's inequality, since
+      theta_bar_s does not depend on $r_s$; the remainder is the regret of the implicit step. [ours] The leading term of
+      the regret bound in the paper is $O(d log T sqrt(T / kappa*))$.
 
     Deviations:
-      * [printed] The adaptive branch of the original is omitted, as in public code. In that branch, rounds in which the
-        curvatures at theta_bar and at one of the two possible next estimates differ by a factor above 2 join a warm-up
-        set, which shrinks the parameter set. `AdaOFUECOLog` has this branch, with a reconstructed confidence set for
+      * [printed] The adaptive branch of the paper is omitted, as in public code. In that branch, a round joins a
+        warm-up set, which shrinks the parameter set, if the curvature at theta_bar is more than twice the curvature at
+        one of the two possible next estimates. `AdaOFUECOLog` has this branch, with a reconstructed confidence set for
         the warm-up data.
       * [ours] The default radius is "ville" and the default score is "link".
-      * [printed] "code" is the radius of code in the repository of OFUGLB's authors, a fork of the repository of
+      * [printed] "code" is the radius in the repository of OFUGLB's authors, which is a fork of the repository of
         ECOLog's authors. A comment in that code, by one of ECOLog's authors, refers to Lemmas 4 and 5 and equation
-        (13). Its first term contains lambda. `published` has the diameter `D = 2S` of the ball in the lemmas; the code
-        has `D = S` and `ridge = S`.
-      * [printed] "public" is the radius of the first author's code in the repository of RS-GLinCB's authors, with the
-        steps of that code. The preset `public` also uses the score "mean" of that code, but lambda = d instead of its
-        `ridge = 10`. Both public codes have this score, which adds a width in the space of parameters to a mean reward.
-      * [ours] The steps are solved up to rounding by a safeguarded Newton search on `x'theta`; the original stops a
+        (13). The first term of the radius contains lambda. The preset `published` uses D = 2S, the diameter of the ball
+        in the lemmas; the code uses `D = S` and `ridge = S`.
+      * [printed] "public" is the radius of the first author's code in the repository of RS-GLinCB's authors, together
+        with the steps of that code. The preset `public` also uses the score "mean" of that code, but lambda = d instead
+        of `ridge = 10`. Both public codes use this score, which adds a width in parameter space to a mean reward.
+      * [ours] The steps are solved up to rounding errors by a safeguarded Newton search on `x'theta`; the paper stops a
         projected gradient method at accuracy 1/t, which costs $O(log t)$. `beta_scale` multiplies the radius.
-      * [reconstructed] The implicit step has the weight $1 / (2 + D)$; arXiv:2507.11847 does not state one.
+      * [reconstructed] The implicit step has the weight $1 / (2 + D)$; arXiv:2507.11847 does not state this weight.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of float64, the radius and $W^{-1}$ within 1e-4 (relative), over 300 rounds
-      ("ville", "public": $d = 5$, $S = 3$; "code": $d = 2$, $S = 5$;
-      float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm the width of that
-      arm is within 1e-4 and the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      In float32 the estimate is within 1e-4 of its float64 value, and the relative errors of the radius and $W^{-1}$
+      are below 1e-4, over 300 rounds ("ville", "public": $d = 5$, $S = 3$; "code": $d = 2$, $S = 5$;
+      float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm, the relative
+      error of the width of this arm is below 1e-4, and that of the estimate is below 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Louis Faury, Marc Abeille, Kwang-Sung Jun, Clement Calauzenes. Jointly Efficient and Optimal Algorithms for
@@ -86,15 +88,15 @@ class ECOLog(EllipsoidLearner):
 
     source: ClassVar[str] = "Faury, Abeille, Jun & Calauzenes, AISTATS 2022"
     radius_rule: str = static(
-        "ville", doc='"ville": proved, from the observed losses; "code", "public": as in public code'
+        "ville", doc='radius: "ville" (with a proof, from the observed losses), "code" or "public" (from public code)'
     )
-    score: str = static("link", doc='score of an arm. "link": optimistic x\'theta; "mean": mean reward plus width')
+    score: str = static("link", doc='score of an arm: "link" (optimistic x\'theta) or "mean" (mean reward plus width)')
     diameter: ArrayLike | None = param(None, "(0, inf)", "D, largest |x'(theta - theta')|; None: 2S, for \"code\" S")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
-        """Use the proved radius "ville" with `D = 2S`, which holds for every lambda > 0; the default lambda is d."""
+        """Use the radius "ville" with `D = 2S`, which is valid for every lambda > 0; the default lambda is d."""
         return cls(**{"dim": dim, "radius_rule": "ville"} | changes)
 
     @classmethod
@@ -104,7 +106,7 @@ class ECOLog(EllipsoidLearner):
 
     @classmethod
     def published(cls, *, dim: int, **changes: FieldValue) -> "ECOLog":
-        """Use the radius of the paper's lemmas ("code", but `D = 2S`) with `ridge = d`, as in the figures."""
+        """Use the radius of the paper's lemmas ("code" with `D = 2S`) and `ridge = d`, as in the figures."""
         base = cls.experiments(dim=dim, **{"radius_rule": "code"} | changes)
         return base if base.diameter is not None else dataclasses.replace(base, diameter=2.0 * base.norm_bound)
 
@@ -142,7 +144,8 @@ class ECOLog(EllipsoidLearner):
         x, r = decision.x, feedback.reward
         theta = self.implicit_step(state, x, 1.0, r)
         public = self.radius_rule == "public"
-        theta_bar = self.implicit_step(state._replace(theta=theta) if public else state, x, 2.0, 1.0)  # r cancels
+        # The loss of theta_bar is l(z; 0) + l(z; 1).
+        theta_bar = self.implicit_step(state._replace(theta=theta) if public else state, x, 2.0, 1.0)
         z, z_bar = x @ theta, x @ theta_bar
         gap = _LOGISTIC.log_partition(z_bar) - _LOGISTIC.log_partition(z) - r * (z_bar - z)
         if public:
@@ -152,7 +155,7 @@ class ECOLog(EllipsoidLearner):
         return ECOLogState(theta=theta, inverse=inverse, gap=state.gap + gap)
 
     def radius(self, t: jax.Array, state: ECOLogState) -> jax.Array:
-        """Return `radius_{t+1}` `[]` in the W norm, before round t (counted from 0); `beta_scale` included."""
+        """Return the confidence radius radius_{t+1} `[]` in the W norm before round t (from 0), times `beta_scale`."""
         ridge, d = self.lam, self._diameter
         n, prior = t + 1.0, 4.0 * ridge * self.norm_bound**2
         nu = 0.5 + 2.0 * jnp.log(2.0 * jnp.sqrt(1.0 + n / (4.0 * ridge)) / self.delta)
@@ -166,10 +169,10 @@ class ECOLog(EllipsoidLearner):
         return self.beta_scale * jnp.sqrt(jnp.maximum(prior + spread, 0.0))
 
     def implicit_step(self, state: ECOLogState, x: Vector, count: ArrayLike, total: ArrayLike) -> Vector:
-        """Solve an implicit step, for `count` observations of the arm x with rewards that sum to `total`.
+        """Solve an implicit step for `count` observations of the arm x whose rewards sum to `total`.
 
-        The result `[d]` minimises ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z, with z = x'theta,
-        over ||theta|| <= S. For "public", 1/2 replaces 1 / (2 + D).
+        The result `[d]` minimises ||theta - theta_t||^2_W / (2 + D) + count log(1 + e^z) - total z over ||theta|| <= S,
+        with z = x'theta. For the radius "public", 1/2 replaces 1 / (2 + D).
         """
         scale = 1.0 if self.radius_rule == "public" else 0.5 * (2.0 + self._diameter)
 

@@ -6,12 +6,13 @@
     H_t+1      = H_t + mu'(x'theta_t+1)/g x x',   H_1 = lambda I
     beta_t^2   = 4 lambda S^2 + 2 eta log(1/delta) + 6 d eta^2 log(2 + 2 C_mu t / (lambda g)),   t = 1, 2, ...
 
-The state holds $H_t^{-1}$ and not $H_t$: both rank-one updates and the projection need only the inverse. Only the data
-radius, which measures $||theta_t - theta_{t+1}||$ in the $H_t$ norm, also needs $H_t$. The step uses the curvature at
-the old estimate (times eta), and the matrix uses the curvature at the new one.
+The state holds $H_t^{-1}$, since both rank-one updates and the projection need only the inverse. The radius rule
+"data", which measures $||theta_t - theta_{t+1}||$ in the $H_t$ norm, also needs $H_t$. The step uses the curvature at
+the old estimate (times eta), and the matrix uses the curvature at the new estimate.
 
-Notation: lambda `ridge`, S `norm_bound`, eta `step_size`, c `center`; R, $C_mu$, mu, g from `link`.
-Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active; memory $O(d^2)$.
+Notation: lambda is the field `ridge`, S is `norm_bound`, eta is `step_size` and c is `center`; R, $C_mu$, mu and g are
+constants of `link`. The cost per round is $O(K d^2)$, plus $O(d^3)$ when the projection is active, and the memory is
+$O(d^2)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -47,9 +48,9 @@ class GLBOMDState(NamedTuple):
 
 @pytree
 class GLBOMD(EllipsoidLearner):
-    """Optimism for generalised linear bandits, estimated by one online mirror descent step per round.
+    """Optimistic learner for generalised linear bandits, with one step of online mirror descent per round.
 
-    The loss of a round is replaced by its second-order expansion, so that a step has a closed form except for the
+    The loss of a round is replaced by its second-order expansion, so that the step has a closed form except for the
     projection.
 
     Guarantee:
@@ -58,28 +59,29 @@ class GLBOMD(EllipsoidLearner):
       logarithmic in T (Theorem 2).
 
     Deviations:
-      * [printed] `ridge` defaults to d, as in the paper's experiments; Theorem 1 asks for the much larger
+      * [printed] The default of `ridge` is d, as in the paper's experiments; Theorem 1 requires the much larger
         `theory_ridge`.
       * [printed] `theory_ridge` is the ridge of arXiv v1. The ridge of v2 is 0 for a Gaussian link, which would make
         $H_1$ singular.
-      * [ours] `radius_rule="data"` replaces Theorem 1's radius by a radius that contains every computable term of Lemma
-        4 and bounds the others by Lemma 5 with point masses at $theta_s$. It is valid for any `ridge > 0` and
-        `step_size >= 1 + R S`, and is usually smaller than Theorem 1's radius; for a Poisson link with large S it is
-        larger.
+      * [ours] `radius_rule="data"` replaces the radius of Theorem 1 by a radius that contains every computable term of
+        Lemma 4 and bounds the other terms by Lemma 5 with point masses at $theta_s$. This radius is valid for any
+        `ridge > 0` and `step_size >= 1 + R S`, and it is usually smaller than the radius of Theorem 1; for a Poisson
+        link with large S it is larger.
       * [ours] `center` moves the ball and $theta_1$, for links that are not defined at 0 (`Exponential`). Lemma 4 and
-        the data radius hold by translation; Theorem 1's radius requires that mu' is bounded around 0, and is rejected
-        otherwise.
+        the radius rule "data" remain valid by translation. The radius of Theorem 1 requires that mu' is bounded around
+        0; it is rejected otherwise.
       * [ours] `beta_scale` multiplies the radius (the paper shrinks it on Covertype by an unstated amount).
       * [ours] $theta_1 = c$ and ties go to the first arm; the paper states neither.
 
     Numerics:
-      In float32 the estimate is within 1e-4 S of float64, and the radius and $H^{-1}$ are within 1e-4 (relative), over
-      300 rounds (Bernoulli up to $S = 9$, Gaussian, Poisson with $S = 1$) and over 10,000 rounds with a Bernoulli link
-      (float32/test_glm.py::test_follows_the_float64_reference). With a Poisson link and $S = 7$, where curvatures range
-      from $e^-7$ to $e^7$, theta stays finite and in the ball, and $H^{-1}$ stays positive definite, for 10,000 rounds
-      (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is stored as factors
-      (`numerics.inverse_factors`) whose rounding errors do not accumulate: after 10^6 rounds of one arm its width is
-      within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      In float32 the estimate is within 1e-4 S of its float64 value, and the relative errors of the radius and $H^{-1}$
+      are below 1e-4, over 300 rounds (Bernoulli up to $S = 9$, Gaussian, Poisson with $S = 1$) and over 10,000 rounds
+      with a Bernoulli link (float32/test_glm.py::test_follows_the_float64_reference). With a Poisson link and $S = 7$,
+      where curvatures range from $e^-7$ to $e^7$, theta stays finite and in the ball, and $H^{-1}$ stays positive
+      definite, for 10,000 rounds (float32/test_glm.py::test_heavy_poisson_stays_finite_and_in_the_ball). $H^{-1}$ is
+      stored as factors (`numerics.inverse_factors`) whose rounding errors do not accumulate: after 10^6 rounds of one
+      arm, the relative error of the width of this arm is below 1e-4
+      (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Y.-J. Zhang, S.-A. Xu, P. Zhao, M. Sugiyama. Generalized Linear Bandits: Almost Optimal Regret with One-Pass
@@ -87,17 +89,19 @@ class GLBOMD(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Zhang, Xu, Zhao & Sugiyama, NeurIPS 2025, Algorithm 1"
-    radius_rule: str = static("theory", doc='"theory": Theorem 1; "data": computed from the observed losses')
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants R, C_mu, g")
+    radius_rule: str = static(
+        "theory", doc='radius: "theory" (Theorem 1) or "data" (computed from the observed losses)'
+    )
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants R, C_mu, g")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta* - center||")
-    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that theta* lies in; None: 0")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d, as in the paper's experiments")
-    step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: 1 + R S")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    center: ArrayLike | None = param(None, "(-inf, inf)", "[d] centre of the ball that contains theta*; None: 0")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d, as in the paper's experiments")
+    step_size: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: 1 + R S")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "GLBOMD":
-        """Use Theorem 1 with the `ridge` that its confidence sets need (`theory_ridge`), unless one is given."""
+        """Use Theorem 1 with the ridge that its confidence sets need (`theory_ridge`), unless `ridge` is given."""
         algorithm = cls(dim=dim, **changes)
         validate(algorithm)
         return algorithm if algorithm.ridge is not None else replace(algorithm, "ridge", algorithm.theory_ridge)
@@ -120,7 +124,7 @@ class GLBOMD(EllipsoidLearner):
         return cls.experiments(dim=2, norm_bound=3.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown radius, an invalid link, or a link or radius undefined on the ball."""
+        """Raise `InputError` for an unknown radius rule, an invalid link, or a link that is undefined on the ball."""
         if self.radius_rule not in _RADIUS_RULES:
             raise errors.unknown_name("GLBOMD.radius_rule", self.radius_rule, _RADIUS_RULES)
         if not isinstance(self.link, Link):
@@ -170,14 +174,14 @@ class GLBOMD(EllipsoidLearner):
         return GLBOMDState(theta=theta, inverse=inverse, radius_sq=radius_sq, growth=None, hessian=hessian)
 
     def radius(self, t: jax.Array, state: GLBOMDState) -> jax.Array:
-        """Return `beta_{t+1}` `[]` in the H norm, before round t (counted from 0); `beta_scale` included."""
+        """Return the confidence radius beta_{t+1} `[]` in the H norm before round t (from 0), times `beta_scale`."""
         if self.radius_rule == "data":
             return self.beta_scale * jnp.sqrt(jnp.maximum(state.radius_sq, 0.0))
         log_term = elementary.log(2.0 + state.growth * (t + 1))
         return self.beta_scale * jnp.sqrt(state.radius_sq + 6.0 * self.dim * self.eta**2 * log_term)
 
     def _project(self, inverse: InverseFactors, zeta: Vector) -> Vector:
-        """Return the projection (42b) of zeta `[d]`, given the inverse of Htil."""
+        """Return the projection (42b) of zeta `[d]` onto the ball, given the inverse of Htil."""
         if self.center is None:
             return project_ball(inverse, zeta, self.norm_bound)
         return self._center + project_ball(inverse, zeta - self._center, self.norm_bound)
@@ -185,10 +189,10 @@ class GLBOMD(EllipsoidLearner):
     def _radius_step(
         self, state: GLBOMDState, theta: Vector, x: Vector, z: jax.Array, z_new: jax.Array, reward: jax.Array
     ) -> jax.Array:
-        """Compute the increment of beta^2 in one round (Lemma 4 without its last two bounds, Lemma 5 at point masses).
+        """Return the increment of beta^2 in one round (Lemma 4 without its last two bounds, Lemma 5 at point masses).
 
-        It is `2 eta` times the decrease of the loss and the bound on the expansion's error, minus the squared move in
-        the H norm.
+        The increment is `2 eta` times the sum of the decrease of the loss and the bound on the error of the expansion,
+        minus the squared length of the step in the H norm.
         """
         link = self.link
         decrease = link.log_partition(z) - link.log_partition(z_new) - reward * (z - z_new)
@@ -208,7 +212,7 @@ class GLBOMD(EllipsoidLearner):
 
     @property
     def eta(self) -> ArrayLike:
-        """`step_size`, or its default `1 + R S`."""
+        """Step size eta: the field `step_size`, or `1 + R S` if it is None."""
         return 1.0 + self.link.self_concordance * self.norm_bound if self.step_size is None else self.step_size
 
     @property
@@ -219,7 +223,7 @@ class GLBOMD(EllipsoidLearner):
 
     @property
     def largest_slope(self) -> jax.Array:
-        """`C_mu` over the unit ball of arms and the ball of parameters."""
+        """Constant `C_mu`, the largest slope of mu over the unit ball of arms and the ball of parameters."""
         reach = self.norm_bound
         if self.center is not None:
             reach = reach + jnp.sqrt(jnp.sum(jnp.square(self.center), axis=-1))

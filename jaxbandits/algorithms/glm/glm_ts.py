@@ -1,11 +1,11 @@
-"""GLM-TS: Thompson sampling for generalised linear bandits from a one-pass posterior.
+"""GLM-TS: Thompson sampling for generalised linear bandits with a one-pass approximation of the posterior.
 
     theta~ ~ N(theta_t, v^2 H_t^{-1}),   play argmax_x x'theta~
 
-theta_t and $H_t$ are those of `GLBOMD`: one step of online mirror descent per round and the sum of the curvatures,
-instead of the maximum-likelihood estimate and its Hessian, which cost $O(t)$. The link is increasing, so the best arm
-does not depend on it. Notation: v width. Cost per round $O(K d + d^2)$, plus $O(d^3)$ when the projection of `GLBOMD`
-is active; memory $O(d^2)$.
+theta_t and $H_t$ are computed by `GLBOMD`: theta_t by one step of online mirror descent per round, and $H_t$ as the sum
+of the curvatures. They replace the maximum-likelihood estimate and its Hessian, which cost $O(t)$. The link is
+increasing, so that the best arm does not depend on the link. Notation: v is the field `width`. The cost per round is
+$O(K d + d^2)$, plus $O(d^3)$ when the projection of `GLBOMD` is active, and the memory is $O(d^2)$.
 """
 
 from typing import ClassVar
@@ -29,12 +29,13 @@ class GLMTS:
     """Thompson sampling from a Gaussian distribution around the estimate of GLB-OMD.
 
     Guarantee:
-      None for v = 1. `theory` multiplies v by the radius of GLB-OMD's confidence set, an inflation that proofs for
-      Thompson sampling need (Abeille & Lazaric 2017); no proof is published for this estimator.
+      None for v = 1. The preset `theory` multiplies v by the radius of the confidence set of GLB-OMD. Proofs for
+      Thompson sampling need an inflation of this kind (Abeille & Lazaric 2017), but no proof is published for this
+      estimator.
 
     Deviations:
-      * [ours] The estimate and its Hessian are updated in one pass; the paper computes both anew in every round (its
-        Laplace approximation). `ridge` of the estimator is the prior's precision.
+      * [ours] The estimate and its Hessian are updated in one pass, while the paper computes a Laplace approximation
+        from all data in every round. The field `ridge` of the estimator is the precision of the prior.
       * [ours] Ties go to the first arm.
 
     References:
@@ -47,10 +48,10 @@ class GLMTS:
     feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Kveton et al., AISTATS 2020, GLM-TSL, with a one-pass posterior"
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
-    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
+    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0: greedy play")
     draws_in_set: bool = static(False, BOOL, "True: multiply v by the radius of the confidence set")
     estimator: GLBOMD = param(
-        doc="learner whose estimate and Hessian are used; its radius matters only with draws_in_set"
+        doc="learner that provides the estimate and Hessian; its radius is used only with draws_in_set"
     )
 
     @classmethod
@@ -76,7 +77,7 @@ class GLMTS:
 
     @property
     def dim(self) -> int:
-        """d, dimension of the arms."""
+        """Dimension d of the arms."""
         return self.estimator.dim
 
     def init(self, key: jax.Array) -> GLBOMDState:
@@ -86,7 +87,7 @@ class GLMTS:
         return choose_best(obs.arms, obs.mask, obs.arms @ self.draw(key, t, state))
 
     def draw(self, key: jax.Array, t: jax.Array, state: GLBOMDState) -> Vector:
-        """Return theta~ `[d]`."""
+        """Draw theta~ `[d]` from its Gaussian distribution."""
         width = self.width * (self.estimator.radius(t, state) if self.draws_in_set else jnp.ones(()))
         return state.theta + width * inverse_factors.root_matvec(state.inverse, rng.normal_vector(key, self.dim))
 

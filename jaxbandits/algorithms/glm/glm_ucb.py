@@ -7,12 +7,12 @@
                 kappa0^2 = 3 + 2 log(1 + 2 / lambda_t)
     "det"       rho_t = C_mu / c_mu R_sub sqrt(2 log(1/delta) + log det V_t - d log lambda_t) + sqrt(lambda_t) S
 
-Scores are in units of the reward. $C_mu$ and $c_mu$ are the extreme slopes of mu on [-S, S], so that $rho_t$ grows with
-$kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
+Scores are in units of the reward. $C_mu$ and $c_mu$ are the largest and the smallest slope of mu on [-S, S], so that
+$rho_t$ is proportional to $kappa = 1 / c_mu$, which is exponential in S for a Bernoulli or Poisson link.
 
-Notation: $lambda_t$ `ridge`, S `norm_bound`, $c_mu$ `curvature`, R_max `reward_bound`, R_sub `noise_scale`,
-T `horizon`.
-Cost per round: $O(K d^2)$, and two or three evaluations of the likelihood, $O(K)$ for fixed arms and $O(t)$ otherwise.
+Notation: $lambda_t$ is the field `ridge`, S is `norm_bound`, $c_mu$ is `curvature`, R_max is `reward_bound`, R_sub is
+`noise_scale` and T is `horizon`. The cost per round is $O(K d^2)$ and two or three evaluations of the likelihood, which
+cost $O(K)$ each for fixed arms and $O(t)$ otherwise.
 """
 
 from typing import ClassVar, NamedTuple
@@ -39,34 +39,35 @@ class GLMUCBState(NamedTuple):
 
     theta: Vector  # [d]  thhat_t
     gram: Symmetric  # [d, d]  V_t - lambda_t I
-    data: Data  # all rounds
+    data: Data  # data of all past rounds
 
 
 @pytree
 class GLMUCB(ArmLearner):
-    """Optimism in reward space around the maximum-likelihood estimate; the first method for generalised linear bandits.
+    """Optimistic learner for generalised linear bandits, in reward space around the maximum-likelihood estimate.
 
     Guarantee:
       With `radius_rule="filippi"`, arms in the unit ball and rewards in [0, R_max], the regret is `O(kappa d log^{3/2}
       T sqrt(T))` with probability `1 - delta`.
 
     Deviations:
-      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$ also
-        replaces the smallest eigenvalue of the original's initial design, which is not played. t stands for max(t, 2).
-      * [ours] An estimate outside the ball is replaced by the maximum-likelihood estimate inside it; the original
-        projects in another (non-convex) way, and the public code does not project.
-      * [printed] `radius_rule="det"` is the radius of public code for logistic bandits, in which `noise_scale` is 1,
+      * [printed] The default of `ridge` is `d log(1 + t)`, as in the experiments of Zhang et al. (2025); $lambda_t$
+        also replaces the smallest eigenvalue of the initial design of the paper, which is not played. In log t of
+        "filippi", t is replaced by max(t, 2).
+      * [ours] The estimate is the maximum-likelihood estimate over the ball. The paper instead projects the
+        unconstrained estimate by solving a non-convex problem, and the public code does not project.
+      * [printed] `radius_rule="det"` is the radius of public code for logistic bandits, which uses `noise_scale` = 1,
         although 1/2 is valid.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
-        $O(K)$. If arms change, the estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round
-        costs $O(t)$.
+      * [ours] With `n_arms`, the history is stored as the counts and reward sums of K fixed arms, which is exact and
+        costs $O(K)$; if the arms change nevertheless, the estimate is NaN. Without `n_arms`, the history holds
+        `capacity` rounds, and a round costs $O(t)$.
       * [ours] `rho_scale` multiplies $rho_t$. Ties go to the first arm.
 
     Numerics:
-      Float32 suffices: over 200 rounds the estimate is within 1e-5 of float64 and $rho_t$ within 1e-6 (relative), for
-      Bernoulli and Poisson links with $S = 5$ (float32/test_glm_mle.py::test_follows_the_float64_reference); after 3000
-      rounds a Newton step from the estimate is below 1e-5
-      (float32/test_glm_mle.py::test_residues_of_long_runs_stay_small).
+      Float32 suffices: over 200 rounds the estimate is within 1e-5 of its float64 value and the relative error of
+      $rho_t$ is below 1e-6, for Bernoulli and Poisson links with $S = 5$
+      (float32/test_glm_mle.py::test_follows_the_float64_reference); after 3000 rounds a Newton step from the estimate
+      is below 1e-5 (float32/test_glm_mle.py::test_residues_of_long_runs_stay_small).
 
     References:
       Sarah Filippi, Olivier Cappe, Aurelien Garivier, Csaba Szepesvari. Parametric Bandits: The Generalized Linear
@@ -76,20 +77,26 @@ class GLMUCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Filippi, Cappe, Garivier & Szepesvari, NIPS 2010"
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
-    radius_rule: str = static("filippi", doc='"filippi": the original radius; "det": from the determinant of V_t')
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+    )
+    radius_rule: str = static(
+        "filippi", doc='"filippi": radius of the paper; "det": radius from the determinant of V_t'
+    )
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds (in the radius only)")
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    reward_bound: ArrayLike = param(1.0, "(0, inf)", "R_max, rewards are in [0, R_max]; the paper: 100 for Poisson")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    reward_bound: ArrayLike = param(
+        1.0, "(0, inf)", "R_max, upper end of the interval [0, R_max] of the rewards; the paper uses 100 for Poisson"
+    )
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R_sub, sub-Gaussian constant of the noise")
     curvature: ArrayLike | None = param(None, "(0, inf)", "c_mu, smallest slope of mu; None: its minimum over the ball")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
-    rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies rho_t; the theory uses 1")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t, ridge parameter; None: d log(1 + t)")
+    rho_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of rho_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "GLMUCB":
-        """Use Theorem 2 of the original ("filippi") with lambda_t = d log(1 + t)."""
+        """Use Theorem 2 of the paper ("filippi") with lambda_t = d log(1 + t)."""
         return cls(**{"dim": dim, "horizon": horizon, "radius_rule": "filippi"} | changes)
 
     @classmethod
@@ -97,7 +104,7 @@ class GLMUCB(ArmLearner):
         return cls(dim=2, n_arms=5, horizon=200, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown radius, a value that is not a link, or a wrong `n_arms` or `capacity`."""
+        """Raise `InputError` for an unknown radius rule, an invalid link, or invalid `n_arms` or `capacity`."""
         likelihood.check_form("GLMUCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("GLMUCB", self.link, self.norm_bound)
         if self.radius_rule not in _RADIUS_RULES:
@@ -130,7 +137,7 @@ class GLMUCB(ArmLearner):
         return GLMUCBState(theta=theta, gram=state.gram + jnp.outer(decision.x, decision.x), data=data)
 
     def radius(self, t: ArrayLike, state: GLMUCBState) -> jax.Array:
-        """Return `rho_{t+1}` `[]`, before round t (counted from 0); `rho_scale` included."""
+        """Return the multiplier rho_{t+1} `[]` of the widths before round t (from 0), times `rho_scale`."""
         ridge, dim = self._ridge(t), float(self.dim)
         least, largest = self.link.slope_bounds(jnp.negative(self.norm_bound), self.norm_bound)
         least = least if self.curvature is None else self.curvature
@@ -146,7 +153,8 @@ class GLMUCB(ArmLearner):
     def error_ratio(self, t: ArrayLike, state: GLMUCBState, theta: Vector) -> jax.Array:
         """Return `C_mu ||thhat_t - theta||_{V_t} / rho_t` `[]` before round t.
 
-        If it is at most 1, the score of every arm in the ball is within its bonus of the mean reward under `theta`.
+        If the ratio is at most 1, then for every arm the estimated mean reward differs from the mean reward under
+        `theta` by at most the bonus of the arm.
         """
         error = state.theta - theta
         length_sq = error @ ((state.gram + self._ridge(t) * jnp.eye(self.dim)) @ error)

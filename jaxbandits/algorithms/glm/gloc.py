@@ -7,9 +7,10 @@
     B_t+1     = B_t + (mu(z) - r)^2 ||x||^2_{V_t+1^{-1}} / (2 k),   B_1 = 2 k S^2 lambda
     w_t+1     = argmin_{||w|| <= S} ||w - (w_t - (mu(z) - r)/k V_t+1^{-1} x)||_{V_t+1}
 
-The predictions z of an online learner w are the targets of a ridge regression, and the regret bound B of the learner is
-the size of the confidence set. Notation: lambda `ridge`, S `norm_bound`, R `noise_scale`, k `curvature` (kappa in that
-paper, the reciprocal of the usual kappa). Cost per round $O(K d^2)$, plus $O(d^3)$ when the projection is active.
+The predictions z of an online learner w are the targets of a ridge regression, and the regret bound B of the learner
+determines the size of the confidence set. Notation: lambda is the field `ridge`, S is `norm_bound`, R is `noise_scale`
+and k is `curvature` (kappa in the paper, which is the reciprocal of the usual kappa). The cost per round is $O(K d^2)$,
+plus $O(d^3)$ when the projection is active.
 """
 
 from typing import ClassVar, NamedTuple
@@ -33,39 +34,41 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 class GLOCState(NamedTuple):
     """State of `GLOC` at the start of a round, of size $O(d^2)$ for every t."""
 
-    theta: Vector  # [d]  theta_t, the ridge regression on the learner's predictions
-    learner: Vector  # [d]  w_t, the online Newton iterate
+    theta: Vector  # [d]  theta_t, the ridge estimate from the predictions of the online learner
+    learner: Vector  # [d]  w_t, the iterate of the online Newton step
     inverse: InverseFactors  # V_t^{-1}
     residual: jax.Array  # []  sum_s z_s^2 - theta_t' V_t theta_t
     regret_bound: jax.Array  # []  B_t
     theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
-    learner_rounding: Vector  # [d]  rounding error of the learner
+    learner_rounding: Vector  # [d]  rounding error of w
 
 
 @pytree
 class GLOC(EllipsoidLearner):
-    """Generalised linear bandit by online-to-confidence-set conversion.
+    """Optimistic learner for generalised linear bandits by online-to-confidence-set conversion.
 
     Guarantee:
       If the noise is R-sub-Gaussian, `mu' >= k` on `[-S, S]` and arms lie in the unit ball, then `||theta_t -
-      theta*||_{V_t} <= radius_t` for all t with probability `1 - delta`, and the regret is $O~(d sqrt(T) / k)$. Poisson
-      noise is not sub-Gaussian: the default `noise_scale` is [ours] for a Poisson link, and there is no guarantee.
+      theta*||_{V_t} <= radius_t` for all t with probability `1 - delta`, and the regret is $O~(d sqrt(T) / k)$. Since
+      Poisson noise is not sub-Gaussian, there is no guarantee for a Poisson link, for which the default `noise_scale`
+      is [ours].
 
     Deviations:
-      * [reconstructed] arXiv:2507.11847, whose experiments use GLOC, gives only its definitions; the confidence set
-        here is that of the published corollary. Public code differs from it: it centres the set at w, uses S in place
-        of R, rescales to the sphere instead of projecting, and drops `lambda S^2` and the residual.
-      * [ours] The residual is the sum of `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, which is equal but has
-        no cancellation in float32.
+      * [reconstructed] arXiv:2507.11847, whose experiments use GLOC, gives only the definitions of the method; the
+        confidence set here is that of the corollary of Jun et al. Public code uses a different set: its centre is w, S
+        replaces R, points outside the ball are rescaled to the sphere instead of projected, and `lambda S^2` and the
+        residual are omitted.
+      * [ours] The residual is computed as the sum of `(z_t - x_t'theta_t)^2 / (1 + ||x_t||^2_{V_t^{-1}})`, an equal
+        expression that avoids cancellation in float32.
       * [ours] `beta_scale` multiplies the radius; ties go to the first arm; $w_1 = 0$.
 
     Numerics:
-      In float32 the centre is within 1e-4 of float64, the radius and $V^{-1}$ within 1e-4 (relative), over 300 rounds
-      with a Gaussian, a Bernoulli and a Poisson link
-      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the radius is also within 1e-4 after 20,000
-      rounds, where the residual is the difference of two sums near 1e5
-      (float32/test_glm_one_pass.py::test_residual_of_gloc_does_not_cancel). After 10^6 rounds of one arm its width is
-      within 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
+      In float32 the centre is within 1e-4 of its float64 value, and the relative errors of the radius and $V^{-1}$ are
+      below 1e-4, over 300 rounds with a Gaussian, a Bernoulli and a Poisson link
+      (float32/test_glm_one_pass.py::test_follows_the_float64_reference); the relative error of the radius is also below
+      1e-4 after 20,000 rounds, where the residual is the difference of two sums near 1e5
+      (float32/test_glm_one_pass.py::test_residual_of_gloc_does_not_cancel). After 10^6 rounds of one arm, the relative
+      error of the width of this arm is below 1e-4 (float32/test_linear.py::test_a_million_rounds_of_one_arm).
 
     References:
       Kwang-Sung Jun, Aniruddha Bhargava, Robert Nowak, Rebecca Willett. Scalable Generalized Linear Bandits: Online
@@ -73,16 +76,18 @@ class GLOC(EllipsoidLearner):
     """
 
     source: ClassVar[str] = "Jun, Bhargava, Nowak & Willett, NeurIPS 2017"
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
     noise_scale: ArrayLike | None = param(
-        None, "(0, inf)", "R; None: sqrt(g C_mu), which is exact for Gaussian and Bernoulli rewards"
+        None,
+        "(0, inf)",
+        "R, sub-Gaussian constant of the noise; None: sqrt(g C_mu), which is exact for Gaussian and Bernoulli rewards",
     )
     curvature: ArrayLike | None = param(None, "(0, inf)", "k, lower bound on mu'; None: the minimum of mu' on [-S, S]")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "GLOC":
-        """Use the published set with k and R from the link; it is valid for every lambda > 0 (the default is d)."""
+        """Use the confidence set of the paper with k and R from the link, for any lambda > 0 (the default is d)."""
         return cls(dim=dim, **changes)
 
     @classmethod
@@ -95,7 +100,7 @@ class GLOC(EllipsoidLearner):
         return cls(dim=2, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raise `InputError` if `link` is not a link or is not defined around 0."""
+        """Raise `InputError` if `link` is invalid, or is not defined on the whole range [-S, S]."""
         likelihood.check_link("GLOC", self.link, self.norm_bound)
 
     def init(self, key: jax.Array) -> GLOCState:
@@ -140,7 +145,7 @@ class GLOC(EllipsoidLearner):
         )
 
     def radius(self, t: jax.Array, state: GLOCState) -> jax.Array:
-        """Return `radius_t` `[]` in the V norm, `beta_scale` included."""
+        """Return the confidence radius radius_t `[]` in the V norm, times `beta_scale`."""
         del t
         k, delta = self._curvature, self.delta
         noise = jnp.square(self._noise_scale / k)  # R^2 / k^2

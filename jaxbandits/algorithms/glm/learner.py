@@ -1,4 +1,4 @@
-"""Abstract learners of generalised linear bandits: their fields, presets and confidence sets."""
+"""Abstract learners for generalised linear bandits, with common fields, presets and confidence sets."""
 
 import abc
 from typing import ClassVar, Self
@@ -19,18 +19,18 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward, State
 
 @pytree
 class ArmLearner(abc.ABC):
-    """Abstract learner that plays arms and estimates theta* in a ball; its state holds the estimate `theta`."""
+    """Abstract learner that plays arms and estimates theta* in a ball; the state has the estimate `theta`."""
 
     feedback: ClassVar[type] = Reward
     environments: ClassVar[tuple[str, ...]] = ("glm/generalized_linear",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.05, "(0, 1]", "failure probability")
+    delta: ArrayLike = param(0.05, "(0, 1]", "delta, failure probability")
 
     @classmethod
     @abc.abstractmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> Self:
-        """Use the constants of the theory."""
+        """Use the constants of the theory of the method."""
 
     @classmethod
     def practical(cls, *, dim: int, **changes: FieldValue) -> Self:
@@ -45,30 +45,30 @@ class ArmLearner(abc.ABC):
 
 @pytree
 class EllipsoidLearner(ArmLearner):
-    """Abstract learner whose confidence sets are ellipsoids around `theta`; `inverse` is their inverse matrix."""
+    """Abstract learner whose confidence sets are ellipsoids around `theta`, with the inverse matrix `inverse`."""
 
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: State) -> jax.Array:
-        """Return the confidence radius `[]` before round t (counted from 0), its multiplier included."""
+        """Return the confidence radius `[]` before round t (from 0), times the multiplier of the learner."""
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> ArmDecision:
         del key
-        radius = self.radius(t, state)  # mu is increasing: the link does not change the order of the scores
+        radius = self.radius(t, state)  # mu is increasing, so that it does not change the order of the scores
         return optimistic_arm(obs.arms, obs.mask, state.theta, state.inverse, radius)
 
     def error_ratio(self, t: jax.Array, state: State, theta: Vector) -> jax.Array:
-        """Return the distance from the estimate to `theta` over the radius `[]` before round t.
+        """Return the ratio `[]` of the distance between the estimate and `theta` to the radius, before round t.
 
-        It is at most 1 if the confidence set contains `theta`.
+        The ratio is at most 1 if and only if the confidence set contains `theta`.
         """
         norm_sq = inverse_factors.norm_sq(state.inverse, state.theta - theta)
         return jnp.sqrt(norm_sq) / self.radius(t, state)
 
     @property
     def lam(self) -> ArrayLike:
-        """`ridge`, or its default d."""
+        """Ridge parameter lambda: the field `ridge`, or d if it is None."""
         return float(self.dim) if self.ridge is None else self.ridge
 
 
@@ -76,27 +76,30 @@ class EllipsoidLearner(ArmLearner):
 class LevelSetLearner(ArmLearner):
     """Abstract learner whose confidence sets are level sets of a likelihood, possibly intersected with a ball.
 
-    Its state holds the rounds `data`, the minimiser `theta` and the maximisers of the last round, `guess`.
+    The state has the fields `data` (the past rounds), `theta` (the minimiser) and `guess` (the maximisers of the last
+    round).
     """
 
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+    )
 
     @abc.abstractmethod
     def radius(self, t: jax.Array, state: State) -> jax.Array:
-        """Return the square root of the level `[]` before round t (counted from 0), its multiplier included."""
+        """Return the square root `[]` of the level before round t (from 0), times the multiplier of the learner."""
 
     @property
     @abc.abstractmethod
     def ball(self) -> ArrayLike | None:
-        """Radius of the ball that intersects the sets; None: no ball."""
+        """Radius of the ball with which the level sets are intersected; None: no ball."""
 
     @abc.abstractmethod
     def loss(self, data: Data, count: ArrayLike, origin: Vector) -> Likelihood:
-        """Return the loss after `count` rounds minus its value at `origin`."""
+        """Return the loss of the first `count` rounds, minus its value at `origin`."""
 
     def first_guess(self) -> PyTree:
-        """Return the maximisers before the first round; None if arms change."""
+        """Return the maximisers before the first round, or None if the arms change."""
         return None if self.n_arms is None else level_set.nowhere(self.n_arms, self.dim)
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: ArmObs) -> OptimisticDecision:
@@ -106,16 +109,16 @@ class LevelSetLearner(ArmLearner):
         return OptimisticDecision(index=best.index, x=best.x, maximisers=maximisers)
 
     def error_ratio(self, t: jax.Array, state: State, theta: Vector) -> jax.Array:
-        """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t: at most 1 if the set contains `theta`."""
+        """Return `sqrt(L(theta) - L(thhat_t)) / radius` `[]` before round t; it is <= 1 if the set contains `theta`."""
         excess = self.loss(state.data, t, state.theta)(theta).value
         return jnp.sqrt(jnp.maximum(excess, 0.0)) / self.radius(t, state)
 
     def optimistic_values(self, t: jax.Array, state: State, obs: ArmObs) -> tuple[jax.Array, Maximisers]:
-        """Return the largest `x'theta` `[K]` over the confidence set, and the maximisers."""
+        """Return the largest `x'theta` `[K]` over the confidence set for every arm x, and the maximisers."""
         if self.n_arms is not None:
             check_count(obs.arms, self.n_arms)
         slack = jnp.square(self.radius(t, state))
-        # With delta = 1 the level may be 0 before the first reward; any positive slack then works, since L = 0.
+        # With delta = 1 the level may be 0 before the first reward; any positive level works then, since L = 0.
         slack = jnp.maximum(slack, jnp.finfo(slack.dtype).eps)
         loss = self.loss(state.data, t, state.theta)
         return level_set.maximise(loss, state.theta, slack, obs.arms, self.ball, state.guess)

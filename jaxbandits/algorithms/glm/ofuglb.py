@@ -5,12 +5,12 @@
     beta_t^2 = log(1/delta) + inf_{0 < c <= 1} {d log(1/c) + 2 S Lip_t c}
     play      argmax_x max_{th in C_t} x'th
 
-Lip_t bounds the slope of $L_t$ on the ball. With $u = 2 S$ Lip_t / d the infimum is d (1 + log u) for $u > 1$, else d
-u. The estimate has no regularisation, and the confidence set is the level set itself, not an ellipsoid.
-
-Notation: S `norm_bound`, Lip_t from `lipschitz`; m, mu, g from `link`. Cost per round: about 2 (fixed arms) or 5
-evaluations of $L_t$ for each of the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many
-evaluations as the slowest one.
+Lip_t bounds the slope of $L_t$ on the ball. With $u = 2 S$ Lip_t / d, the infimum is d (1 + log u) for $u > 1$, and d u
+otherwise. The estimate has no regularisation, and the confidence set is the level set itself, not an ellipsoid.
+Notation: S is the field `norm_bound`, Lip_t follows from `lipschitz`, and m, mu and g are functions and constants of
+`link`. In a round, each of the K arms needs about 2 evaluations of $L_t$, at $O(K)$ each, if the arms are fixed, and
+about 5 evaluations, at $O(t)$ each, otherwise. Under `vmap`, all arms and trials take as many evaluations as the
+slowest of them.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -35,37 +35,40 @@ class OFUGLBState(NamedTuple):
     """State of `OFUGLB` at the start of a round."""
 
     theta: Vector  # [d]  thhat_t
-    data: Data  # all rounds
-    steepness: Any  # []  Lip_t, where it is a sum over rewards; None otherwise
-    guess: PyTree  # maximisers of the last round, [K] each, for fixed arms; None otherwise
+    data: Data  # data of all past rounds
+    steepness: Any  # []  Lip_t, if it is a sum over rewards; None otherwise
+    guess: PyTree  # maximisers of the last round, [K] each, if the arms are fixed; None otherwise
 
 
 @pytree
 class OFUGLB(LevelSetLearner):
-    """Optimism over a likelihood-ratio confidence set, the tightest known for generalised linear models.
+    """Optimistic learner with a likelihood-ratio confidence set for generalised linear models.
 
     Guarantee:
-      For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every set with probability `1 - delta`, and the
-      regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms logarithmic in T, for self-concordant links.
+      For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every confidence set with probability `1 -
+      delta`. For self-concordant links, the regret is `O(d sqrt(g T / kappa*) log(S T))` up to terms that are
+      logarithmic in T.
 
     Deviations:
-      * [ours] In float64 the maximum over the set is accurate to 1e-11 of its largest value $S ||x||$ in 95 of 100
-        cases, and to 5e-9 in the worst case (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson
-        with $S = 5$, Bernoulli with $S = 7$); the paper uses a general solver (SLSQP).
+      * [ours] In float64 the error of the maximum over the set, relative to its largest possible value $S ||x||$, is
+        below 1e-11 in 95 of 100 cases, and below 5e-9 in the worst case
+        (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are; Poisson with $S = 5$, Bernoulli with $S =
+        7$); the paper uses a general solver (SLSQP).
       * [printed] With `lipschitz="paper"` Lip_t is t - 1 for a Bernoulli link and `e^S (t - 1) + log(d / delta)` for a
-        Poisson link; other links, and `lipschitz="data"`, take `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`. The
-        authors' code has `(1 + S/2) (t - 1)` for Bernoulli links, which `lipschitz_scale` can reproduce.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
-        $O(K)$. If arms change, the estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round
-        costs $O(t)$.
-      * [ours] While the arms played do not span $R^d$ the minimiser is not unique, and the estimate is the limit of
-        Newton's method from the last estimate. The set does not depend on this choice.
-      * [ours] `beta_scale` multiplies $beta_t$. In round 1 the set is the ball, and the longest arm is played. Ties go
-        to the first arm.
+        Poisson link; for other links, and for `lipschitz="data"`, it is `sum_s max(|mu(S) - r_s|, |mu(-S) - r_s|) / g`.
+        The authors' code uses `(1 + S/2) (t - 1)` for Bernoulli links, which `lipschitz_scale` can reproduce.
+      * [ours] With `n_arms`, the history is stored as the counts and reward sums of K fixed arms, which is exact and
+        costs $O(K)$; if the arms change nevertheless, the estimate is NaN. Without `n_arms`, the history holds
+        `capacity` rounds, and a round costs $O(t)$.
+      * [ours] As long as the arms played do not span $R^d$, the minimiser is not unique, and the estimate is the limit
+        of Newton's method from the last estimate. The confidence set does not depend on this choice.
+      * [ours] `beta_scale` multiplies $beta_t$. In round 1 the confidence set is the ball, and the arm with the largest
+        norm is played. Ties go to the first arm.
 
     Numerics:
-      In float32 scores are within 1e-4 of their largest value $S ||x||$, and the estimate is within 1e-4 S of float64
-      (200 rounds; Poisson rewards up to $S = 5$; float32/test_glm_mle.py::test_follows_the_float64_reference).
+      In float32 the error of the scores is at most 1e-4 of their largest possible value $S ||x||$, and the estimate is
+      within 1e-4 S of its float64 value (200 rounds; Poisson rewards up to $S = 5$;
+      float32/test_glm_mle.py::test_follows_the_float64_reference).
 
     References:
       Junghyun Lee, Se-Young Yun, Kwang-Sung Jun. A Unified Confidence Sequence for Generalized Linear Models, with
@@ -75,14 +78,16 @@ class OFUGLB(LevelSetLearner):
     """
 
     source: ClassVar[str] = "Lee, Yun & Jun, NeurIPS 2024"
-    lipschitz: str = static("paper", doc='"paper": the constants of the paper; "data": from the observed rewards')
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    lipschitz_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies Lip_t")
-    beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies beta_t; the theory uses 1")
+    lipschitz: str = static(
+        "paper", doc='constants Lip_t: "paper" (as in the paper) or "data" (from the observed rewards)'
+    )
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    lipschitz_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of Lip_t")
+    beta_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of beta_t; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFUGLB":
-        """Use the set of Theorem 3.1 with the paper's Lip_t; set `n_arms` or `capacity` for the history."""
+        """Use the confidence set of Theorem 3.1 with the paper's Lip_t; `n_arms` or `capacity` must be given."""
         return cls(**{"dim": dim, "lipschitz": "paper"} | changes)
 
     @classmethod
@@ -90,7 +95,7 @@ class OFUGLB(LevelSetLearner):
         return cls(dim=2, n_arms=5, norm_bound=2.0)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown option, a value that is not a link, or a wrong `n_arms` or `capacity`."""
+        """Raise `InputError` for an unknown `lipschitz`, an invalid link, or invalid `n_arms` or `capacity`."""
         likelihood.check_form("OFUGLB", self.n_arms, self.capacity)
         likelihood.check_link("OFUGLB", self.link, self.norm_bound)
         if self.lipschitz not in _LIPSCHITZ:
@@ -121,7 +126,7 @@ class OFUGLB(LevelSetLearner):
         return OFUGLBState(theta=theta, data=data, steepness=steepness, guess=guess)
 
     def radius(self, t: jax.Array, state: OFUGLBState) -> jax.Array:
-        """Return `beta_{t+1}` `[]`, before round t (counted from 0); `beta_scale` included."""
+        """Return beta_{t+1} `[]`, the square root of the level before round t (from 0), times `beta_scale`."""
         steepness = state.steepness
         if steepness is None:
             steepness = links.lipschitz(self.link, t, self.norm_bound, self.dim, self.delta)

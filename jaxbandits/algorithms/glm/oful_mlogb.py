@@ -1,12 +1,13 @@
 """OFUL-MLogB for two outcomes (Zhang & Sugiyama, Online (Multinomial) Logistic Bandit, NeurIPS 2023).
 
-The constants are not verified: the radius below is ours and shares only its growth rate with the published radius.
+The constants are not verified: the radius below is ours, and only its growth rate agrees with the published radius.
 
     play     argmax_x  mu(x'theta_t) + mu'(x'theta_t) b_t ||x||_{H_t^{-1}} + 3 b_t^2 ||x||^2_{H_t^{-1}}
     theta_t+1, H_t+1: the online mirror descent step of GLB-OMD with eta = log(2)/2 + S + 1
     b_t      = 2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta),   t = 1, 2, ...                      (ours)
 
-Notation: lambda `ridge`, S `norm_bound`, eta `step_size`. Cost per round $O(K d^2)$; memory $O(d^2)$.
+Notation: lambda is the field `ridge`, S is `norm_bound` and eta is `step_size`. The cost per round is $O(K d^2)$, and
+the memory is $O(d^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -36,22 +37,23 @@ class OFULMLogBState(NamedTuple):
 
 @pytree
 class OFULMLogB(ArmLearner):
-    """Optimism in reward space for logistic bandits, estimated by one online mirror descent step per round.
+    """Optimistic learner in reward space for logistic bandits, with one step of online mirror descent per round.
 
     Guarantee:
-      None. The original has regret $O(d (log T)^{3/2} sqrt(T / kappa*))$ with its own radius.
+      None. The regret bound of the paper, for the published radius, is $O(d (log T)^{3/2} sqrt(T / kappa*))$.
 
     Deviations:
-      * [ours] The constants are not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which has
-        the published growth $sqrt(d) log t$ but neither its factors nor its proof. It illustrates the form of the
-        method; its regret supports no claim about the original.
+      * [ours] The constants are not verified: the radius is `2 sqrt(lambda) S + sqrt(d) log((1 + t)/delta)`, which
+        grows as $sqrt(d) log t$ like the published radius but has different factors and no proof. The class illustrates
+        the form of the method; its regret supports no claim about the original method.
       * [reconstructed] The form of the bonus is taken from a public implementation.
-      * [ours] `beta_scale` multiplies the radius; `ridge` defaults to d; $theta_1 = 0$; ties go to the first arm.
+      * [ours] `beta_scale` multiplies the radius; the default of `ridge` is d; $theta_1 = 0$; ties go to the first arm.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of float64, $b_t$ and $H^{-1}$ within 1e-4 (relative), over 300 rounds
-      (float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds of one arm the width of that
-      arm is within 1e-4 and the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      In float32 the estimate is within 1e-4 of its float64 value, and the relative errors of $b_t$ and $H^{-1}$ are
+      below 1e-4, over 300 rounds (float32/test_glm_one_pass.py::test_follows_the_float64_reference). After 10^6 rounds
+      of one arm, the relative error of the width of this arm is below 1e-4, and that of the estimate is below 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Yu-Jie Zhang, Masashi Sugiyama. Online (Multinomial) Logistic Bandit: Improved Regret and Constant Computation
@@ -59,13 +61,13 @@ class OFULMLogB(ArmLearner):
     """
 
     source: ClassVar[str] = "Zhang & Sugiyama, NeurIPS 2023"
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
-    step_size: ArrayLike | None = param(None, "(0, inf)", "eta; None: log(2)/2 + S + 1")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius b_t")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
+    step_size: ArrayLike | None = param(None, "(0, inf)", "eta, step size; None: log(2)/2 + S + 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the radius b_t")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULMLogB":
-        """Use the published eta and a radius of the published growth; its constants are not verified."""
+        """Use the published eta, and a radius with the published growth rate; the constants are not verified."""
         return cls(dim=dim, **changes)
 
     @classmethod
@@ -98,7 +100,7 @@ class OFULMLogB(ArmLearner):
         return OFULMLogBState(theta=theta, inverse=inverse_factors.add(state.inverse, curvature, image))
 
     def radius(self, t: jax.Array, state: OFULMLogBState) -> jax.Array:
-        """Return `b_{t+1}` `[]` before round t (counted from 0); `beta_scale` included."""
+        """Return the radius b_{t+1} `[]` before round t (from 0), times `beta_scale`."""
         del state
         growth = jnp.sqrt(float(self.dim)) * (jnp.log(t + 2.0) - jnp.log(self.delta))
         return self.beta_scale * (2.0 * jnp.sqrt(self._ridge) * self.norm_bound + growth)

@@ -6,11 +6,11 @@
     lambda_t = d log(1 + t)
     play      argmax_x max_{th in C_t} x'th
 
-This is the convex relaxation of OFULog: a level set of the regularised loss that is not intersected with the ball.
-Rewards are logistic.
-
-Notation: S `norm_bound`, $lambda_t$ `ridge`. Cost per round: about 2 (fixed arms) or 5 evaluations of $L_t$ for each of
-the K arms, $O(K)$ or $O(t)$ each; under `vmap` all arms and trials take as many evaluations as the slowest one.
+This is the convex relaxation of OFULog, whose confidence set is a level set of the regularised loss that is not
+intersected with the ball. Rewards are logistic. Notation: S is the field `norm_bound` and $lambda_t$ is `ridge`. In a
+round, each of the K arms needs about 2 evaluations of $L_t$, at $O(K)$ each, if the arms are fixed, and about 5
+evaluations, at $O(t)$ each, otherwise. Under `vmap`, all arms and trials take as many evaluations as the slowest of
+them.
 """
 
 from typing import ClassVar, NamedTuple
@@ -32,31 +32,31 @@ class OFULogRState(NamedTuple):
     """State of `OFULogR` at the start of a round."""
 
     theta: Vector  # [d]  thhat_t
-    data: Data  # all rounds
-    guess: PyTree  # maximisers of the last round, [K] each, for fixed arms; None otherwise
+    data: Data  # data of all past rounds
+    guess: PyTree  # maximisers of the last round, [K] each, if the arms are fixed; None otherwise
 
 
 @pytree
 class OFULogR(LevelSetLearner):
-    """Optimism over a level set of the regularised logistic loss.
+    """Optimistic learner whose confidence set is a level set of the regularised logistic loss.
 
     Guarantee:
-      For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every set with probability `1 - delta`, and the
-      regret is `O(d S^{3/2} log T sqrt(T / kappa*))` up to terms logarithmic in T.
+      For arms in the unit ball and $||theta*|| <= S$, `theta*` lies in every confidence set with probability `1 -
+      delta`, and the regret is `O(d S^{3/2} log T sqrt(T / kappa*))` up to terms logarithmic in T.
 
     Deviations:
-      * [printed] `ridge` defaults to `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
-      * [reconstructed] $gamma_t$ and the level follow the analysis, not published code. The code has `gamma^2 / lambda`
-        in the level, which is smaller and does not have the dimension of a loss.
-      * [ours] In float64 the maximum over the set is accurate to 1e-13 of $S ||x||$
-        (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms` the history is stored as
-        counts and totals of K fixed arms, which is exact and costs $O(K)$. If arms change, the estimate is NaN. Without
-        `n_arms`, the history holds `capacity` rounds, and a round costs $O(t)$.
+      * [printed] The default of `ridge` is `d log(1 + t)`, as in the experiments of Zhang et al. (2025).
+      * [reconstructed] $gamma_t$ and the level follow the analysis, not published code. The code uses `gamma^2 /
+        lambda` in the level, which is smaller and does not have the units of a loss.
+      * [ours] In float64 the error of the maximum over the set is below 1e-13 of $S ||x||$
+        (algorithms/glm/test_glm_mle.py::test_how_exact_the_maximisers_are). With `n_arms`, the history is stored as the
+        counts and reward sums of K fixed arms, which is exact and costs $O(K)$; if the arms change nevertheless, the
+        estimate is NaN. Without `n_arms`, the history holds `capacity` rounds, and a round costs $O(t)$.
       * [ours] `gamma_scale` multiplies $gamma_t + gamma_t^2 / sqrt(lambda_t)$. Ties go to the first arm.
 
     Numerics:
-      In float32 scores differ from float64 by at most 1e-4 $S ||x||$ and the estimate by at most 1e-5 (200 rounds;
-      float32/test_glm_mle.py::test_follows_the_float64_reference).
+      In float32 the scores differ from their float64 values by at most 1e-4 $S ||x||$, and the estimate by at most 1e-5
+      (200 rounds; float32/test_glm_mle.py::test_follows_the_float64_reference).
 
     References:
       Marc Abeille, Louis Faury, Clement Calauzenes. Instance-Wise Minimax-Optimal Algorithms for Logistic Bandits.
@@ -66,12 +66,12 @@ class OFULogR(LevelSetLearner):
     """
 
     source: ClassVar[str] = "Abeille, Faury & Calauzenes, AISTATS 2021"
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t; None: d log(1 + t)")
-    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the square root of the level; the theory uses 1")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda_t, ridge parameter; None: d log(1 + t)")
+    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the square root of the level; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "OFULogR":
-        """Use the level set of the analysis, lambda_t = d log(1 + t); set `n_arms` or `capacity` for the history."""
+        """Use the level set of the analysis and lambda_t = d log(1 + t); `n_arms` or `capacity` must be given."""
         return cls(dim=dim, **changes)
 
     @classmethod
@@ -102,7 +102,7 @@ class OFULogR(LevelSetLearner):
         return OFULogRState(theta=theta, data=data, guess=None if self.n_arms is None else decision.maximisers)
 
     def radius(self, t: ArrayLike, state: OFULogRState) -> jax.Array:
-        """Return the square root of the level `[]`, before round t (counted from 0); `gamma_scale` included."""
+        """Return the square root `[]` of the level before round t (from 0), times `gamma_scale`."""
         del state  # the level depends on t only
         ridge, dim = self._ridge(t), float(self.dim)
         root = jnp.sqrt(ridge)

@@ -7,12 +7,10 @@
               H += mu'(x'th_o) / e x x';   when det H > 2 det H_tau: H_tau = H, and fit th_tau to the other rounds
     gamma = 25 R S sqrt(d log(T/delta)),   beta = 150 sqrt(d log(T/delta)),   lambda = d log(T/delta) / R^2
 
-Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`, that of th_tau over the ball. Rewards are in [0,
-R].
-
-Notation: lambda `ridge`, S `norm_bound`, R `reward_bound`, kappa `kappa`, T `horizon`. Cost per round: $O(K d^2)$, and
-a few evaluations of the likelihood ($O(K)$ for fixed arms, $O(t)$ otherwise) in rounds with a fit, of which there are
-$O(log T)$ after the warm-up.
+Both fits minimise `sum [m(x'th) - r x'th] / g + lambda ||th||^2 / 2`; the fit of th_tau is over the ball. Rewards are
+in [0, R]. Notation: lambda is the field `ridge`, S is `norm_bound`, R is `reward_bound`, kappa is `kappa` and T is
+`horizon`. The cost per round is $O(K d^2)$. A round with a fit also needs a few evaluations of the likelihood, which
+cost $O(K)$ each for fixed arms and $O(t)$ otherwise; there are $O(log T)$ fits after the warm-up.
 """
 
 import math
@@ -43,7 +41,7 @@ class RSGLinCBState(NamedTuple):
     theta_o: Vector  # [d]  th_o, from the warm-up rounds
     theta_tau: Vector  # [d]  th_tau, from the other rounds
     warmup_data: Data  # warm-up rounds
-    data: Data  # rounds that th_tau is fitted to
+    data: Data  # rounds to which th_tau is fitted
     v_inverse: InverseFactors  # V^{-1}
     h_inverse: InverseFactors  # H^{-1}
     h_tau_inverse: InverseFactors  # H_tau^{-1}
@@ -52,31 +50,34 @@ class RSGLinCBState(NamedTuple):
 
 @pytree
 class RSGLinCB(ArmLearner):
-    """Rarely switching optimism: a warm-up by exploration, then a few refits of the estimate.
+    """Optimistic learner with few updates of the estimate: a warm-up by exploration, then rare refits.
 
     Guarantee:
       With `RSGLinCB.theory`, arms in the unit ball and rewards in [0, R], the regret is `O(d S R sqrt(T / kappa*) log(R
       T / delta))` up to terms logarithmic in T, with `O(log^2 T)` refits and a warm-up that grows with kappa.
 
     Deviations:
-      * [printed] `experiments` has `ridge = d`, as in Zhang et al. (2025). With the theory's gamma every round up to
-        their horizons is a warm-up round.
-      * [printed] `practical` has the constants of the authors' code: lambda = 1/2, $gamma = R S sqrt(d log(T/delta))$,
-        a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, mu' in H without the e,
-        the mean of both estimates as centre, and warm-up rounds in both fits. The code also fits th_tau in the first
-        round after the warm-up, and minimises over R^d.
-      * [ours] The determinant is checked at the end of a round, which is an equivalent rule. With `reuse_warmup`,
-        however, warm-up rounds between a refit and its next use enter only the next refit.
-      * [ours] With `n_arms` the history is stored as counts and totals of K fixed arms, which is exact and costs
-        $O(K)$. If arms change, the estimates are NaN. Without `n_arms`, the history holds `capacity` rounds.
-      * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta; `kappa=None` is the supremum $1 / c_mu$
-        over the ball. Ties go to the first arm.
+      * [printed] The preset `experiments` uses `ridge = d`, as in Zhang et al. (2025). With the gamma of the theory,
+        every round up to the horizons of that paper is a warm-up round.
+      * [printed] The preset `practical` uses the constants of the authors' code: lambda = 1/2, $gamma = R S sqrt(d
+        log(T/delta))$, a threshold $1 / (0.01 kappa R^4 S^2 d)$, ratio 1.5, bonus $4 sqrt(d log(T/delta))$, mu' in H
+        without the divisor e, the mean of both estimates as the centre, and warm-up rounds in both fits. The code also
+        fits th_tau in the first round after the warm-up, and its fits are over R^d; these two details are not
+        reproduced.
+      * [ours] The determinant is checked at the end of a round, which is equivalent to the paper's rule without
+        `reuse_warmup`. With `reuse_warmup`, a warm-up round between a refit and the next use of its estimate enters
+        only the next refit.
+      * [ours] With `n_arms`, the history is stored as the counts and reward sums of K fixed arms, which is exact and
+        costs $O(K)$; if the arms change nevertheless, the estimates are NaN. Without `n_arms`, the history holds
+        `capacity` rounds.
+      * [ours] `gamma_scale` multiplies gamma and `beta_scale` multiplies beta; with `kappa=None`, kappa is the supremum
+        $1 / c_mu$ over the ball. Ties go to the first arm.
 
     Numerics:
-      Float32 suffices: over 200 rounds the estimates are within 1e-4 of float64
+      Float32 suffices: over 200 rounds the estimates are within 1e-4 of their float64 values
       (float32/test_glm_mle.py::test_rs_glincb_follows_the_float64_reference). Determinants are stored as logarithms.
-      After 10^6 rounds of one arm the widths are within 1e-4 and the estimate within 1e-3
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      After 10^6 rounds of one arm, the relative errors of the widths are below 1e-4, and that of the estimate is below
+      1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Ayush Sawarni, Nirjhar Das, Siddharth Barman, Gaurav Sinha. Generalized Linear Bandits with Limited Adaptivity.
@@ -86,25 +87,33 @@ class RSGLinCB(ArmLearner):
     """
 
     source: ClassVar[str] = "Sawarni, Das, Barman & Sinha, NeurIPS 2024, Algorithm 2"
-    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if they are fixed; None: they change")
-    capacity: int | None = static(None, "[1, inf)", "number of rounds in the history if arms change; at least T")
+    n_arms: int | None = static(None, "[1, inf)", "K, number of arms, if the arms are fixed; None: the arms change")
+    capacity: int | None = static(
+        None, "[1, inf)", "number of rounds that the history holds, at least T; only if the arms change"
+    )
     centre: str = static("late", doc='centre of the bonus: "late": th_tau; "mean": the mean of th_o and th_tau')
     reuse_warmup: bool = static(False, BOOL, doc="True: th_tau is also fitted to the warm-up rounds")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    link: Link = param(factory=Bernoulli, doc="mean function and its constants")
-    reward_bound: ArrayLike = param(1.0, "(0, inf)", "R, rewards are in [0, R]; the paper: 100 for Poisson")
-    kappa: ArrayLike | None = param(None, "(0, inf)", "1 / (minimum of mu' over arms and parameters); None: 1 / c_mu")
-    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability; below 1, so that lambda is positive even at T = 1")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d log(T/delta) / R^2")
-    threshold: ArrayLike | None = param(None, "(0, inf)", "threshold of the warm-up; None: 1 / (gamma^2 kappa R^2)")
-    det_ratio: ArrayLike = param(2.0, "(1, inf)", "growth of det H between two fits")
-    curvature_discount: ArrayLike = param(math.e, "(0, inf)", "divisor of mu' in H")
-    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies gamma; the theory uses 1")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta; the theory uses 1")
+    link: Link = param(factory=Bernoulli, doc="link function: the mean of a reward, and its constants")
+    reward_bound: ArrayLike = param(
+        1.0, "(0, inf)", "R, upper end of the interval [0, R] of the rewards; the paper uses 100 for Poisson"
+    )
+    kappa: ArrayLike | None = param(
+        None, "(0, inf)", "kappa, 1 / (minimum of mu' over arms and parameters); None: 1 / c_mu"
+    )
+    delta: ArrayLike = param(0.05, "(0, 1)", "delta, failure probability; below 1, so that lambda > 0 even for T = 1")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d log(T/delta) / R^2")
+    threshold: ArrayLike | None = param(
+        None, "(0, inf)", "threshold of the warm-up rule; None: 1 / (gamma^2 kappa R^2)"
+    )
+    det_ratio: ArrayLike = param(2.0, "(1, inf)", "ratio by which det H grows between two fits")
+    curvature_discount: ArrayLike = param(math.e, "(0, inf)", "divisor of mu' in the update of H")
+    gamma_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of gamma; the theory uses 1")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, **changes: FieldValue) -> "RSGLinCB":
-        """Use the paper's constants."""
+        """Use the constants of the paper's theorem."""
         return cls(dim=dim, horizon=horizon, **changes)
 
     @classmethod
@@ -130,7 +139,7 @@ class RSGLinCB(ArmLearner):
         return cls.practical(dim=2, n_arms=5, horizon=200, norm_bound=2.0, threshold=1.3)  # the default is 1.31
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown centre, a value that is not a link, or a wrong `n_arms` or `capacity`."""
+        """Raise `InputError` for an unknown centre, an invalid link, or invalid `n_arms` or `capacity`."""
         likelihood.check_form("RSGLinCB", self.n_arms, self.capacity, self.horizon)
         likelihood.check_link("RSGLinCB", self.link, self.norm_bound)
         if self.centre not in _CENTRES:
@@ -167,7 +176,8 @@ class RSGLinCB(ArmLearner):
     ) -> RSGLinCBState:
         del key
         x = decision.x
-        # In a warm-up round x has the largest norm, which reaches the threshold; otherwise every norm is below it.
+        # In a warm-up round, x has the largest norm, which reaches the threshold; in other rounds all norms are below
+        # it.
         v_image = inverse_factors.image(state.v_inverse, x)
         explore = v_image.width_sq >= self._threshold
         warm_up = explore.astype(v_image.width_sq.dtype)
@@ -207,7 +217,7 @@ class RSGLinCB(ArmLearner):
 
     @property
     def _log_term(self) -> jax.Array:
-        """`d log(T / delta)`."""
+        """Common term `d log(T / delta)` of the constants."""
         return self.dim * jnp.log(self.horizon / self.delta)
 
     @property

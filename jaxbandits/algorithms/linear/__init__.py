@@ -1,4 +1,4 @@
-"""Algorithms for linear bandits and linear models under heavy tails, one per file, imported on first access."""
+"""Algorithms for linear bandits and heavy-tailed linear models, one per file; a class is imported on first access."""
 
 from typing import TYPE_CHECKING
 

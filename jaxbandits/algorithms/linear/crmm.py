@@ -1,4 +1,4 @@
-"""CRMM: linear bandit on medians of repeated pulls (mean of medians; Xue, Wang, Wan, Yi & Zhang, NeurIPS 2023).
+"""CRMM: linear bandit that learns from medians of repeated pulls (Xue, Wang, Wan, Yi & Zhang, NeurIPS 2023).
 
     every `reps` rounds   z = argmax_x  x'theta_n + beta_scale radius ||x||_{V_n^{-1}}, the arm of the epoch
     every round           play the available arm nearest to z (z itself if it is available)
@@ -7,8 +7,9 @@
     radius^2 = lambda S^2 + 1 + 2 R^2 log(sqrt(1 + 4 N L^2 S^2) / delta) + 4 (4 L^2 S^2 + R^2) d k
     R = (4 v)^{1/(1+eps)},   v = nu^{1+eps},   N = floor(T / reps),   k = log(1 + c L^2 N / (lambda d))
 
-Notation: T horizon, nu noise_scale, S norm_bound, L arm_bound, lambda ridge, c = 1/2 ("ons") or 1 ("ls").
-Cost per round $O(K d)$, and O(K d^2 + reps log reps) once per epoch ($reps^2$ up to 32); memory O(d^2 + reps).
+Notation: T is the field `horizon`, nu is `noise_scale`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`; c =
+1/2 for mode "ons" and 1 for "ls". The cost per round is $O(K d)$, and $O(K d^2 + reps log reps)$ in the round that ends
+an epoch or starts one. The memory is $O(d^2 + reps)$.
 """
 
 import math
@@ -33,38 +34,40 @@ class CRMMState(NamedTuple):
     """State of `CRMM`: the regression on the medians of finished epochs, and the current epoch."""
 
     estimate: Estimate  # theta_n [d], V_n^{-1} [d, d]
-    epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
-    rewards: jax.Array  # [reps]  rewards of this epoch; entries from t mod reps on are from the last epoch
-    radius: jax.Array  # []  radius of the confidence set, `beta_scale` included; constant
+    epoch_arm: Vector  # [d]  z, the arm of this epoch, chosen in its first round
+    rewards: jax.Array  # [reps]  rewards of this epoch; the entries from t mod reps on are rewards of the last epoch
+    radius: jax.Array  # []  radius of the confidence set times `beta_scale`; it does not change
 
 
 @pytree
 class CRMM:
-    """Optimistic linear bandit that repeats every arm and learns from the median of its rewards.
+    """Optimistic linear bandit that plays every chosen arm `reps` times and learns from the median of the rewards.
 
-    The method is for generalised linear bandits; this is the case of the identity link. An incomplete epoch at the
-    horizon is not used.
+    The paper's method is for generalised linear bandits; this class implements the identity link. The rewards of an
+    incomplete epoch at the horizon are not used.
 
     Guarantee:
-      Noise *symmetric* given the past with $E |noise|^{1+eps} <= nu^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$, one
-      fixed arm set. Mode "ons", theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(1)$
-      in t and T (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). Asymmetric noise biases
-      every median, and under changing arm sets the median mixes several arms: both can cause linear regret.
+      If the noise is *symmetric* given the past with $E |noise|^{1+eps} <= nu^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$
+      and the arm set is fixed, then with the preset `theory` (mode "ons") the regret is $O~(d T^{1/(1+eps)})$ with high
+      probability, at a cost per round that does not grow with t or T (as quoted by Wang et al. 2025, Table 1: "fixed
+      arm set and repeated pulling"). Asymmetric noise biases every median, and under changing arm sets a median mixes
+      the rewards of several arms; both can cause linear regret.
 
     Deviations:
       * [reconstructed] The radius is derived for mode "ons", under the assumption that medians are within R of the
-        mean; the paper's own constants were not available. Mode "ls" (least squares, timed by Wang, Zhang, Zhao & Zhou,
-        ICML 2025) reuses it.
+        mean, since the constants of the paper were not available. Mode "ls" (least squares, the method timed by Wang,
+        Zhang, Zhao & Zhou, ICML 2025) uses the same radius.
       * [reconstructed] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and the
-        median is credited to z (Wang et al. 2025 only say "the closest available arms").
-      * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius. Ties go to
-        the first arm.
+        median is used as a sample of z (Wang et al. 2025 only say "the closest available arms").
+      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius. Ties
+        go to the first arm.
 
     Numerics:
-      Float32 suffices, since medians are small even where single rewards are huge. The estimate stays within 3e-5 of
-      float64 over 18000 rounds (Student noise with 1.7 degrees of freedom, whose scale spans 2.5 decades;
-      float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 rounds of one arm the width is within
-      1e-4 and the estimate within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      Float32 suffices, since medians are small even if single rewards are huge. The estimate stays within 3e-5 of its
+      float64 value over 18000 rounds (Student noise with 1.7 degrees of freedom, whose scale spans 2.5 decades;
+      float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). After 10^6 rounds of one arm, the relative error of
+      the width is below 1e-4, and that of the estimate is below 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with
@@ -76,18 +79,18 @@ class CRMM:
     feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Xue et al., NeurIPS 2023"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
-    needs_immediate_feedback: ClassVar[bool] = True  # pulls of one epoch are counted by t
+    needs_immediate_feedback: ClassVar[bool] = True  # t mod reps is the number of the pull in its epoch
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
-    reps: int = static(11, "[1, inf)", "pulls per epoch; `theory` takes ceil(16 log(4T/delta))")
+    mode: str = static("ons", doc='"ons": online Newton step (as in the paper); "ls": least squares')
+    reps: int = static(11, "[1, inf)", "reps, number of pulls per epoch; `theory` uses ceil(16 log(4T/delta))")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(
@@ -101,7 +104,7 @@ class CRMM:
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "CRMM":
-        """Use least squares, lambda = d, 11 pulls and the tuned multiplier (`jaxbandits tune linear`)."""
+        """Use least squares, lambda = d, 11 pulls per epoch and the tuned multiplier (`jaxbandits tune linear`)."""
         preset = {"mode": "ls", "reps": 11, "ridge": float(ranges.integer("dim", dim)), **MULTIPLIERS["crmm"]}
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | preset | changes)
 
@@ -145,7 +148,7 @@ class CRMM:
         def repeat() -> ArmDecision:
             return nearest_arm(obs.arms, obs.mask, state.epoch_arm)
 
-        return cond(t % self.reps == 0, choose, repeat)  # t is the same for all trials: a real branch
+        return cond(t % self.reps == 0, choose, repeat)  # all trials share t, so that a branch is possible
 
     def update(
         self, key: jax.Array, t: jax.Array, state: CRMMState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -168,12 +171,12 @@ class CRMM:
         return state.estimate.theta
 
     def radius(self, t: ArrayLike, state: CRMMState) -> jax.Array:
-        """Return the confidence radius `[]` in the V_n norm, `beta_scale` included; the same at every t."""
+        """Return the confidence radius `[]` in the V_n norm times `beta_scale`, which does not depend on t."""
         del t
         return state.radius
 
 
 def _median(values: jax.Array) -> jax.Array:
-    """Return the median of `[n]` values: for even n the mean of the two middle values."""
+    """Return the median of the values `[n]`; for even n it is the mean of the two middle values."""
     n, ordered = len(values), jnp.sort(values)
     return 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])

@@ -8,8 +8,8 @@
     radius^2 = 896 d k u^{2/(1+eps)} l^{2 eps/(1+eps)} T^{2e} + 2 lambda S^2 + 48 d L S k
     e = (1-eps) / (2(1+eps)),   c = 1/2 ("ons") or 1 ("ls")
 
-Notation: T horizon, u reward_moment, S norm_bound, L arm_bound, lambda ridge. Cost per round $O(K d^2)$; memory
-$O(d^2)$.
+Notation: T is the field `horizon`, u is `reward_moment`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`. The
+cost per round is $O(K d^2)$, and the memory is $O(d^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -31,36 +31,38 @@ class CRTMState(NamedTuple):
     """State of `CRTM`: the regression, and constants that do not change."""
 
     estimate: Estimate  # theta_t [d], V_t^{-1} [d, d]
-    threshold: jax.Array  # []  Gamma, `threshold_scale` included
-    radius: jax.Array  # []  radius of the confidence set, `beta_scale` included
+    threshold: jax.Array  # []  Gamma times `threshold_scale`
+    radius: jax.Array  # []  radius of the confidence set times `beta_scale`
 
 
 @pytree
 class CRTM:
-    """Optimistic linear bandit on truncated rewards, at constant cost per round.
+    """Optimistic linear bandit that learns from truncated rewards, at constant cost per round.
 
-    The method is for generalised linear bandits; this is the case of the identity link. A reward is set to 0 if it is
-    too large for the leverage of its arm. The method therefore needs only a known bound on a raw moment of the rewards.
+    The paper's method is for generalised linear bandits; this class implements the identity link. A reward is replaced
+    by 0 if it is too large for the leverage of its arm. The method therefore needs only a known bound on a raw moment
+    of the rewards.
 
     Guarantee:
-      $E[|reward|^{1+eps} | past] <= u$, $||x|| <= L$, $||theta*|| <= S$. Mode "ons", theory preset: with high
-      probability regret $O~(d T^{1/(1+eps)})$ for any sequence of arm sets, at a cost of $O(1)$ in t and T (as quoted
-      by Wang et al. 2025, Table 1). For $eps < 1$ the constants are reconstructed: the rate is reliable, the constants
-      are not.
+      If $E[|reward|^{1+eps} | past] <= u$, $||x|| <= L$ and $||theta*|| <= S$, then with the preset `theory` (mode
+      "ons") the regret is $O~(d T^{1/(1+eps)})$ with high probability for any sequence of arm sets, at a cost per round
+      that does not grow with t or T (as quoted by Wang et al. 2025, Table 1). For $eps < 1$ the constants are
+      reconstructed, so that only the rate can be relied on.
 
     Deviations:
-      * [reconstructed] At $eps = 1$ Gamma and the radius follow a restatement in the literature; for eps < 1 they are
-        extended by scaling.
+      * [reconstructed] For $eps = 1$ Gamma and the radius follow a restatement in the literature; for eps < 1 they are
+        derived from it by scaling.
       * [reconstructed] Mode "ls" replaces the online Newton step by least squares in closed form, which is the method
         that Wang, Zhang, Zhao & Zhou (ICML 2025) timed. Its confidence set reuses the formula of "ons".
-      * [ours] `reward_moment = None` takes $u = (nu + L S)^{1+eps}$ (Minkowski).
-      * [ours] The optimistic parameter is not intersected with the ball. `beta_scale` multiplies the radius and
+      * [ours] With `reward_moment = None`, u is $(nu + L S)^{1+eps}$, by Minkowski's inequality.
+      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius and
         `threshold_scale` Gamma. Ties go to the first arm.
 
     Numerics:
-      In float32 the error of the estimate stays below 3e-5 ("ls": 1e-6) of its largest value over 18000 rounds with
-      rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward within rounding
-      error of the threshold may fall on the other side of it.
+      In float32 the error of the estimate stays below 3e-5 (1e-6 for "ls") of the largest value of the estimate over
+      18000 rounds with rewards of 1e4 and more (float32/test_crtm_crmm.py::test_long_runs_keep_their_digits). A reward
+      that differs from the threshold by less than the rounding error may be truncated differently than in exact
+      arithmetic.
 
     References:
       Bo Xue, Yimu Wang, Yuanyu Wan, Jinfeng Yi, Lijun Zhang. Efficient Algorithms for Generalized Linear Bandits with
@@ -73,19 +75,19 @@ class CRTM:
     source: ClassVar[str] = "Xue et al., NeurIPS 2023"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    mode: str = static("ons", doc='"ons": online Newton step (theirs); "ls": least squares')
+    mode: str = static("ons", doc='"ons": online Newton step (as in the paper); "ls": least squares')
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the rewards have a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     reward_moment: ArrayLike | None = param(
         None, "(0, inf)", "u, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
     )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
-    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies Gamma; inf: no truncation")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
+    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of Gamma; inf: no truncation")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "CRTM":
@@ -111,7 +113,7 @@ class CRTM:
         dim, order, log_t = float(self.dim), 1.0 + self.eps, jnp.log(self.horizon)
         curvature, bias = regression.CURVATURE[self.mode], self.arm_bound * self.norm_bound
         log_delta = -log_t if self.delta is None else jnp.log(self.delta)
-        level = jnp.log(4.0) + log_t - log_delta  # l; 4 T^2 would overflow
+        level = jnp.log(4.0) + log_t - log_delta  # l as a sum of logarithms, since 4 T^2 may overflow
         potential = dim * jnp.log1p(curvature * self.arm_bound**2 * self.horizon / (self.ridge * dim))  # d k
         growth = jnp.exp(log_t * (1.0 - self.eps) / (2.0 * order))  # T^e
         scale = self.noise_scale + bias if self.reward_moment is None else self.reward_moment ** (1.0 / order)
@@ -142,6 +144,6 @@ class CRTM:
         return state.estimate.theta
 
     def radius(self, t: ArrayLike, state: CRTMState) -> jax.Array:
-        """Return the confidence radius `[]` in the V_t norm, `beta_scale` included; the same at every t."""
+        """Return the confidence radius `[]` in the V_t norm times `beta_scale`, which does not depend on t."""
         del t
         return state.radius

@@ -5,8 +5,8 @@
     b       <- gamma b + r_t x_t,   V_0 = W_0 = lambda I
     beta_t  = sqrt(lambda) S + R sqrt(2 log(1/delta) + d log(1 + L^2 (1 - gamma^{2t}) / (lambda d (1 - gamma^2))))
 
-after t rounds. Notation: gamma discount, lambda ridge, R noise_scale, S norm_bound, L arm_bound. Cost per round
-$O(K d^2 + d^3)$.
+These are the quantities after t rounds. Notation: gamma is the field `discount`, lambda is `ridge`, R is `noise_scale`,
+S is `norm_bound` and L is `arm_bound`. The cost per round is $O(K d^2 + d^3)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,25 +26,25 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class DLinUCBState(NamedTuple):
-    """Discounted sums over the rounds."""
+    """Discounted sums over the past rounds."""
 
     gram: Symmetric  # [d, d]  V
-    squared: Symmetric  # [d, d]  W, with squared weights
+    squared: Symmetric  # [d, d]  W, the Gram matrix with squared weights
     moment: Vector  # [d]  b
 
 
 @pytree
 class DLinUCB:
-    """Optimistic linear bandit with exponentially weighted least squares; weights decay by gamma per round.
+    """Optimistic linear bandit with discounted least squares, in which weights decay by a factor gamma per round.
 
     Guarantee:
       None with these constants. The paper states a regret of the order $d^{2/3} B^{1/3} T^{2/3}$ for the gamma of
       `theory`, but the proof has a gap; the corrected proof gives the order $B^{1/4} T^{3/4}$ in B and T.
 
     Deviations:
-      * [printed] With `authors_code` W is gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I, as in the authors' code, with
-        the new V, which already contains the round. $x_t x_t'$ therefore counts twice, and V is decayed in place of W.
-      * [ours] At gamma = 1, where the paper divides by 0, (1 - gamma^{2t}) / (1 - gamma^2) is replaced by its limit t.
+      * [printed] With `authors_code`, W is gamma^2 V + x_t x_t' + (1 - gamma^2) lambda I, as in the authors' code. V,
+        which replaces W on the right side, already contains round t, so that $x_t x_t'$ counts twice.
+      * [ours] For gamma = 1, where the paper divides by 0, (1 - gamma^{2t}) / (1 - gamma^2) is replaced by its limit t.
         `beta_scale` multiplies the radius. Ties go to the first arm.
 
     References:
@@ -60,12 +60,12 @@ class DLinUCB:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     discount: ArrayLike = param(range="(0, 1]", doc="gamma, factor by which the weight of a round decays per round")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; the theory uses 1")
-    authors_code: bool = static(False, BOOL, "True: W of the authors' code; False: W of the paper")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the radius; the theory uses 1")
+    authors_code: bool = static(False, BOOL, "True: use W of the authors' code; False: use W of the paper")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, variation: ArrayLike, **changes: FieldValue) -> "DLinUCB":
@@ -111,7 +111,7 @@ class DLinUCB:
         return linalg.solve(linalg.factor(state.gram), state.moment)
 
     def radius(self, t: ArrayLike, state: DLinUCBState) -> jax.Array:
-        """Return beta_t `[]`, `beta_scale` included."""
+        """Return the confidence radius beta_t `[]` after t rounds, times `beta_scale`."""
         del state
         rounds = jnp.asarray(t).astype(jnp.result_type(float))
         square = jnp.square(jnp.minimum(self.discount, 1.0 - jnp.finfo(rounds.dtype).eps))

@@ -11,10 +11,11 @@
     tau0 = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)},  c0 = 1 / sqrt(23 ell)
     c1 = (log 3T)^{(1-eps)/(1+eps)} / (48 ell^{2/(1+eps)})
 
-Notation: T horizon, S norm_bound, L arm_bound, lambda ridge. Eq. (6) is numbered as in Wang et al. (2025). Every round
-solves it over all t samples by iterated reweighting, starting from the last solution. Each pass costs $O(t d^2)$. A
-round needs a few passes in float32 and tens in float64, and more if more samples are clipped (the convergence is
-linear). Memory is $O(T d)$.
+Notation: T is the field `horizon`, S is `norm_bound`, L is `arm_bound` and lambda is `ridge`. Eq. (6) is numbered as in
+Wang et al. (2025). Every round solves Eq. (6) for all t samples by iteratively reweighted least squares, which starts
+from the solution of the last round. Each pass over the samples costs $O(t d^2)$. A round needs a few passes in float32
+and tens of passes in float64, and more if more samples are clipped, since the convergence is linear. The memory is $O(T
+d)$.
 """
 
 import math
@@ -38,17 +39,17 @@ from jaxbandits.numerics.schedule import power
 from jaxbandits.tracing.batching import while_loop
 from jaxbandits.types import ArmDecision, ArmObs, Feedback, Reward, ScaledReward
 
-_TINY = 1e-30  # floor of q^2: a zero arm then has w > 0 and is never clipped
-_PRECISION = 32  # stop the passes of a round when a step is below this multiple of the rounding error of the data
-_BLOCK = 256  # samples per step of one pass
+_TINY = 1e-30  # lower bound on q^2, with which a zero arm has w > 0 and is never clipped
+_PRECISION = 32  # the passes of a round end when a step is below this multiple of the rounding error of the data
+_BLOCK = 256  # number of samples per step of a pass
 
 
 class Sample(NamedTuple):
-    """Sample in the form of Eq. (6). Unused entries of the history are zeros."""
+    """Sample in the form of Eq. (6); unused entries of the history are zeros."""
 
     design: Vector  # [d]  x_s / sigma_s
     response: jax.Array  # []  r_s / sigma_s
-    steepness: jax.Array  # []  1 / tau_s: zero for least squares
+    steepness: jax.Array  # []  1 / tau_s; 0 for least squares
 
 
 class HeavyOFULState(NamedTuple):
@@ -69,31 +70,33 @@ class HeavyOFULState(NamedTuple):
 class HeavyOFUL:
     """Optimistic linear bandit with adaptive Huber regression over the full history.
 
-    The defaults are the paper's theory (`theory`); its radius is far too large in practice, so figures use `practical`.
+    The defaults are the constants of the theory (`theory`). The radius of the theory is far too large in practice, so
+    that the figures use `practical`.
 
     Guarantee:
-      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. With the theory
-      preset, the regret is with high probability $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ if $nu_t$ is observed, at a
-      cost of $O(t log T)$ in round t (as quoted by Wang et al. 2025, Table 1). The regret is therefore
-      $O~(d T^{1/(1+eps)})$ with a bound on $nu_t$ (`moment_bound`). The guarantee holds for any sequence of arm sets.
+      Let rewards be x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$ and $||theta*|| <= S$. If $nu_t$ is
+      observed, then with the preset `theory` the regret is $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ with high
+      probability, at a cost of $O(t log T)$ in round t (as quoted by Wang et al. 2025, Table 1). With a constant bound
+      on $nu_t$ (`moment_bound`), this is $O~(d T^{1/(1+eps)})$. The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * [reconstructed] The constants agree with code published for the same learners and setting, except that L
-        and S are general here. Wang et al. (2025) list c0 and c1 without values.
-      * [ours] The paper leaves the solver of Eq. (6) open. Here a pass replaces every Huber term by the parabola that
-        touches it from above at the current point, minimises the sum exactly over the ball, and so never increases the
-        objective; the passes end when a step is below rounding, or after `passes` passes.
+      * [reconstructed] The constants agree with published code for the same learners and setting, except that L and S
+        are arbitrary here. Wang et al. (2025) list c0 and c1 without values.
+      * [ours] The paper does not specify a solver for Eq. (6). Here a pass replaces every Huber term by the parabola
+        that touches it from above at the current point and minimises the sum exactly over the ball, which never
+        increases the objective. The passes end when a step is below the rounding error, or after `passes` passes.
       * [ours] `beta_scale` and `tau_scale` multiply $beta_t$ and $tau_t$, and `c0` and `c1` may be set. If both
-        multipliers are 1 and both constants are None, this is the paper's method.
-      * [ours] Beyond `capacity` rounds the estimate is NaN, since dropping samples would be a different method.
+        multipliers are 1 and both constants are None, the method is that of the paper.
+      * [ours] After more than `capacity` rounds the estimate is NaN, since a method that drops samples would be a
+        different method.
       * [ours] Ties go to the first arm.
 
     Numerics:
       Float32 suffices for the estimate, since a pass sums clipped residuals at the current point instead of rewards.
-      It is within 1e-4 of float64 over 3000 rounds with rewards of 1e4
+      The estimate is within 1e-4 of its float64 value over 3000 rounds with rewards of 1e4
       (float32/test_heavy_oful.py::test_estimates_keep_their_digits_over_a_long_run) and after 4000 rounds with rewards
-      of 1e5 (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards). Widths are within 1e-4 after 10^6
-      rounds of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      of 1e5 (float32/test_heavy_oful.py::test_a_long_history_with_huge_rewards). The relative errors of widths are
+      below 1e-4 after 10^6 rounds of one arm (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jiayi Huang, Han Zhong, Liwei Wang, Lin F. Yang. Tackling Heavy-Tailed Rewards in Reinforcement Learning with
@@ -108,31 +111,33 @@ class HeavyOFUL:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
     passes: int = static(
-        1000, "[1, inf)", "cap on the passes per round; at most 500 were needed when 97 % of samples were clipped"
+        1000,
+        "[1, inf)",
+        "maximum number of passes per round; with 97 % of the samples clipped, at most 500 were needed",
     )
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     moment_bound: ArrayLike | None = param(
         None, "[0, inf)", "nu, bound on every nu_t; None: nu_t is part of the feedback"
     )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d / S^2")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    c0: ArrayLike | None = param(None, "(0, inf)", "constant of sigma_t; None: 1/sqrt(23 ell)")
-    c1: ArrayLike | None = param(None, "(0, inf)", "constant of sigma_t; None: the formula above")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the bonus")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: weighted least squares")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d / S^2")
+    sigma_min: ArrayLike | None = param(None, "(0, inf)", "lower bound on sigma_t; None: 1/sqrt(T)")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    c0: ArrayLike | None = param(None, "(0, inf)", "c0, constant in sigma_t; None: 1/sqrt(23 ell)")
+    c1: ArrayLike | None = param(None, "(0, inf)", "c1, constant in sigma_t; None: the formula above")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t in the bonus")
+    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of tau_t; inf: weighted least squares")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HeavyOFUL":
-        """Use the paper's constants: lambda = d / S^2, sigma_min = 1/sqrt(T), delta = 1/T; a history of T samples."""
+        """Use the paper's lambda = d / S^2, sigma_min = 1/sqrt(T) and delta = 1/T, and a history of T samples."""
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps} | _capacity(horizon, changes) | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HeavyOFUL":
-        """Use c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`), and otherwise the theory."""
+        """Use the theory with c0 = c1 = 1 and the tuned multipliers (`jaxbandits tune linear`)."""
         tuned: Fields = {"c0": 1.0, "c1": 1.0, **MULTIPLIERS["heavy_oful"]}
         return cls.theory(**{"dim": dim, "horizon": horizon, "eps": eps} | tuned | changes)
 
@@ -159,7 +164,7 @@ class HeavyOFUL:
         spread = self.arm_bound / self._sigma_min
         kappa = dim * jnp.log1p(spread**2 * self.horizon / (dim * ridge))
         log_delta = -log_t if self.delta is None else jnp.log(self.delta)
-        ell = jnp.log(2.0) + 2.0 * log_t - log_delta  # T^2 would overflow
+        ell = jnp.log(2.0) + 2.0 * log_t - log_delta  # a sum of logarithms, since T^2 may overflow
         growth = jnp.sqrt(2.0 * kappa) * log_3t**exponent
         inflation = jnp.sqrt(23.0 * ell) if self.c0 is None else 1.0 / self.c0
         c1 = log_3t ** (2.0 * exponent) / (48.0 * ell ** (2.0 / one_plus_eps)) if self.c1 is None else self.c1
@@ -205,26 +210,27 @@ class HeavyOFUL:
         return state.theta
 
     def radius(self, t: ArrayLike, state: HeavyOFULState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the H_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the H_t norm after t rounds, times `beta_scale`."""
         later = 3.0 * state.beta_start + state.beta_slope * power(t, state.exponent)
         return jnp.where(t == 0, state.beta_start, later) * self.beta_scale
 
     def one_pass(self, count: ArrayLike, state: HeavyOFULState, theta: Vector) -> tuple[Vector, jax.Array]:
         """Take one step of iterated reweighting on Eq. (6), over the first `count` samples.
 
-        With z_s = (r_s - x_s'theta) / sigma_s and a_s = min(1, tau_s / |z_s|) the step minimises over the ball the
-        linearisation of Eq. (6) at theta plus `||th - theta||_A^2 / 2`, `A = lambda I + sum_s a_s x_s x_s' /
-        sigma_s^2`: a majoriser of Eq. (6), so that the objective never increases.
+        Let z_s = (r_s - x_s'theta) / sigma_s, a_s = min(1, tau_s / |z_s|) and `A = lambda I + sum_s a_s x_s x_s' /
+        sigma_s^2`. The step minimises, over the ball, the linearisation of Eq. (6) at theta plus `||th - theta||_A^2 /
+        2`. This function majorises Eq. (6), so that the objective never increases.
 
         Returns:
-          The next point `[d]`, and whether the length of the step in the norm of A exceeds the rounding of the sums.
+          The next point `[d]`, and whether the length of the step in the norm of A exceeds the rounding error of the
+          sums.
         """
 
         def terms(samples: Sample, written: jax.Array) -> tuple[Any, Any, jax.Array]:
             residual = samples.response - samples.design @ theta  # [block]  z_s
             weight = 1.0 / jnp.maximum(1.0, jnp.abs(residual) * samples.steepness)
             weight = jnp.where(written, weight, 0.0)
-            score = weight * residual  # Huber's: z_s clipped to tau_s
+            score = weight * residual  # Huber's score: z_s clipped to [-tau_s, tau_s]
             design = samples.design
             return (design.T * weight) @ design, score @ design, jnp.sum(score * score)
 
@@ -238,7 +244,7 @@ class HeavyOFUL:
         return minimiser, significant
 
     def _fit(self, count: jax.Array, state: HeavyOFULState) -> Vector:
-        """Solve Eq. (6) from the last solution. Under `vmap`, finished trials keep their solution."""
+        """Solve Eq. (6), starting from the last solution. Under `vmap`, finished trials keep their solution."""
 
         def cond_fun(carry: tuple[Vector, jax.Array, jax.Array]) -> jax.Array:
             return carry[1] & (carry[2] < self.passes)
@@ -253,7 +259,7 @@ class HeavyOFUL:
     def _weigh(
         self, t: ArrayLike, state: HeavyOFULState, width: jax.Array, moment: ArrayLike
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return sigma, w and tau of the sample of round t = 0, 1, ..."""
+        """Return sigma, w and tau for the sample of round t (from 0)."""
         spread = jnp.maximum(state.inflation * width, state.root_inflation * jnp.sqrt(width))
         scale = jnp.maximum(jnp.maximum(moment, self._sigma_min), spread)
         w = width / scale
@@ -270,6 +276,6 @@ class HeavyOFUL:
 
 
 def _capacity(horizon: ArrayLike, changes: dict[str, Any]) -> dict[str, int]:
-    """Return the capacity for a concrete horizon, unless `changes` has one."""
+    """Return the field `capacity` for a concrete horizon, or no field if `changes` contains a capacity."""
     longest = math.ceil(np.max(ranges.numbers("horizon", horizon, "[1, 1e18]")))
     return {} if "capacity" in changes else {"capacity": longest}

@@ -1,7 +1,8 @@
 """One-pass robust linear regression: mirror descent on Huber's loss (Wang, Zhang, Zhao & Zhou, ICML 2025).
 
 This is the regression of Hvt-UCB (`hvt_ucb`). Sample $t = 1$, 2, ... is ($x_t$, $r_t$, $nu_t$) with $r_t = x_t'theta*$
-+ noise, E |noise|^{1+eps} <= $nu_t^{1+eps}$; e = (1-eps) / (2(1+eps)), $q = ||x_t||_{V_{t-1}^{-1}}$:
++ noise and E |noise|^{1+eps} <= $nu_t^{1+eps}$. With e = (1-eps) / (2(1+eps)) and $q = ||x_t||_{V_{t-1}^{-1}}$, the
+updates are:
 
     sigma_t = max(nu_t, sigma_min, sqrt(2 beta_{t-1} / (tau0 sqrt(alpha) t^e)) q)
     w_t     = q / (sqrt(alpha) sigma_t),   tau_t = tau0 t^e sqrt(1 + w_t^2) / w_t
@@ -13,9 +14,9 @@ This is the regression of Hvt-UCB (`hvt_ucb`). Sample $t = 1$, 2, ... is ($x_t$,
     kappa = d log(1 + L^2 T / (sigma_min^2 lambda alpha d)),  ell = log(2 T^2 / delta)
     tau0  = sqrt(2 kappa) (log 3T)^e / ell^{1/(1+eps)}
 
-Notation: T horizon, S norm_bound, L arm_bound, lambda ridge, alpha step_size. Only $V^{-1}$ is stored, as factors that
-keep small widths accurate in float32 (`numerics.inverse_factors`). $O(d^2)$ per sample plus the projection, $O(d^2)$
-memory.
+Notation: T is the field `horizon`, S is `norm_bound`, L is `arm_bound`, lambda is `ridge` and alpha is `step_size`.
+Only $V^{-1}$ is stored, as factors that keep small widths accurate in float32 (`numerics.inverse_factors`). The cost
+per sample is $O(d^2)$ plus that of the projection, and the memory is $O(d^2)$.
 """
 
 import abc
@@ -35,11 +36,11 @@ from jaxbandits.numerics.linalg import Vector
 from jaxbandits.numerics.projection import project_ball
 from jaxbandits.numerics.schedule import power
 
-_TINY = 1e-30  # floor of q^2: a zero arm then has w > 0, and its step is 0 because V^{-1} x = 0
+_TINY = 1e-30  # lower bound on q^2, with which a zero arm has w > 0; its step is 0, since V^{-1} x = 0
 
 
 class HvtState(NamedTuple):
-    """State of the regression after t samples, and constants that do not change."""
+    """State of the regression after t samples, and its constants."""
 
     theta: Vector  # [d]  theta_{t+1}
     inverse: InverseFactors  # V_t^{-1}
@@ -48,14 +49,14 @@ class HvtState(NamedTuple):
     tau0: jax.Array  # []
     beta_start: jax.Array  # []  beta_0
     beta_slope: jax.Array  # []  107 ell tau0
-    scores: Any = None  # fixed_arms.Scores of arms that never change (`HvtUCB`)
+    scores: Any = None  # fixed_arms.Scores if the arms never change (used by `HvtUCB`)
 
 
 def vmap_axes(inverse: Any = 0) -> HvtState:
-    """Return the axes, for `vmap`, of the state of several regressions with common constants.
+    """Return the axes for `vmap` over the states of several regressions that share their constants.
 
     Args:
-      inverse: axis of `inverse`; None: all regressions have the same V.
+      inverse: axis of the leaves of `inverse`; None: all regressions share one V.
     """
     each: Any = 0
     common: Any = None
@@ -71,7 +72,7 @@ def vmap_axes(inverse: Any = 0) -> HvtState:
 
 
 class HvtWeights(NamedTuple):
-    """Scale, leverage, threshold and score of one sample; `|residual| = threshold` where Huber's score is clipped."""
+    """Scale, leverage, threshold and score of one sample; the score is clipped where `|residual| = threshold`."""
 
     scale: jax.Array  # []  sigma_t
     leverage: jax.Array  # []  w_t
@@ -81,71 +82,75 @@ class HvtWeights(NamedTuple):
 
 @pytree
 class HvtConstants(abc.ABC):
-    """Abstract base of the regression and of the learners that run it; holds the constants of the regression."""
+    """Abstract base class with the constants of the regression, for the regression and for the learners that use it."""
 
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of samples (rounds, episodes)")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     norm_bound: ArrayLike = param(1.0, "(0, inf]", "S, bound on ||theta*||; inf: no projection")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
-    sigma_min: ArrayLike | None = param(None, "(0, inf)", "floor of sigma_t; None: 1/sqrt(T)")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
+    sigma_min: ArrayLike | None = param(None, "(0, inf)", "lower bound on sigma_t; None: 1/sqrt(T)")
     delta: ArrayLike | None = param(
         None, "(0, 1)", "the bound of Lemma 1 fails with probability at most 4 delta; None: 1/(8T)"
     )
     step_size: ArrayLike = param(4.0, "(0, inf)", "alpha, step size of mirror descent")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t in the radius")
-    sigma_beta_scale: ArrayLike | None = param(None, "[0, inf)", "multiplies beta_{t-1} in sigma_t; None: beta_scale")
-    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies tau_t; inf: least squares")
-    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. 17)")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t in the radius")
+    sigma_beta_scale: ArrayLike | None = param(
+        None, "[0, inf)", "multiplier of beta_{t-1} in sigma_t; None: beta_scale"
+    )
+    tau_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of tau_t; inf: least squares")
+    extra_sigma: ArrayLike = param(False, BOOL, "True: sigma_t is at least 2 sqrt(2) q (Eq. (17))")
 
     @property
     @abc.abstractmethod
     def estimator(self) -> "HvtEstimator":
-        """Regression with these constants."""
+        """Regression with the constants of this object."""
 
     def estimator_of(self, dim: int) -> "HvtEstimator":
-        """Return the regression with these constants in dimension `dim`."""
+        """Return the regression in dimension `dim` with the constants of this object."""
         return HvtEstimator(dim=dim, **{field.name: getattr(self, field.name) for field in fields(HvtConstants)})
 
 
 @pytree
 class HvtEstimator(HvtConstants):
-    """One-pass heavy-tailed linear regression (the OMD estimator of Hvt-UCB).
+    """One-pass heavy-tailed linear regression by online mirror descent, the estimator of Hvt-UCB.
 
         estimator = HvtEstimator(dim=2, horizon=1000, eps=0.99)
         state = estimator.init()
         state = estimator.update(t, state, x, reward, moment)   # t = 0, 1, ...; x an array [d]
         state.theta, estimator.radius(t + 1, state), estimator.width(state, x)
 
-    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` it is ridge regression with
-    parameter lambda at every t; with `step_size=4` recent samples weigh more (asymptotic variance 16/7 of ridge).
+    With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` the estimate is that of ridge
+    regression with parameter lambda at every t. With `step_size=4` recent samples have larger weights, and the
+    asymptotic variance is 16/7 of that of ridge regression.
 
     Guarantee:
-      Noise with $E[noise | past] = 0$ and $E[|noise|^{1+eps} | past] = nu_t^{1+eps}$, $||x|| <= L$, $||theta*|| <= S$.
-      With all multipliers 1 and `step_size=4`, the inequality `||theta_{t+1} - theta*||_{V_t} <= radius(t)` holds for
-      all $t >= 1$ with probability at least 1 - 4 delta (Lemma 1), however $x_t$ is chosen from the past.
+      Let $E[noise | past] = 0$, $E[|noise|^{1+eps} | past] = nu_t^{1+eps}$, $||x|| <= L$ and $||theta*|| <= S$. With
+      all multipliers 1 and `step_size=4`, the inequality `||theta_{t+1} - theta*||_{V_t} <= radius(t)` holds for all $t
+      >= 1$ with probability at least 1 - 4 delta (Lemma 1), however $x_t$ is chosen from the past.
 
     Deviations:
-      * [reconstructed] $beta_0 = sqrt(lambda (2 + 4 S^2))$ for every eps: Eq. (10) reads 0^0 at $t = 0$, $eps = 1$.
-      * [printed] kappa contains the general alpha, as in Algorithm 1; Lemma 1 prints its value 4.
+      * [reconstructed] $beta_0$ is $sqrt(lambda (2 + 4 S^2))$ for every eps, since Eq. (10) contains 0^0 for $t = 0$
+        and $eps = 1$.
+      * [printed] kappa contains an arbitrary alpha, as in Algorithm 1; Lemma 1 prints the value alpha = 4.
       * [ours] `beta_scale` multiplies beta in `radius`, `sigma_beta_scale` multiplies beta in $sigma_t$, and
-        `tau_scale` multiplies $tau_t$. With all three equal to 1 this is the paper's estimator, whose constants are far
-        too large in practice.
+        `tau_scale` multiplies $tau_t$. With all three equal to 1 the estimator is that of the paper, whose constants
+        are far too large in practice.
       * [printed] `extra_sigma` adds $2 sqrt(2) q$ to the maximum in $sigma_t$, as Lemma 5 does (Eq. (17)); Lemma 1 and
         Algorithm 1 are printed without it, and it is off by default.
       * [ours] `norm_bound = inf` disables the projection and removes S from $beta_t$ (without a guarantee).
 
     Numerics:
-      Float32 suffices for the estimate, since every step starts from the last residual and is clipped. The estimate is
-      within 1e-4 of float64 over 18000 samples, some with rewards of 1e4 and more
-      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run). Widths are never negative. They are
-      within 1e-5 after 18000 samples (float32/test_linear.py::test_widths_over_a_long_run), and within 1e-4 after 10^6
-      samples of one x oblique to the axes, for nu from 1.31 to 0; the estimate is within 1e-3 after these 10^6 samples
-      (float32/test_linear.py::test_a_million_rounds_of_one_arm). With $nu = 0$ and the paper's sigma_min = $1/sqrt(T)$
-      = 1e-3, a sample has weight 10^6 / 4 and determines only x'theta. The components of theta that no sample
-      determines are then rounding errors, up to the size of theta
-      (float32/test_one_arm.py::test_what_no_reward_shows_drifts). `sigma_min=0.03` keeps the estimate within 1e-3
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      Float32 suffices for the estimate, since a step depends only on the last residual and is clipped. The estimate is
+      within 1e-4 of its float64 value over 18000 samples, some of which have rewards of 1e4 and more
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run). Widths are never negative. Their
+      relative error is below 1e-5 after 18000 samples (float32/test_linear.py::test_widths_over_a_long_run), and below
+      1e-4 after 10^6 samples of one x that is oblique to the axes, for nu from 1.31 to 0. After these 10^6 samples the
+      relative error of the estimate is below 1e-3 (float32/test_linear.py::test_a_million_rounds_of_one_arm). With $nu
+      = 0$ and the paper's sigma_min = $1/sqrt(T)$ = 1e-3, a sample has weight 10^6 / 4 and determines only x'theta. The
+      components of theta that no sample determines then consist of rounding errors, which may be as large as theta
+      (float32/test_one_arm.py::test_what_no_reward_shows_drifts). With `sigma_min=0.03` the relative error of the
+      estimate stays below 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Jing Wang, Yu-Jie Zhang, Peng Zhao, Zhi-Hua Zhou. Heavy-Tailed Linear Bandits: Huber Regression with One-Pass
@@ -156,7 +161,7 @@ class HvtEstimator(HvtConstants):
 
     @property
     def estimator(self) -> "HvtEstimator":
-        """This regression."""
+        """This regression itself, which needs no conversion."""
         return self
 
     def init(self) -> HvtState:
@@ -188,14 +193,14 @@ class HvtEstimator(HvtConstants):
           state: state after the earlier samples.
           x: `[d]` the arm, ||x|| <= L.
           reward: `[]` r.
-          moment: `[]` nu, the scale (E |noise|^{1+eps})^{1/(1+eps)} of its noise, or a bound on it.
+          moment: `[]` nu, the scale (E |noise|^{1+eps})^{1/(1+eps)} of the noise, or an upper bound on this scale.
         """
         return self.step(t, state, x, reward, moment)[0]
 
     def step(
         self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike
     ) -> tuple[HvtState, Step]:
-        """Update the state, and return the change of V^{-1} as well."""
+        """Return the state after one more sample, and the change of V^{-1}."""
         image, width = self._leverage(state, x)
         scale, w, _, residual = self._weigh(t, state, width, reward - x @ state.theta, moment)
         one_plus_w2 = 1.0 + w * w
@@ -208,7 +213,7 @@ class HvtEstimator(HvtConstants):
         return state, Step(direction=image.u, weight=weight)
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
-        """Return `beta_scale` times beta_t, the radius `[]` of the confidence set after t samples in the V_t norm."""
+        """Return the radius `[]` of the confidence set after t samples in the V_t norm, `beta_scale` times beta_t."""
         return self._beta(t, state) * self.beta_scale
 
     def width(self, state: HvtState, x: Vector) -> jax.Array:
@@ -216,9 +221,9 @@ class HvtEstimator(HvtConstants):
         return jnp.sqrt(inverse_factors.quadratic_forms(state.inverse, x))
 
     def weigh(self, t: ArrayLike, state: HvtState, x: Vector, reward: ArrayLike, moment: ArrayLike) -> HvtWeights:
-        """Compute sigma_t, w_t, tau_t and psi_t of a sample, as `update` does, without an update of the state.
+        """Compute sigma_t, w_t, tau_t and psi_t of a sample as `update` does, but do not update the state.
 
-        The values show whether the sample is clipped and which term determines sigma_t.
+        These values show whether the sample is clipped and which term determines sigma_t.
         """
         _, width = self._leverage(state, x)
         return self._weigh(t, state, width, reward - x @ state.theta, moment)

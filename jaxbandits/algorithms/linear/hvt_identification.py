@@ -1,17 +1,18 @@
-"""One-pass identification of linear systems by Hvt-UCB's estimator (ours, after Wang et al., ICML 2025, Section 6.2).
+"""One-pass identification of linear systems with the estimator of Hvt-UCB (ours; Wang et al., ICML 2025, Section 6.2).
 
-$x_{t+1} = Theta*' z_t + w_{t+1}$, z = [x; u]: n regressions on the same z, one for each coordinate of the state. With
-one scale nu for all coordinates they share $sigma_t$, $w_t$, $tau_t$ (`hvt_estimator`) and $V_t$;
-$q = ||z||_{V_{t-1}^{-1}}$:
+The system is $x_{t+1} = Theta*' z_t + w_{t+1}$ with z = [x; u]. The learner runs n regressions on the same z, one for
+each coordinate of the state. With one scale nu for all coordinates the regressions share $sigma_t$, $w_t$, $tau_t$
+(`hvt_estimator`) and $V_t$. With $q = ||z||_{V_{t-1}^{-1}}$, the updates are:
 
     Res     = (x_{t+1} - Theta_t' z) / sigma_t,   Psi = clip(Res, -tau_t, tau_t)            each coordinate
     Y       = Theta_t + V_{t-1}^{-1} z Psi' / (sigma_t (1 + w_t^2))
     V_t     = V_{t-1} + z z' / (alpha sigma_t^2),   V_0 = lambda I
     Theta_{t+1}: every column of Y projected onto {||th|| <= S} in the norm of V_t
 
-Notation: T horizon, nu moment_bound, S norm_bound (of every row of [A B]), L arm_bound (nominal, of $||z||$), lambda
-ridge (default p), alpha step_size; delta is that of Lemma 1 for each coordinate. n states, m inputs,
-$p = n + m$; $O(p^2 + n p)$ per sample plus n projections, $O(p^2 + n p)$ memory (`shared = False`: $O(n p^2)$).
+Notation: T is the field `horizon`, nu is `moment_bound`, S is `norm_bound` (a bound on every row of [A B]), L is
+`arm_bound` (a nominal bound on $||z||$), lambda is `ridge` (by default p) and alpha is `step_size`; delta is the delta
+of Lemma 1 for each coordinate. There are n states and m inputs, and $p = n + m$. The cost per sample is $O(p^2 + n p)$
+plus n projections, and the memory is $O(p^2 + n p)$; both are $O(n p^2)$ with `shared = False`.
 """
 
 from typing import ClassVar
@@ -28,23 +29,23 @@ from jaxbandits.types import Feedback, NextState, Prediction, ScaledNextState, S
 
 @pytree
 class HvtIdentification(HvtConstants):
-    """Robust one-pass regression for every row of [A B], for prediction; the learner chooses no inputs.
+    """Learner that predicts the next state by robust one-pass regression for every row of [A B]; it chooses no inputs.
 
     With `tau_scale=inf, sigma_beta_scale=0, norm_bound=inf`, $nu = 1$ and `step_size=1` it is `RecursiveLeastSquares`.
 
     Guarantee:
-      The paper has no theorem. Lemma 1 holds for every coordinate. With all multipliers 1 and `step_size=4`, it gives
-      `||theta_i - theta*_i||_{V_t} <= radius(t)` for all i and t with probability at least 1 - 4 n delta, provided that
-      $||z_t|| <= L$ for all t. States are unbounded, so L is only a nominal bound.
+      The paper states no theorem, but Lemma 1 holds for every coordinate. With all multipliers 1 and `step_size=4`, the
+      lemma gives `||theta_i - theta*_i||_{V_t} <= radius(t)` for all i and t with probability at least 1 - 4 n delta,
+      provided that $||z_t|| <= L$ for all t. Since states are unbounded, L is only a nominal bound.
 
     Deviations:
       * [ours] The paper only says that its estimator may be used for one-pass identification; this algorithm is ours.
-        On the example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: its step size 4
-        increases the variance, and heavy disturbances excite the state, which makes the samples more informative.
-      * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `norm_bound = inf`).
+        On the example of `LinearSystem` it has no advantage over `RecursiveLeastSquares`: the step size 4 increases the
+        variance, and large disturbances excite the state, which makes the samples more informative for least squares.
+      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers and `norm_bound = inf`.
 
     Numerics:
-      In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples
+      In float32 every entry of the estimate is within 1e-4 of its float64 value over 400 samples
       (float32/test_extensions.py::test_identification_follows_the_float64_loop).
 
     References:
@@ -59,10 +60,10 @@ class HvtIdentification(HvtConstants):
     shared: bool = static(
         True,
         BOOL,
-        doc="True: one V for all coordinates, with the largest nu; False: one V per coordinate, with its own nu",
+        doc="True: one V for all coordinates, with the largest nu; False: a separate V and nu for each coordinate",
     )
     moment_bound: ArrayLike | None = param(
-        None, "[0, inf)", "nu, bound on every moment scale; None: part of the feedback"
+        None, "[0, inf)", "nu, bound on every moment scale; None: nu is part of the feedback"
     )
 
     @classmethod
@@ -91,11 +92,11 @@ class HvtIdentification(HvtConstants):
 
     @property
     def estimator(self) -> HvtEstimator:
-        """Regression learner of each coordinate, with the constants of this learner."""
+        """Regression for each coordinate, with the constants of this learner."""
         return self.estimator_of(self.n_states + self.n_inputs)
 
     def init(self, key: jax.Array) -> HvtState:
-        """Return the state of one estimator, but with `theta` `[n, p]` and, unless `shared`, n copies of `inverse`."""
+        """Return the state of one estimator, with `theta` `[n, p]` and, unless `shared`, n copies of `inverse`."""
         del key  # deterministic
         state = self.estimator.init()
 
@@ -106,7 +107,7 @@ class HvtIdentification(HvtConstants):
         return state._replace(theta=repeat(state.theta), inverse=inverse, theta_rounding=repeat(state.theta_rounding))
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: SystemObs) -> Prediction:
-        """Predict Theta_t' z."""
+        """Return the prediction Theta_t' z of the next state."""
         del key, t
         return Prediction(state.theta @ obs.regressor)
 
@@ -122,7 +123,7 @@ class HvtIdentification(HvtConstants):
         del key, decision
         moment = feedback.noise_scale if self.moment_bound is None else jnp.asarray(self.moment_bound)
         moment = jnp.max(moment) if self.shared else jnp.broadcast_to(moment, (self.n_states,))
-        shared_axis = None if self.shared else 0  # without an axis over coordinates, `vmap` shares the value
+        shared_axis = None if self.shared else 0  # None: `vmap` passes the same value for all coordinates
         axes = vmap_axes(shared_axis)
         each_coordinate = jax.vmap(self.estimator.update, in_axes=(None, axes, None, 0, shared_axis), out_axes=axes)
         return each_coordinate(t, state, obs.regressor, feedback.next_state, moment)
@@ -132,5 +133,5 @@ class HvtIdentification(HvtConstants):
         return state.theta.T
 
     def radius(self, t: ArrayLike, state: HvtState) -> jax.Array:
-        """Return the confidence radius `[]` of each column after t samples in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` of each column of Theta in the V_t norm, times `beta_scale`."""
         return self.estimator.radius(t, state)

@@ -1,15 +1,17 @@
-"""Optimistic planning with Hvt-UCB's estimator for linear MDPs (ours, after Wang et al., ICML 2025, Section 6.1).
+"""Optimistic planning in linear MDPs with the estimator of Hvt-UCB (ours, after Wang et al., ICML 2025, Section 6.1).
 
-Reward of step h: phi(s, a)'theta*_h + noise, E |noise|^{1+eps} <= $nu^{1+eps}$; phi and the transitions P are known.
-Before episode $k = 1$, 2, ..., with one estimator ($theta_h$, $V_h$) of `hvt_estimator` for each step:
+The reward of step h is phi(s, a)'theta*_h + noise with E |noise|^{1+eps} <= $nu^{1+eps}$; phi and the transitions P are
+known. Each step h has its own estimator ($theta_h$, $V_h$) of `hvt_estimator`. Before episode $k = 1$, 2, ... the
+learner computes:
 
     rtil_h(s, a) = phi(s, a)'theta_h + beta_scale beta_{k-1} ||phi(s, a)||_{V_h^{-1}}
     Q_h = rtil_h + P W_{h+1},   W_h = max_a Q_h,   W_{H+1} = 0                          backward induction
     play pi_h = argmax_a Q_h;   update estimator h with (phi(s_h, a_h), reward_h, nu),  h = 1..H
 
-Notation: K horizon, H steps, nu moment_bound; S norm_bound bounds every $||theta*_h||$, L arm_bound every ||phi(s,
-a)||, delta is that of Lemma 1 for each step, and the others are as in `hvt_ucb`. An episode costs O(H nS nA
-($d^2$ + nS)) plus H projections; memory is $O(H d^2)$ for every K.
+Notation: K is the field `horizon`, H is `steps` and nu is `moment_bound`. S (`norm_bound`) bounds every $||theta*_h||$,
+L (`arm_bound`) bounds every ||phi(s, a)||, delta is the delta of Lemma 1 for each step, and the other symbols are those
+of `hvt_ucb`. An episode costs O(H nS nA ($d^2$ + nS)) plus H projections for nS states and nA actions, and the memory
+is $O(H d^2)$ for every K.
 """
 
 from typing import ClassVar
@@ -28,23 +30,24 @@ from jaxbandits.types import Episode, Feedback, MDPObs, PolicyDecision, ScaledEp
 
 @pytree
 class HvtMDP(HvtConstants):
-    """One-pass Huber regression for each step of an episode, and optimistic backward induction on top.
+    """Learner for episodes that combines one-pass Huber regression for each step with optimistic backward induction.
 
     Guarantee:
-      The paper has no theorem. Its Lemma 1 for each step and a union bound give, in the theory preset, $r_h$ <= rtil_h
-      <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs, steps and episodes with probability at least 1 - 4 H
-      delta. Hence $W_1$ is an upper bound of the optimal value, and the regret of an episode is at most the sum over
-      its steps of the expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
+      The paper states no theorem. Lemma 1 for each step and a union bound give, for the preset `theory`, $r_h$ <=
+      rtil_h <= $r_h + 2 beta_{k-1} ||phi||_{V_h^{-1}}$ for all pairs (s, a), steps and episodes with probability at
+      least 1 - 4 H delta. Hence $W_1$ is an upper bound of the optimal value, and the regret of an episode is at most
+      the sum over its steps of the expected 2 beta_{k-1} ||phi(s_h, a_h)||_{V_h^{-1}}.
 
     Deviations:
       * [ours] The paper (Section 6.1) only says that Hvt-UCB may extend to linear MDPs. The whole algorithm is ours,
         with known transitions and unclipped values. Heavy-LSVI-UCB of Huang et al. covers unknown transitions by
         weighted value regression.
-      * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
+      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
+        inf`.
       * [ours] Ties go to the first action.
 
     Numerics:
-      In float32 every estimate is within 1e-4 of float64 over 300 episodes
+      In float32 every estimate is within 1e-4 of its float64 value over 300 episodes
       (float32/test_extensions.py::test_estimates_of_episodes_follow_the_float64_loop).
 
     References:
@@ -55,7 +58,7 @@ class HvtMDP(HvtConstants):
     source: ClassVar[str] = "ours, after Wang, Zhang, Zhao & Zhou, ICML 2025, Section 6.1"
     environments: ClassVar[tuple[str, ...]] = ("linear/linear_mdp",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the features")
-    steps: int = static(range="[1, inf)", doc="H, steps of an episode")
+    steps: int = static(range="[1, inf)", doc="H, number of steps of an episode")
     moment_bound: ArrayLike | None = param(
         None, "[0, inf)", "nu, bound on the moment scale; None: nu is part of the feedback"
     )
@@ -86,11 +89,11 @@ class HvtMDP(HvtConstants):
 
     @property
     def estimator(self) -> HvtEstimator:
-        """Regression learner of each step, with the constants of this learner."""
+        """Regression for each step, with the constants of this learner."""
         return self.estimator_of(self.dim)
 
     def init(self, key: jax.Array) -> HvtState:
-        """Return the state of one estimator, but with `theta` `[H, d]` and a leading axis `[H]` in `inverse`."""
+        """Return the state of one estimator, with `theta` of shape `[H, d]` and a leading axis `[H]` in `inverse`."""
         del key  # deterministic
         state = self.estimator.init()
 
@@ -127,7 +130,7 @@ class HvtMDP(HvtConstants):
         return state.theta
 
     def optimistic_rewards(self, t: jax.Array, state: HvtState, obs: MDPObs) -> jax.Array:
-        """Return rtil_h(s, a) `[H, nS, nA]` after t episodes."""
+        """Return the optimistic rewards rtil_h(s, a) `[H, nS, nA]` after t episodes."""
         radius = self.estimator.radius(t, state)
 
         def one_step(state: HvtState) -> jax.Array:

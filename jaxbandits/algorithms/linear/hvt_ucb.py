@@ -4,9 +4,10 @@
     observe r_t and nu_t, the scale of its noise (E |noise|^{1+eps} = nu_t^{1+eps})
     update  (theta, V^{-1}) by one step of mirror descent on Huber's loss: `hvt_estimator`       Eq. (8)-(10), (12)
 
-Notation: T horizon, nu moment_bound, S norm_bound, L arm_bound, lambda ridge, alpha step_size; tau0, $beta_t$,
-$sigma_t$ and $tau_t$ are defined in `hvt_estimator`. Cost per round $O(K d^2)$, $O(K d + d^2)$ with fixed arms, plus
-the projection onto the ball; memory $O(d^2 + K)$ for every t.
+Notation: T is the field `horizon`, nu is `moment_bound`, S is `norm_bound`, L is `arm_bound`, lambda is `ridge` and
+alpha is `step_size`; tau0, $beta_t$, $sigma_t$ and $tau_t$ are defined in `hvt_estimator`. The cost per round is $O(K
+d^2)$, or $O(K d + d^2)$ if the arms are fixed, plus that of the projection onto the ball. The memory is $O(d^2 + K)$
+for every t.
 """
 
 from typing import ClassVar
@@ -25,21 +26,22 @@ from jaxbandits.types import ArmDecision, ArmObs, Feedback, Reward, ScaledReward
 class HvtUCB(HvtConstants):
     """Optimistic linear bandit for noise that may have infinite variance, at constant cost per round.
 
-    The defaults are the paper's theory (`theory`). In practice its radius is more than 10^3 times the error, too large
-    for figures such as the paper's. `practical` therefore scales beta and tau down; all comparisons in figures use
-    `practical`.
+    The defaults are the constants of the theory (`theory`). In practice, the radius of the theory is more than 10^3
+    times the error, which is too large to reproduce the figures of the paper. `practical` therefore uses smaller
+    multipliers of beta and tau; all comparisons in figures use `practical`.
 
     Guarantee:
-      Rewards x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$, $||theta*|| <= S$. With the theory preset and e
-      = (1-eps)/(2(1+eps)), the regret is at most $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ with probability at least 1 -
-      1/T if $nu_t$ is observed (Theorem 1). It is $O~(d T^{1/(1+eps)})$ if only a bound nu (`moment_bound`) is known
-      (Corollary 1), which matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao et al. (2018) up to logarithms. The
-      guarantee holds for any sequence of arm sets.
+      Let rewards be x'theta* + noise with $E[noise | past] = 0$, $||x|| <= L$ and $||theta*|| <= S$, and e =
+      (1-eps)/(2(1+eps)). With the preset `theory`, the regret is at most $O~(d T^e sqrt(sum_t nu_t^2) + d T^e)$ with
+      probability at least 1 - 1/T if $nu_t$ is observed (Theorem 1). The regret is $O~(d T^{1/(1+eps)})$ if only a
+      bound nu (`moment_bound`) is known (Corollary 1), which matches the lower bound $Omega(d T^{1/(1+eps)})$ of Shao
+      et al. (2018) up to logarithms. The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * The deviations of `HvtEstimator` apply ($beta_0$; the multipliers; `extra_sigma`; `norm_bound = inf`).
-      * [reconstructed] tau0 is always computed. Algorithm 1 lists it among its inputs, together with c0 and c1, which
-        the algorithm does not use.
+      * The deviations of `HvtEstimator` apply. They concern $beta_0$, the multipliers, `extra_sigma` and `norm_bound =
+        inf`.
+      * [reconstructed] tau0 is always computed. Algorithm 1 lists tau0 among its inputs, together with c0 and c1, which
+        it does not use.
       * [ours] Ties go to the first arm.
 
     Numerics:
@@ -66,12 +68,12 @@ class HvtUCB(HvtConstants):
 
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "HvtUCB":
-        """Use the theory with multipliers tuned on Figure 1 (`jaxbandits tune linear`).
+        """Use the theory with multipliers that are tuned on Figure 1 (`jaxbandits tune linear`).
 
-        The preset is meant for noise about as large as the rewards (a scale of 0.3 S L or more). With less noise, a
-        share of the trials settles on a wrong arm and has linear regret, in float64 as in float32. The share is 11 % at
-        a standard deviation of 0.3, 33 % at 0.1, and 48 % at 0.03 (256 trials, d = 2, 20 arms, T = 20000, Gaussian
-        noise of known scale). For such noise, use OFUL.
+        The preset is meant for noise about as large as the rewards (a scale of 0.3 S L or more). With less noise, some
+        trials converge to a suboptimal arm and have linear regret, both in float64 and in float32. Their fraction is 11
+        % at a standard deviation of 0.3, 33 % at 0.1, and 48 % at 0.03 (256 trials, d = 2, 20 arms, T = 20000, Gaussian
+        noise of known scale). For such noise, OFUL is the better choice.
         """
         return cls(**{"dim": dim, "horizon": horizon, "eps": eps, **MULTIPLIERS["hvt_ucb"]} | changes)
 
@@ -86,7 +88,7 @@ class HvtUCB(HvtConstants):
 
     @property
     def estimator(self) -> HvtEstimator:
-        """Regression learner, with the constants of this learner."""
+        """Regression with the constants of this learner."""
         return self.estimator_of(self.dim)
 
     def init(self, key: jax.Array) -> HvtState:
@@ -94,7 +96,7 @@ class HvtUCB(HvtConstants):
         return self.estimator.init()
 
     def init_from_obs(self, state: HvtState, obs: ArmObs) -> HvtState:
-        """Add the scores of fixed arms to the state if that is faster."""
+        """Add the scores of fixed arms to the state, if updating them is faster than computing them in every round."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: HvtState, obs: ArmObs) -> ArmDecision:
@@ -120,5 +122,5 @@ class HvtUCB(HvtConstants):
         return state.theta
 
     def radius(self, t: jax.Array, state: HvtState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_t norm after t rounds, times `beta_scale`."""
         return self.estimator.radius(t, state)

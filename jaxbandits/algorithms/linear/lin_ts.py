@@ -3,7 +3,7 @@
     theta~ ~ N(theta_t, v^2 V_t^{-1}),   play argmax_x x'theta~
     V_t    = V_{t-1} + x_t x_t',   theta_t = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   V_0 = lambda I
 
-Notation: v width, lambda ridge. Cost per round $O(K d + d^2)$.
+Notation: v is the field `width` and lambda is `ridge`. The cost per round is $O(K d + d^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -23,7 +23,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class LinTSState(NamedTuple):
-    """State of `LinTS`: ridge regression."""
+    """State of `LinTS`, a ridge regression."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # V_t^{-1}
@@ -35,8 +35,8 @@ class LinTS:
     """Thompson sampling with the Gaussian posterior of a linear model.
 
     Guarantee:
-      If the noise is R-sub-Gaussian, and arms and theta* lie in the unit ball, the regret of `theory` is $O~(d^{3/2}
-      sqrt(T))$ with probability at least 1 - delta (Theorem 1).
+      If the noise is R-sub-Gaussian, and the arms and theta* lie in the unit ball, then the regret of `theory` is
+      $O~(d^{3/2} sqrt(T))$ with probability at least 1 - delta (Theorem 1).
 
     Deviations:
       * [printed] The default v = 1 is the posterior for noise of variance 1; `theory` uses the paper's v, which is
@@ -54,8 +54,8 @@ class LinTS:
     source: ClassVar[str] = "Agrawal & Goyal, ICML 2013, Algorithm 1"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    width: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0: greedy play")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def theory(
@@ -87,7 +87,7 @@ class LinTS:
         return choose_best(obs.arms, obs.mask, obs.arms @ self.draw(key, state))
 
     def draw(self, key: jax.Array, state: LinTSState) -> Vector:
-        """Return theta~ `[d]`."""
+        """Draw theta~ `[d]` from N(theta_t, v^2 V_t^{-1})."""
         noise = inverse_factors.root_matvec(state.inverse, rng.normal_vector(key, self.dim))
         return state.theta + self.width * noise
 

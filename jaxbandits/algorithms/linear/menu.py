@@ -7,9 +7,9 @@
 
     radius_n = 3 ((9 d c)^{1/(1+eps)} n^{(1-eps)/(2(1+eps))} + sqrt(lambda) S),   radius_0 = sqrt(lambda) S
 
-$x_i$ is the arm of epoch i, $y_{i,j}$ the reward of its j-th pull. Notation: k reps, $c = nu^{1+eps}$ with nu
-noise_scale, S norm_bound, lambda ridge. Cost per round $O(K d)$, and $O(K d^2 + k^2 d^2)$ once per epoch; memory
-$O(d^2 + k^2)$.
+Here $x_i$ is the arm of epoch i, and $y_{i,j}$ is the reward of its j-th pull. Notation: k is the field `reps`, $c =
+nu^{1+eps}$ with nu = `noise_scale`, S is `norm_bound` and lambda is `ridge`. The cost per round is $O(K d)$, and $O(K
+d^2 + k^2 d^2)$ once per epoch. The memory is $O(d^2 + k^2)$.
 """
 
 import math
@@ -30,51 +30,53 @@ from jaxbandits.numerics.linalg import Vector
 from jaxbandits.tracing.batching import cond, while_loop
 from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Reward
 
-_UNROLL = 8  # rows per step when counting distances
+_UNROLL = 8  # number of rows per loop iteration when distances are counted
 
 
 class MENUState(NamedTuple):
-    """State of `MENU`: k regressions on the finished epochs, and the current epoch."""
+    """State of `MENU`: k regressions on the finished epochs, and the arm and rewards of the current epoch."""
 
     theta: Vector  # [d]  theta_n
     central: jax.Array  # [] int32  index of theta_n among the k estimates
     inverse: InverseFactors  # V_n^{-1}
     moments: jax.Array  # [k, d]  sum_i y_{i,j} x_i in row j
     estimates: jax.Array  # [k, d]  theta_{n,j} in row j
-    epoch_arm: Vector  # [d]  z, the arm of this epoch, set in its first round
-    epoch_index: jax.Array  # [] int32  index of z in that round
-    rewards: jax.Array  # [k]  rewards of this epoch; entries from t mod k on are from the last epoch
+    epoch_arm: Vector  # [d]  z, the arm of this epoch, chosen in its first round
+    epoch_index: jax.Array  # [] int32  index of z in the first round of the epoch
+    rewards: jax.Array  # [k]  rewards of this epoch; the entries from t mod k on are rewards of the last epoch
 
 
 @pytree
 class MENU:
     """Optimistic linear bandit that pulls every arm k times and uses the most central of k estimates.
 
-    An incomplete epoch at the horizon is not used.
+    The rewards of an incomplete epoch at the horizon are not used.
 
     Guarantee:
-      $E[noise | past] = 0$ and $E |noise|^{1+eps} <= nu^{1+eps}$, bounded arms, $||theta*|| <= S$, one fixed arm set.
-      Theory preset: with high probability regret $O~(d T^{1/(1+eps)})$, at a cost of $O(log T)$ (as quoted by Wang et
-      al. 2025, Table 1: "fixed arm set and repeated pulling"), which matches its authors' lower bound
-      $Omega(d T^{1/(1+eps)})$ up to logarithms. Under changing arm sets the pulls of an epoch mix several arms, and
-      there is no guarantee.
+      If $E[noise | past] = 0$, $E |noise|^{1+eps} <= nu^{1+eps}$, the arms are bounded, $||theta*|| <= S$ and the arm
+      set is fixed, then with the preset `theory` the regret is $O~(d T^{1/(1+eps)})$ with high probability, at a cost
+      per round of $O(log T)$ (as quoted by Wang et al. 2025, Table 1: "fixed arm set and repeated pulling"). This
+      matches the lower bound $Omega(d T^{1/(1+eps)})$ of the same authors up to logarithms. Under changing arm sets the
+      pulls of an epoch mix several arms, and there is no guarantee.
 
     Deviations:
-      * [ours] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and its reward
-        is credited to z.
+      * [ours] Under changing arm sets the available arm nearest to z in Euclidean distance is played, and its reward is
+        used as a reward of z.
       * [printed] The paper does not define the median of an even number of distances. As in the authors' code, it is
         the mean of the two middle distances, without the distance 0 of an estimate to itself.
-      * [ours] Before the first epoch ends the radius is $sqrt(lambda) S$, which gives the set ${||theta|| <= S}$.
-      * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius. Ties between
-        arms or estimates go to the first.
+      * [ours] Before the first epoch ends, the radius is $sqrt(lambda) S$, so that the confidence set is ${||theta|| <=
+        S}$.
+      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius. Ties
+        between arms go to the first arm, and ties between estimates go to the first estimate.
 
     Numerics:
-      Float32 suffices: a reward of 1e9 rounds away small rewards only in the regression that receives it, which is not
-      the central one (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others).
-      The estimate stays within 1e-4 of its largest value over 18000 rounds, except in epochs (at most one in twenty) in
-      which two estimates are equally central up to rounding
-      (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of one arm the width is within 1e-4
-      and all k estimates are within 1e-3 (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
+      Float32 suffices: a reward of 1e9 rounds away the digits of small rewards only in the regression that receives it,
+      and this regression is not the most central one
+      (float32/test_menu_tofu.py::test_one_enormous_reward_costs_no_digits_of_the_others). The estimate stays within
+      1e-4 of its largest value over 18000 rounds, except in epochs (at most one in twenty) in which two estimates are
+      equally central up to rounding (float32/test_menu_tofu.py::test_estimates_over_a_long_run). After 10^6 rounds of
+      one arm, the relative error of the width is below 1e-4, and those of all k estimates are below 1e-3
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -86,14 +88,14 @@ class MENU:
     feedback: ClassVar[type] = Reward
     source: ClassVar[str] = "Shao et al., NeurIPS 2018"
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
-    needs_immediate_feedback: ClassVar[bool] = True  # pulls of one epoch are counted by t
+    needs_immediate_feedback: ClassVar[bool] = True  # t mod reps is the number of the pull in its epoch
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
-    reps: int = static(51, "[2, inf)", "k, pulls per epoch; `theory` takes ceil(24 log(e T / delta))")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the noise has a moment of order 1 + eps")
+    reps: int = static(51, "[2, inf)", "k, number of pulls per epoch; `theory` uses ceil(24 log(e T / delta))")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the noise")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(
@@ -108,7 +110,7 @@ class MENU:
     @classmethod
     def practical(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "MENU":
         """Use ridge lambda = d, 51 pulls per epoch and the tuned multiplier (`jaxbandits tune linear`)."""
-        ranges.numbers("horizon", horizon, "[1, 1e18]")  # only `theory` needs it, for the number of pulls
+        ranges.numbers("horizon", horizon, "[1, 1e18]")  # checked, though only `theory` uses the horizon
         ridge = float(ranges.integer("dim", dim))
         return cls(**{"dim": dim, "eps": eps, "reps": 51, "ridge": ridge, **MULTIPLIERS["menu"]} | changes)
 
@@ -141,7 +143,7 @@ class MENU:
                 return ArmDecision(index=state.epoch_index, x=state.epoch_arm)  # at distance 0
             return nearest_arm(obs.arms, obs.mask, state.epoch_arm)
 
-        return cond(t % self.reps == 0, choose, repeat)  # t is the same for all trials: a real branch
+        return cond(t % self.reps == 0, choose, repeat)  # all trials share t, so that a branch is possible
 
     def update(
         self, key: jax.Array, t: jax.Array, state: MENUState, obs: ArmObs, decision: ArmDecision, feedback: Reward
@@ -159,7 +161,7 @@ class MENU:
         return state.theta
 
     def radius(self, t: ArrayLike, state: MENUState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds (t // k epochs) in the V_n norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_n norm after t rounds (n = t // k epochs), times `beta_scale`."""
         del state  # the radius depends on the number of epochs only
         real = jnp.result_type(float)
         epochs, order = jnp.asarray(t // self.reps, real), 1.0 + self.eps
@@ -170,11 +172,12 @@ class MENU:
 
 
 def _finish_epoch(state: MENUState) -> MENUState:
-    """Update the k regressions with this epoch, and choose the most central estimate."""
+    """Update the k regressions with the rewards of this epoch, and choose the most central estimate."""
     image = inverse_factors.image(state.inverse, state.epoch_arm)
     inverse = inverse_factors.add(state.inverse, 1.0, image)
-    moments = state.moments + jnp.outer(state.rewards, state.epoch_arm)  # y_j x to row j
-    # Incremental: V^{-1} times a moment would lose, in float32, the components of theta that no reward determines.
+    moments = state.moments + jnp.outer(state.rewards, state.epoch_arm)  # adds y_j x to row j
+    # The update is incremental, since V^{-1} times a moment would have large errors, in float32, in the components of
+    # theta that no reward determines.
     gain, residual = image.u / (1.0 + image.width_sq), state.rewards - state.estimates @ state.epoch_arm
     estimates = state.estimates + jnp.outer(residual, gain)
     central = _most_central(inverse, moments, state.central)
@@ -183,12 +186,12 @@ def _finish_epoch(state: MENUState) -> MENUState:
 
 
 def _most_central(inverse: InverseFactors, moments: jax.Array, guess: jax.Array) -> jax.Array:
-    """Return the index of the estimate with the smallest median distance to the others, without all k medians.
+    """Return the index of the estimate with the smallest median distance to the others, without computing all medians.
 
-    The best median so far excludes every estimate with too few neighbours within that distance. The next candidate is
-    the remaining estimate with the most neighbours, after `guess`. A few medians are enough (sorting all rows costs 20
-    times as much). Neighbours are counted in float32, where k^2 numbers stay in the cache; medians are computed in full
-    precision.
+    The smallest median found excludes every estimate that has too few neighbours within this distance. The first
+    candidate is `guess`; each later candidate is the remaining estimate with the most neighbours. A few medians are
+    enough, while sorting all rows would cost 20 times as much. Neighbours are counted in float32, in which k^2 numbers
+    stay in the cache; medians are computed in full precision.
     """
     coarse = _squared_distances(inverse, moments)
     k = moments.shape[0]
@@ -218,18 +221,18 @@ def _most_central(inverse: InverseFactors, moments: jax.Array, guess: jax.Array)
 
 
 def _rounded_up(bound: jax.Array) -> jax.Array:
-    """Return the bound in float32, enlarged by more than the rounding of the distances compared with it."""
+    """Return the bound in float32, enlarged by more than the rounding error of the squared distances."""
     return bound.astype(jnp.float32) * jnp.float32(1.0 + 2.0**-19)
 
 
 def _squared_distances(inverse: InverseFactors, moments: jax.Array) -> jax.Array:
-    """Return ||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}} `[k, k]`; float32, diagonal infinite."""
+    """Return ||theta_j - theta_s||^2_V = ||moments_j - moments_s||^2_{V^{-1}} `[k, k]`, float32; diagonal inf."""
     squares = inverse_factors.quadratic_forms(inverse, moments[:, None] - moments)
     return jnp.where(jnp.eye(len(moments), dtype=bool), jnp.float32(jnp.inf), squares.astype(jnp.float32))
 
 
 def _median_of_others(squares: jax.Array, candidate: jax.Array) -> jax.Array:
-    """Return the median of the square roots of k values except that at `candidate`; counting replaces sorting."""
+    """Return the median of the square roots of k values without the value at `candidate`, by counting, not sorting."""
     k = squares.shape[0]
     row = jnp.where(jnp.arange(k) == candidate, jnp.inf, squares)
     rank = _count_within(row[:, None], row)
@@ -238,10 +241,10 @@ def _median_of_others(squares: jax.Array, candidate: jax.Array) -> jax.Array:
 
 
 def _count_within(rows: jax.Array, bound: jax.Array) -> jax.Array:
-    """Count the `rows[0], ..., rows[k-1]` that are at most `bound`, entry by entry.
+    """Count, for every entry, the rows `rows[0], ..., rows[k-1]` that are at most `bound`.
 
-    The loop reads its numbers from memory. In a fused comparison XLA computes them once for each side with two
-    different roundings, so a value may compare as larger than itself.
+    The loop reads both sides of the comparison from memory. In a fused comparison, XLA would compute each side
+    separately with different roundings, so that a value might compare as larger than itself.
     """
     zero = jnp.zeros(jnp.broadcast_shapes(rows.shape[1:], bound.shape), jnp.int32)
     return lax.fori_loop(0, len(rows), lambda s, count: count + (rows[s] <= bound), zero, unroll=_UNROLL)

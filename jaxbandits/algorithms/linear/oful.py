@@ -5,8 +5,8 @@
     theta_t  = theta_{t-1} + V_t^{-1} x_t (r_t - x_t'theta_{t-1}),   which is V_t^{-1} sum_{s <= t} r_s x_s
     radius_t = R sqrt(log(det V_t / det lambda I) + 2 log(1/delta)) + sqrt(lambda) S
 
-Notation: R noise_scale, lambda ridge, S norm_bound. Cost per round $O(K d^2)$, $O(K d + d^2)$ if the arms never change;
-memory $O(d^2 + K)$.
+Notation: R is the field `noise_scale`, lambda is `ridge` and S is `norm_bound`. The cost per round is $O(K d^2)$, or
+$O(K d + d^2)$ if the arms never change, and the memory is $O(d^2 + K)$.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -26,39 +26,40 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class OFULState(NamedTuple):
-    """State of `OFUL`: ridge regression and the determinant of its design."""
+    """State of `OFUL`: ridge regression, and the determinant of its Gram matrix."""
 
     theta: Vector  # [d]  theta_t
     inverse: InverseFactors  # V_t^{-1}
-    log_ratio: CompensatedSum  # []  log(det V_t / det lambda I) + 2 log(1/delta), the argument of the root in radius_t
+    log_ratio: CompensatedSum  # []  log(det V_t / det lambda I) + 2 log(1/delta), under the root in radius_t
     theta_rounding: Vector  # [d]  rounding error of theta (`numerics.compensated`)
-    scores: Any = None  # fixed_arms.Scores of arms that never change
+    scores: Any = None  # fixed_arms.Scores if the arms never change
 
 
 @pytree
 class OFUL:
-    """Optimism in the face of uncertainty for linear bandits with sub-Gaussian noise.
+    """Optimistic linear bandit for sub-Gaussian noise, with ridge regression and a self-normalised confidence set.
 
     Guarantee:
       If the noise is R-sub-Gaussian given the past and $||theta*|| <= S$, then `||theta_t - theta*||_{V_t} <= radius_t`
       for all t with probability at least 1 - delta (Theorem 2). The regret is then $O~(d sqrt(T))$ for any sequence of
-      arm sets (Theorem 3). For heavy-tailed noise no R exists and there is no guarantee; R may be set to the
-      moment scale nu of the noise.
+      arm sets (Theorem 3). Heavy-tailed noise has no finite R, and there is no guarantee; R may be set to the moment
+      scale nu of the noise.
 
     Deviations:
       * [ours] The confidence set is the ellipsoid alone, not its intersection with the ball.
       * [ours] `beta_scale` multiplies the radius. Ties go to the first arm.
-      * [reconstructed] lambda defaults to d, and delta to 1/(8T) in `theory` and `practical`. These are the values of
-        Wang et al. (ICML 2025) for their own method; they state neither for OFUL.
+      * [reconstructed] The default of lambda is d, and `theory` and `practical` use delta = 1/(8T). Wang et al. (ICML
+        2025) use these values for their own method and state no values for OFUL.
 
     Numerics:
-      In float32 the estimate stays within 1e-4 of float64, relative to its running maximum, over 18000 rounds with
-      rewards of 1e4 and more (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every
-      step corrects the error of the last one. After 10^6 rounds of one oblique arm the estimate is within 1e-3 and the
-      width within 1e-4, and the squared width is never negative
+      In float32 the estimate stays within 1e-4 of its float64 value, relative to the running maximum of the estimate,
+      over 18000 rounds with rewards of 1e4 and more
+      (float32/test_linear.py::test_estimates_keep_their_digits_over_a_long_run), since every step also corrects the
+      rounding error of earlier steps. After 10^6 rounds of one oblique arm, the relative error of the estimate is below
+      1e-3, that of the width is below 1e-4, and the squared width is never negative
       (float32/test_linear.py::test_a_million_rounds_of_one_arm), since $V^{-1}$ is stored as factors
       (`numerics.inverse_factors`) and sums over rounds are compensated. These figures are for $lambda = d$. With lambda
-      = 1e-3 the components of theta that no reward determines drift by a few percent
+      = 1e-3, rounding errors in the components of theta that no reward determines grow to a few percent
       (float32/test_one_arm.py::test_what_no_reward_shows_drifts).
 
     References:
@@ -71,14 +72,14 @@ class OFUL:
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda; None: d")
+    ridge: ArrayLike | None = param(None, "(0, inf)", "lambda, ridge parameter; None: d")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "OFUL":
-        """Use Theorem 2 with delta = 1/(8T), the level of the heavy-tailed methods."""
+        """Use Theorem 2 with delta = 1/(8T), which is also the delta of the heavy-tailed methods."""
         delta = 1.0 / (8.0 * ranges.numbers("horizon", horizon, "[1, 1e18]"))
         return cls(**{"dim": dim, "noise_scale": noise_scale, "delta": delta} | changes)
 
@@ -104,7 +105,7 @@ class OFUL:
         )
 
     def init_from_obs(self, state: OFULState, obs: ArmObs) -> OFULState:
-        """Add the scores of fixed arms to the state if that is faster."""
+        """Add the scores of fixed arms to the state, if updating them is faster than computing them in every round."""
         return state._replace(scores=fixed_arms.start(obs, state.theta, state.inverse))
 
     def select(self, key: jax.Array, t: jax.Array, state: OFULState, obs: ArmObs) -> ArmDecision:
@@ -136,7 +137,7 @@ class OFUL:
         return state.theta
 
     def radius(self, t: ArrayLike, state: OFULState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_t norm after t rounds, times `beta_scale`."""
         del t  # the radius depends on the determinant only
         root, drift = jnp.sqrt(state.log_ratio.total), jnp.sqrt(self._ridge)
         return (root * self.noise_scale + drift * self.norm_bound) * self.beta_scale

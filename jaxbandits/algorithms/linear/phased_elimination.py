@@ -1,12 +1,13 @@
 """Phased elimination with G-optimal designs (Lattimore & Szepesvari, Bandit Algorithms, 2020, Algorithm 12).
 
     in phase l = 1, 2, ..., with the remaining arms A_l and e_l = 2^{-l}
-    play    every x in A_l   T(x) = ceil(2 g w(x) R^2 / e_l^2 log(K l (l + 1) / delta)) times
+    play    every x in A_l   T(x) = ceil(2 g w(x) R^2 / e_l^2 log(K l (l + 1) / delta)) times,
             w a design on A_l, g = max_{x in A_l} x'V(w)^{-1} x
     theta   = (sum_x T(x) x x')^{-1} sum r x   over the rounds of the phase
     A_{l+1} = {x in A_l : max_{y in A_l} (y - x)'theta <= 2 e_l}
 
-Notation: R noise_scale. $O(K)$ per round; $O(s (K d^2 + d^3))$ at the end of a phase, for s steps of the design.
+Notation: R is the field `noise_scale`. The cost per round is $O(K)$, and $O(s (K d^2 + d^3))$ at the end of a phase for
+a design with s Frank-Wolfe steps.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -27,25 +28,25 @@ _MOST_PLAYS = 2.0**30  # largest number of plays of an arm in a phase
 
 
 class Phase(NamedTuple):
-    """Arms of a phase and their numbers of plays."""
+    """Remaining arms of a phase, and their numbers of plays."""
 
-    number: jax.Array  # [] int32  l
-    is_left: jax.Array  # [K]  whether the arm is in A_l
-    plays: jax.Array  # [K] int32  T
-    remaining: jax.Array  # [K] int32  remaining plays
+    number: jax.Array  # [] int32  number l of the phase
+    is_left: jax.Array  # [K] bool  True for the arms in A_l
+    plays: jax.Array  # [K] int32  T(x), number of plays of each arm in the phase
+    remaining: jax.Array  # [K] int32  number of plays that remain in the phase
     complement: Symmetric  # [d, d]  projection onto the orthogonal complement of A_l
 
 
 class EliminationState(NamedTuple):
-    """State of `PhasedElimination`."""
+    """State of `PhasedElimination`: the last estimate, and the sums of the current phase."""
 
     theta: Vector  # [d]  estimate of the last phase; 0 in the first one
-    moment: Vector  # [d]  sum r x of this phase
+    moment: Vector  # [d]  sum of r x over this phase
     phase: Any = None  # Phase; None before the first observation
 
 
 class _Turn(NamedTuple):
-    """Carry of the step from a phase to the next one."""
+    """Carry of the loop that steps to the next phase."""
 
     is_due: jax.Array
     state: EliminationState
@@ -53,21 +54,21 @@ class _Turn(NamedTuple):
 
 @pytree
 class PhasedElimination:
-    """Elimination of fixed arms by their estimated gaps; the regret grows with $sqrt(d)$, not with d.
+    """Policy that eliminates fixed arms by their estimated gaps; its regret grows as $sqrt(d)$ instead of d.
 
     Guarantee:
       If the noise is R-sub-Gaussian, rewards are linear in the arm and gaps are at most 1, the regret after n rounds is
       at most $C sqrt(n d log(K log(n) / delta))$ for a constant C, with probability at least 1 - delta (Theorem 22.1).
 
     Deviations:
-      * [ours] The design of `numerics.design` takes a fixed number of steps and has at most d + steps arms (the book
-        uses an optimal design on $d (d + 1) / 2$ arms). The g of this design replaces d, so that the intervals hold
-        with the book's probability. R is 1 in the book.
-      * [ours] Arms that are 0 have no weight in a design, since their reward is known. If A_l has no other arm, its
-        arms are played forever and the estimate does not change.
-      * [ours] If no arm with remaining plays is available, the learner plays the available arm of A_l that is best by
-        the last estimate (or, if none of A_l is available, the best available arm) and does not count the play. Plays
-        beyond T(x) while feedback is delayed are not counted either. Ties go to the first arm.
+      * [ours] The design of `numerics.design` takes a fixed number of steps and has at most d + s arms, for s steps
+        (the book uses an optimal design on $d (d + 1) / 2$ arms). The g of this design replaces d, so that the
+        confidence intervals hold with the probability that the book states. R is 1 in the book.
+      * [ours] Zero vectors have no weight in a design, since their mean reward is known to be 0. If all arms in A_l are
+        zero, they are played forever and the estimate does not change.
+      * [ours] If no arm with remaining plays is available, the learner plays the available arm of A_l with the largest
+        estimated reward (or, if no arm of A_l is available, the best available arm) and does not count the play. While
+        feedback is delayed, plays beyond T(x) are not counted either. Ties go to the first arm.
 
     References:
       Tor Lattimore, Csaba Szepesvari. Bandit Algorithms. Cambridge University Press, 2020, Algorithm 12, Theorem 22.1.
@@ -78,8 +79,8 @@ class PhasedElimination:
     environments: ClassVar[tuple[str, ...]] = ("linear/heavy_tailed",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     noise_scale: ArrayLike = param(1.0, "(0, inf)", "R, sub-Gaussian constant of the noise")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    design_steps: int | None = static(None, "[0, inf)", "s, Frank-Wolfe steps of a design; None: 4 d")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    design_steps: int | None = static(None, "[0, inf)", "s, number of Frank-Wolfe steps for a design; None: 4 d")
 
     @classmethod
     def theory(cls, *, dim: int, noise_scale: ArrayLike = 1.0, **changes: FieldValue) -> "PhasedElimination":
@@ -95,13 +96,13 @@ class PhasedElimination:
         return EliminationState(jnp.zeros(self.dim), jnp.zeros(self.dim))
 
     def init_from_obs(self, state: EliminationState, obs: ArmObs) -> EliminationState:
-        """Plan the first phase.
+        """Return the state with the plan of the first phase.
 
         Raises:
           InputError: during tracing, if the arms may change from round to round.
         """
         if not isinstance(obs, FixedArmObs):
-            raise InputError("PhasedElimination needs fixed arms: an environment that returns FixedArmObs")
+            raise InputError("PhasedElimination needs an environment with fixed arms, which returns FixedArmObs")
         everyone = jnp.ones(obs.arms.shape[0], bool)
         return state._replace(phase=self._plan(obs.arms, jnp.int32(1), everyone))
 
@@ -134,13 +135,13 @@ class PhasedElimination:
         def turn(carry: _Turn) -> _Turn:
             return _Turn(jnp.zeros((), bool), self._next_phase(obs.arms, carry.state))
 
-        # A loop of at most one step. A branch would compute the design in every round, since trials change phases at
-        # different times.
+        # A loop of at most one step: under `vmap`, a branch would compute the design in every round, since trials
+        # change phases at different times.
         is_due = is_counted & (jnp.max(remaining) == 0)
         return batching.while_loop(lambda carry: carry.is_due, turn, _Turn(is_due, after), max_steps=1).state
 
     def recommend(self, state: EliminationState) -> Vector:
-        """Return the estimate `[d]` of theta* of the last phase."""
+        """Return the estimate `[d]` of theta* from the last phase."""
         return state.theta
 
     def _next_phase(self, arms: jax.Array, state: EliminationState) -> EliminationState:

@@ -1,9 +1,10 @@
-"""Recursive least squares for linear systems (Plackett, Biometrika, 1950), the baseline of `hvt_identification`.
+"""Recursive least squares for linear systems (Plackett, Biometrika, 1950), a baseline for `hvt_identification`.
 
     V_t         = V_{t-1} + z_t z_t',   V_0 = lambda I
     Theta_{t+1} = Theta_t + V_t^{-1} z_t (x_{t+1} - Theta_t' z_t)'   =   V_t^{-1} sum_s z_s x_{s+1}'
 
-z = [x; u]. Notation: lambda ridge. n states, m inputs, $p = n + m$. Time per sample and memory are $O(p^2 + n p)$.
+Here z = [x; u] consists of n states x and m inputs u, and $p = n + m$. Notation: lambda is the field `ridge`. The cost
+per sample and the memory are $O(p^2 + n p)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,7 +27,7 @@ class LeastSquaresState(NamedTuple):
 
 @pytree
 class RecursiveLeastSquares:
-    """Ridge regression of the next state on state and input, one sample at a time; the learner chooses no inputs.
+    """Learner that predicts the next state by ridge regression, one sample at a time; it chooses no inputs.
 
     Guarantee:
       The estimate equals the batch ridge estimate after every sample. With R-sub-Gaussian noise the confidence
@@ -36,9 +37,9 @@ class RecursiveLeastSquares:
       None.
 
     Numerics:
-      In float32 every entry of the estimate is within 1e-4 of float64 over 400 samples
-      (float32/test_extensions.py::test_identification_follows_the_float64_loop). After 10^6 samples of one regressor
-      the estimate is within 1e-3 and the width of the regressor within 1e-4
+      In float32 every entry of the estimate is within 1e-4 of its float64 value over 400 samples
+      (float32/test_extensions.py::test_identification_follows_the_float64_loop). After 10^6 samples of one regressor,
+      the relative error of the estimate is below 1e-3, and that of the width of the regressor is below 1e-4
       (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be).
 
     References:
@@ -52,7 +53,7 @@ class RecursiveLeastSquares:
     environments: ClassVar[tuple[str, ...]] = ("linear/linear_system",)
     n_states: int = static(range="[1, inf)", doc="n, dimension of the state")
     n_inputs: int = static(range="[0, inf)", doc="m, dimension of the input")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
 
     @classmethod
     def example(cls) -> "RecursiveLeastSquares":
@@ -64,7 +65,7 @@ class RecursiveLeastSquares:
         return LeastSquaresState(theta=jnp.zeros((self.n_states, dim)), inverse=inverse_factors.init(dim, self.ridge))
 
     def select(self, key: jax.Array, t: jax.Array, state: LeastSquaresState, obs: SystemObs) -> Prediction:
-        """Predict Theta_t' z."""
+        """Return the prediction Theta_t' z of the next state."""
         del key, t
         return Prediction(state.theta @ obs.regressor)
 

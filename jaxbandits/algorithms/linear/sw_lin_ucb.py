@@ -4,9 +4,9 @@
     V       = lambda I + sum x x',   b = sum r x,   over the last tau rounds
     beta    = sqrt(lambda) S + R sqrt(d log((1 + tau L^2 / lambda) / delta))
 
-Notation: tau window, lambda ridge, R noise_scale, S norm_bound, L arm_bound. Cost per round $O(K d^2 + d^3)$, memory
-$O(tau d + sqrt(tau) d^2)$. Rounds leave the window without a subtraction, which would accumulate rounding errors
-(`estimation.window`).
+Notation: tau is the field `window`, lambda is `ridge`, R is `noise_scale`, S is `norm_bound` and L is `arm_bound`. The
+cost per round is $O(K d^2 + d^3)$, and the memory is $O(tau d + sqrt(tau) d^2)$. Rounds leave the window without a
+subtraction, since subtractions would accumulate rounding errors (`estimation.window`).
 """
 
 from typing import ClassVar, NamedTuple
@@ -26,7 +26,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 
 class SWLinUCBState(NamedTuple):
-    """Rounds of the window, and their sums."""
+    """Samples of the rounds in the window, and their sums."""
 
     rounds: Window  # rows (x [d], r []), summands (x x' [d, d], r x [d])
     gram: Symmetric  # [d, d]  V
@@ -57,11 +57,11 @@ class SWLinUCB:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     window: int = static(range="[1, inf)", doc="tau, number of rounds in the window")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on the norms of arms")
-    delta: ArrayLike = param(0.01, "(0, 1)", "failure probability")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the radius; the theory uses 1")
+    delta: ArrayLike = param(0.01, "(0, 1)", "delta, failure probability")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the radius; the theory uses 1")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, variation: float, **changes: FieldValue) -> "SWLinUCB":
@@ -102,7 +102,7 @@ class SWLinUCB:
         return linalg.solve(linalg.factor(state.gram), state.moment)
 
     def radius(self, t: ArrayLike, state: SWLinUCBState) -> jax.Array:
-        """Return beta `[]`, `beta_scale` included."""
+        """Return the confidence radius beta `[]`, times `beta_scale`."""
         del t, state
         log_term = jnp.log1p(self.window * jnp.square(self.arm_bound) / self.ridge) - jnp.log(self.delta)
         root = jnp.sqrt(self.dim * log_term)

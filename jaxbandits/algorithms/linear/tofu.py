@@ -7,8 +7,8 @@
 
     radius_t = 4 sqrt(d) b^{1/(1+eps)} log(2dT/delta)^{eps/(1+eps)} t^e + sqrt(lambda) S,   radius_0 = sqrt(lambda) S
 
-$V^{-1/2}$ is the symmetric root. Notation: T horizon, b reward_moment, S norm_bound, lambda ridge. Every $z_s$ changes
-with $V_t$: round t costs $O(K d^2 + t d^2 + d^3)$, memory is $O(T d)$.
+$V^{-1/2}$ is the symmetric square root. Notation: T is the field `horizon`, b is `reward_moment`, S is `norm_bound` and
+lambda is `ridge`. Since every $z_s$ changes with $V_t$, round t costs $O(K d^2 + t d^2 + d^3)$. The memory is $O(T d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -43,30 +43,34 @@ class TOFUState(NamedTuple):
 
 @pytree
 class TOFU:
-    """Optimistic linear bandit that truncates all rewards again every round, in the eigenframe of the design.
+    """Optimistic linear bandit that truncates all rewards again in every round, after whitening by $V_t^{-1/2}$.
 
     Guarantee:
-      $E[|reward|^{1+eps} | past] <= b$, bounded arms, $||theta*|| <= S$. Theory preset: with high probability regret
-      $O~(d T^{1/(1+eps)})$, at a cost of $O(t)$ in round t (as quoted by Wang et al. 2025, Table 1), which matches its
-      authors' lower bound $Omega(d T^{1/(1+eps)})$ up to logarithms. The guarantee holds for any sequence of arm sets.
+      If $E[|reward|^{1+eps} | past] <= b$, the arms are bounded and $||theta*|| <= S$, then with the preset `theory`
+      the regret is $O~(d T^{1/(1+eps)})$ with high probability, at a cost of $O(t)$ in round t (as quoted by Wang et
+      al. 2025, Table 1). This matches the lower bound $Omega(d T^{1/(1+eps)})$ of the same authors up to logarithms.
+      The guarantee holds for any sequence of arm sets.
 
     Deviations:
-      * [printed] $b_t$ has the exponent 1/(1+eps); public code of the authors has 1/2, which is equal at $eps = 1$.
-      * [ours] `reward_moment = None` takes $b = (nu + L S)^{1+eps}$ (Minkowski).
-      * [ours] Before the first round the radius is $sqrt(lambda) S$, which gives the set ${||theta|| <= S}$.
-      * [ours] The optimistic parameter is not intersected with a ball. `beta_scale` multiplies the radius and
+      * [printed] $b_t$ has the exponent 1/(1+eps). The authors' public code has the exponent 1/2, which is the same for
+        $eps = 1$.
+      * [ours] With `reward_moment = None`, b is $(nu + L S)^{1+eps}$, by Minkowski's inequality.
+      * [ours] Before the first round the radius is $sqrt(lambda) S$, so that the confidence set is ${||theta|| <= S}$.
+      * [ours] The confidence set is not intersected with the ball of radius S. `beta_scale` multiplies the radius and
         `threshold_scale` $b_t$. Ties go to the first arm.
-      * [ours] Beyond `capacity` rounds the estimate is NaN, since dropping samples would be a different method.
+      * [ours] After more than `capacity` rounds the estimate is NaN, since a method that drops samples would be a
+        different method.
 
     Numerics:
-      In float32 the estimate is within 1e-4 of float64, relative to its size, after 18000 rounds, even if 98 % of them
-      play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all rounds play one
-      arm; the width of that arm is within 1e-4 after 10^6 rounds
-      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are dropped before they enter the
-      sums. A sample within rounding error of the threshold may fall on the other side of it, as in CRTM. Since every
-      round truncates all samples again, the estimate is affected only in that round, by $b_t$ times the norm of a row
-      of $V_t^{-1/2}$ (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for
-      rounds without such a sample.
+      In float32 the estimate is within 1e-4 of its float64 value, relative to its size, after 18000 rounds, even if 98
+      % of the rounds play one arm (float32/test_menu_tofu.py::test_estimates_over_a_long_run), and within 1e-3 if all
+      rounds play one arm; the relative error of the width of this arm is below 1e-4 after 10^6 rounds
+      (float32/test_one_arm.py::test_one_arm_for_as_long_as_it_can_be). Huge rewards are truncated to 0 before they
+      enter the sums. As in CRTM, a sample that differs from the threshold by less than the rounding error may be
+      truncated differently than in exact arithmetic. Since every round truncates all samples again, the estimate is
+      affected only in that round, by $b_t$ times the norm of a row of $V_t^{-1/2}$
+      (float32/test_menu_tofu.py::test_a_sample_at_the_threshold_of_tofu). The bounds above are for rounds without such
+      a sample.
 
     References:
       Han Shao, Xiaotian Yu, Irwin King, Michael R. Lyu. Almost Optimal Algorithms for Linear Stochastic Bandits with
@@ -81,15 +85,17 @@ class TOFU:
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     capacity: int = static(range="[1, inf)", doc="number of samples that the history holds; at least T")
     horizon: ArrayLike = param(range="[1, inf)", doc="T, number of rounds")
-    eps: ArrayLike = param(1.0, "(0, 1]", "the rewards have a moment of order 1 + eps")
+    eps: ArrayLike = param(1.0, "(0, 1]", "eps, where 1 + eps is the order of the moment of the rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "nu, bound on (E |noise|^{1+eps})^{1/(1+eps)}")
-    reward_moment: ArrayLike | None = param(None, "(0, inf)", "b >= E |reward|^{1+eps}; None: (nu + L S)^{1+eps}")
+    reward_moment: ArrayLike | None = param(
+        None, "(0, inf)", "b, bound on E |reward|^{1+eps}; None: (nu + L S)^{1+eps}"
+    )
     norm_bound: ArrayLike = param(1.0, "(0, inf)", "S, bound on ||theta*||")
     arm_bound: ArrayLike = param(1.0, "(0, inf)", "L, bound on ||x||, used only if b is derived")
-    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda")
-    delta: ArrayLike | None = param(None, "(0, 1)", "failure probability; None: 1/T")
-    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplies the confidence radius; the theory uses 1")
-    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplies b_t; inf: no truncation")
+    ridge: ArrayLike = param(1.0, "(0, inf)", "lambda, ridge parameter")
+    delta: ArrayLike | None = param(None, "(0, 1)", "delta, failure probability; None: 1/T")
+    beta_scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of the confidence radius; the theory uses 1")
+    threshold_scale: ArrayLike = param(1.0, "(0, inf]", "multiplier of b_t; inf: no truncation")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: ArrayLike, eps: ArrayLike = 1.0, **changes: FieldValue) -> "TOFU":
@@ -157,19 +163,19 @@ class TOFU:
         return state.theta
 
     def radius(self, t: ArrayLike, state: TOFUState) -> jax.Array:
-        """Return the confidence radius `[]` after t rounds in the V_t norm, `beta_scale` included."""
+        """Return the confidence radius `[]` in the V_t norm after t rounds, times `beta_scale`."""
         spread = jnp.where(t == 0, 0.0, state.slope * power(t, state.exponent))
         return (spread + jnp.sqrt(self.ridge) * self.norm_bound) * self.beta_scale
 
 
 def _truncated_sum(root: jax.Array, rows: jax.Array, written: jax.Array, threshold: jax.Array) -> jax.Array:
-    """Return the sum `[d]` of root x over the `written` rows x; entries of root x above the threshold count as 0."""
+    """Return the sum `[d]` of root x over the `written` rows x, with entries above the threshold replaced by 0."""
     z = rows @ root
     return jnp.sum(jnp.where(written[:, None] & (jnp.abs(z) <= threshold), z, 0.0), axis=0)
 
 
 def _root(m: Symmetric) -> Symmetric:
-    """Return the symmetric square root of a positive definite matrix: in closed form up to d = 2, by `eigh` beyond."""
+    """Return the symmetric square root of a positive definite matrix, in closed form for d <= 2 and else by `eigh`."""
     if m.shape[0] == 1:
         return jnp.sqrt(m)
     if m.shape[0] == 2:
@@ -179,7 +185,7 @@ def _root(m: Symmetric) -> Symmetric:
 
 
 def _root_of_two(m: jax.Array) -> jax.Array:
-    """Return the root R of a 2 x 2 matrix m, by Cayley-Hamilton: trace(R) R = m + det(R) I."""
+    """Return the square root R of a 2 x 2 matrix m, from the Cayley-Hamilton identity trace(R) R = m + det(R) I."""
     det = jnp.sqrt(jnp.maximum(m[0, 0] * m[1, 1] - m[0, 1] * m[0, 1], 0.0))
     scale = 1.0 / jnp.sqrt(m[0, 0] + m[1, 1] + 2.0 * det)
     off = m[0, 1] * scale

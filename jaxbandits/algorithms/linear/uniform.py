@@ -1,6 +1,6 @@
 """Uniform: play an available arm uniformly at random, as a baseline.
 
-    play the floor(u n)-th of the n available arms, u uniform on [0, 1)
+    play   arm number floor(u n) (from 0) of the n available arms, u uniform on [0, 1)
 
 The learner has no state and no update.
 """
@@ -17,13 +17,13 @@ from jaxbandits.types import ArmDecision, ArmObs, Reward
 
 @pytree
 class Uniform:
-    """Uniformly random play without learning; one uniform draw per round.
+    """Policy that plays uniformly at random, with one uniform draw per round, and does not learn.
 
     Guarantee:
-      None. The expected regret grows as T times the mean gap.
+      None. The expected regret is T times the mean gap of the arms.
 
     Deviations:
-      None. A draw has 24 bits, so the probabilities are exact up to 2^-24.
+      None. A draw has 24 random bits, so that the probabilities have errors of at most 2^-24.
 
     References:
       Folklore.

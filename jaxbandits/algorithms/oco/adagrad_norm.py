@@ -2,7 +2,7 @@
 
     x_1 = 0,   x_{t+1} = P_X[x_t - step_scale * D / sqrt(2 sum_{s<=t} ||g_s||^2) g_t]
 
-D is the diameter of X (`domain`). Cost per round $O(d)$, memory $O(d)$.
+Here D is the diameter of X (`domain`). The cost per round and the memory are $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -27,23 +27,23 @@ class AdaGradNormState(NamedTuple):
 
 @pytree
 class AdaGradNorm(GradientLearner):
-    """Projected gradient descent with a step size that needs the diameter but no bound on the gradients.
+    """Projected gradient descent whose step size depends on the diameter of X but on no bound on the gradients.
 
     Guarantee: for convex losses on a domain of diameter D, the regret against every fixed point is at most
       $D sqrt(2 sum_t ||g_t||^2)$, for every sequence of losses and every T.
     Deviations:
       * [ours] `step_scale` multiplies the step size.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
-      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero). float32 suffices up to
-      about 10^7 rounds; later rounds no longer change `energy`
+      (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero). float32 suffices for about
+      10^7 rounds; after that, new gradients no longer change `energy`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: H. B. McMahan, M. Streeter, "Adaptive Bound Optimization for Online Convex Optimization", COLT 2010,
       arXiv:1002.4908.
     """
 
     source: ClassVar[str] = "McMahan & Streeter, COLT 2010"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> AdaGradNormState:
         del key  # deterministic
@@ -52,6 +52,6 @@ class AdaGradNorm(GradientLearner):
     def advance(self, t: jax.Array, state: AdaGradNormState, x: Point, grad: Point) -> AdaGradNormState:
         del t, x
         energy = points.nan_if_infinite(state.energy + points.inner(grad, grad))
-        safe = jnp.where(energy > 0.0, energy, 1.0)  # if the energy is 0, the gradient is 0
+        safe = jnp.where(energy > 0.0, energy, 1.0)  # if the energy is 0, then the gradient is 0
         step = self.step_scale * self.domain.diameter / jnp.sqrt(2.0 * safe)
         return AdaGradNormState(x=self.domain.project(points.add_scaled(state.x, -step, grad)), energy=energy)

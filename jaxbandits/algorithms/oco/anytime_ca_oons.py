@@ -1,9 +1,9 @@
-"""Anytime CA-OONS: one CA-OONS per epoch of doubling length (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
+"""Anytime CA-OONS: CA-OONS restarted in epochs of doubling length (Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4).
 
-Epoch $k = 1$, 2, ... consists of the rounds $2^(k-1) <= t < 2^k$, counted from 1. It has N_k = max(1, k - 1) base
-learners and $T_k$ = $2^(k-1)$. One program serves all epochs: the state holds `learner.n_base` base learners, and those
-beyond $N_k$ have weight 0. The restart is a branch on the round number, which all trials share, so it costs nothing in
-other rounds.
+Epoch $k = 1$, 2, ... consists of the rounds $2^(k-1) <= t < 2^k$, counted from 1. In epoch k, CA-OONS has N_k = max(1,
+k - 1) base learners and the horizon $T_k$ = $2^(k-1)$. One compiled program serves all epochs: the state holds
+`learner.n_base` base learners, of which only the first $N_k$ have positive weight. The restart is a branch on the round
+number, which all trials share, so that it costs nothing in other rounds.
 """
 
 from typing import ClassVar
@@ -23,24 +23,25 @@ from jaxbandits.types import FullInformation, Gradient, Obs, PointDecision
 
 @pytree
 class AnytimeCAOONS:
-    """CA-OONS without a known horizon.
+    """CA-OONS for an unknown horizon.
 
-    Guarantee: the bound of CA-OONS with an additional factor log T (Remark 4.4), since the bounds of the epochs add up.
+    Guarantee: the bound of CA-OONS holds with an additional factor log T (Remark 4.4), since the bounds of the epochs
+      add up.
     Deviations:
       * [reconstructed] $N_1 = 0$ is read as 1.
-      * [ours] The state has a fixed size: from round 2^(n_base + 1) on, every epoch has `n_base` base learners, and the
-        guarantee requires $||u||$ <= 2^n_base. `learner.horizon` is not used.
+      * [ours] The state has a fixed size. From round 2^(n_base + 1) on, every epoch has `n_base` base learners, and the
+        guarantee requires $||u||$ <= 2^n_base. The field `learner.horizon` is not used.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Remark 4.4 and Algorithm 2.
     """
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Remark 4.4"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    learner: CAOONS = param(doc="learner that is restarted; its n_base is the largest N_k")
+    learner: CAOONS = param(doc="learner that is restarted in every epoch; its n_base is the largest N_k")
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "AnytimeCAOONS":
-        """Size the state for the epochs of the first `horizon` rounds; `changes` are fields of the learner."""
+        """Set `n_base` to the largest N_k in the first `horizon` rounds; `changes` are fields of the learner."""
         n_base = max(1, ranges.integer("horizon", horizon, "[1, 1e30]").bit_length() - 1)
         fields: Fields = {"dim": dim, "n_base": n_base} | changes
         return cls(learner=CAOONS(**fields))
@@ -66,7 +67,7 @@ class AnytimeCAOONS:
 
     @property
     def feedback(self) -> type:
-        """Feedback of the learner."""
+        """Feedback type of the learner that is restarted."""
         return self.learner.feedback
 
     def init(self, key: jax.Array) -> CAOONSState:
@@ -91,7 +92,7 @@ class AnytimeCAOONS:
         return lax.cond(starts_epoch, lambda: self._epoch(next_round), lambda: state)
 
     def _epoch(self, length: jax.Array) -> CAOONSState:
-        """Return the first state of the epoch of `length` = 2^(k-1) rounds."""
+        """Return the first state of epoch k, which has `length` = 2^(k-1) rounds."""
         n_base = 31 - lax.clz(length)  # k - 1
         largest = jnp.int32(self.learner.n_base)
         horizon = jnp.ldexp(jnp.ones(()), jnp.minimum(n_base, largest))

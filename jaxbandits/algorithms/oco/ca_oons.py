@@ -5,14 +5,15 @@
     w_t   = the meta algorithm MsMwC-Master on hints h_t and losses l_t; expert j has losses of at most G D_j
     x_t   = sum_j w_{t,j} x_t^j                                                play, receive gradients
 
-The losses of the base learners, `meta_loss`:
+The field `meta_loss` selects the losses of the base learners:
 
     "played"  l_t^j = <grad f_t(x_t), x_t^j>                          default
     "paper"   l_t^j = <grad f_t(x_t^j), x_t^j>                        as printed: linear regret on curved losses
     "value"   l_t^j = f_t(x_t^j) - f_t(0)                             needs the loss function
 
-All three coincide on linear losses. Notation: G `lipschitz` | N `n_base` | c_eta, $c_A$, c_corr = 64, 4, 32 | T
-`horizon`. Cost per round $O(N d^3 + N K)$ with K <= 3N/2 middle learners; memory $O(N d^2 + N K)$.
+All three coincide for linear losses. Notation: G is the field `lipschitz`, N is `n_base` and T is `horizon`; c_eta,
+$c_A$, c_corr = 64, 4, 32. The cost per round is $O(N d^3 + N K)$ with K <= 3N/2 middle learners, and the memory is $O(N
+d^2 + N K)$.
 """
 
 import math
@@ -41,7 +42,7 @@ BaseGrad = Literal["own", "played"]
 class CAOONSState(NamedTuple):
     """State of `CAOONS` at the start of round t, with the points $x_t^j$ and the weights $w_t$ of that round."""
 
-    base: OONSState  # leaves [..., N]: `tracing.vmap_merged` merges base learners and trials into one axis
+    base: OONSState  # leaves [..., N]; `tracing.vmap_merged` merges the axes of base learners and trials
     meta: MasterState
     points: jax.Array  # [d, N]  x_t^j in column j
     play: MasterPlay  # w_t, h_t
@@ -51,28 +52,31 @@ class CAOONSState(NamedTuple):
 class CAOONS:
     """Comparator-adaptive OONS for a known Lipschitz constant and an unknown, possibly infinite diameter.
 
-    N base learners, whose radii double, are combined by weights for experts with losses on many scales. A round queries
-    N + 1 gradients (`meta_loss="played"`), N (`"paper"`, `"value"`), or 1 (`base_grad="played"`, not with `"paper"`).
+    The meta algorithm combines N base learners, whose radii double from one to the next, as experts with losses on
+    different scales. A round queries N + 1 gradients with `meta_loss="played"`, N gradients with `"paper"` or
+    `"value"`, and a single gradient with `base_grad="played"` (which is not possible with `"paper"`).
 
     Guarantee: Theorem 4.1. For convex smooth $F_t$ and gradients of norm at most G, $E R_T(u) = O~(max(2, ||u||)^2 +
-      max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$ for every u at once. The proof needs inequality (5),
-      which fails for non-linear losses; the theorem holds as stated for linear losses, where the three meta losses
-      coincide. The loss "value" is valid by Jensen's inequality, with the larger variance of $sup_x ||grad f_t - grad
-      F_t||$. The loss "played" is valid by convexity at $x_t$, but the step to $sigma^2$ is not proven. The start-up
-      cost is at least about $128 G D_i ln(...) + 384 G$.
+      max(2, ||u||) (sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T})))$ for all u simultaneously. The proof needs inequality
+      (5), which fails for non-linear losses; the theorem holds as stated for linear losses, for which the three meta
+      losses coincide. For the loss "value" the theorem follows from Jensen's inequality, with the larger variance of
+      $sup_x ||grad f_t - grad F_t||$. For the loss "played" the regret bound follows from convexity at $x_t$, but the
+      step to $sigma^2$ is not proven. The start-up cost is at least about $128 G D_i ln(...) + 384 G$.
     Deviations:
-      * [ours] `meta_loss="played"` is the default; "paper" is the printed surrogate. A single round can violate (5). On
-        $f(x) = sqrt(1 + (x - 8)^2) - 1$, which meets all assumptions with $sigma = 0$, the printed algorithm stays at
-        $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another correction [ours].
-      * [ours] With `base_grad="played"` all base learners receive grad $f_t(x_t)$. This needs one gradient per round
-        and has no theorem.
-      * [reconstructed] The logarithm of N is to base 2, and N is at least 1. In the meta algorithm the square of the
-        correction is restored, and the middle learners have rates $2 beta_k$ (`msmwc_master`).
-      * [ours] `n_small` adds radii 1, 1/2, ... for small comparators; the paper has none.
-      * [printed] `radius` sets X = {||x|| <= radius}, which the paper's setting includes; the default is infinite,
-        which gives $X = R^d$.
-    Numerics: float32 and float64 (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms and
-      compensated sums. The plays are invariant under rotation and sign
+      * [ours] The default is `meta_loss="played"`; "paper" is the surrogate as printed, for which (5) can fail in a
+        single round. For $f(x) = sqrt(1 + (x - 8)^2) - 1$, which satisfies all assumptions with $sigma = 0$, the
+        printed algorithm stays at $x = 4$ and its regret grows by $sqrt(17) - 1$ per round. "value" is another
+        correction [ours].
+      * [ours] With `base_grad="played"` all base learners receive grad $f_t(x_t)$. This variant needs one gradient per
+        round, and no theorem covers it.
+      * [reconstructed] The logarithm in N = ceil(log T) is to base 2, and N is at least 1. In the meta algorithm the
+        square of the correction, which the paper omits, is restored, and the middle learners have the rates $2 beta_k$
+        (`msmwc_master`).
+      * [ours] `n_small` adds base learners with radii 1, 1/2, ... for small comparators, which the paper does not have.
+      * [printed] X is {||x|| <= radius}, a case that the paper's setting includes; the default is infinite, which gives
+        $X = R^d$.
+    Numerics: float32 and float64 are tested (float32/test_sea.py::test_ca_oons); the meta algorithm stores logarithms
+      and compensated sums. The plays are equivariant under rotations and reflections
       (algorithms/oco/test_ca_oons.py::test_rotation_and_sign), but by design not under a change of the units of losses
       or points.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
@@ -82,7 +86,7 @@ class CAOONS:
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 2"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    n_base: int = static(range="[1, 100]", doc="N = ceil(log2 T), base learners with radii 2, 4, ..., 2^N")
+    n_base: int = static(range="[1, 100]", doc="N = ceil(log2 T), number of base learners with radii 2, 4, ..., 2^N")
     n_small: int = static(
         0, range="[0, 100]", doc="number of additional base learners with radii 1, 1/2, ...; the paper uses 0"
     )
@@ -90,28 +94,32 @@ class CAOONS:
     base_grad: BaseGrad = static("own", doc="gradient that a base learner receives: 'own' (at its point) or 'played'")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
-    radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
-    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step sizes are capped at 1 / (c_eta D_j z); theory: 64")
-    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; theory: 4")  # noqa: N815
-    c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
+    radius: ArrayLike = param(math.inf, "(0, inf]", "radius of X = {||x|| <= radius}; inf: X = R^d")
+    c_eta: ArrayLike = param(
+        64.0, "(0, inf)", "constant in the cap 1 / (c_eta D_j z) of the step sizes; 64 in the theory"
+    )
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; 4 in the theory")  # noqa: N815
+    c_corr: ArrayLike = param(
+        32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; 32 in the theory"
+    )
     c_meta: ArrayLike = param(
-        32.0, "(0, inf)", "weight of the meta corrections, whose rates are 1 / (c_meta 2^k); theory: 32"
+        32.0, "(0, inf)", "weight of the meta corrections, whose rates are 1 / (c_meta 2^k); 32 in the theory"
     )
 
     @property
     def feedback(self) -> type:
-        """Gradients, or the loss function for `meta_loss="value"`."""
+        """Feedback type: `Gradient`, or `FullInformation` for `meta_loss="value"`."""
         return FullInformation if self.meta_loss == "value" else Gradient
 
     @classmethod
     def theory(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
-        """Use the paper's N = ceil(log2 T), at least 1."""
+        """Use the N of the paper, ceil(log2 T), but at least 1."""
         n_base = base_learners(ranges.integer("horizon", horizon, "[1, 1e30]"))
         return cls(**{"dim": dim, "n_base": n_base, "horizon": float(horizon)} | changes)
 
     @classmethod
     def practical(cls, *, dim: int, horizon: int, **changes: FieldValue) -> "CAOONS":
-        """Use small constants (ours) without a guarantee; the start-up cost shrinks with `c_meta`."""
+        """Use small constants (ours) without a guarantee; a smaller `c_meta` reduces the start-up cost."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5, "c_meta": 1.0}
         return cls.theory(dim=dim, horizon=horizon, **constants | changes)
 
@@ -137,7 +145,7 @@ class CAOONS:
         return self.start(2.0**self.n_base if self.horizon is None else self.horizon, self.n_base)
 
     def start(self, horizon: ArrayLike, n_base: ArrayLike) -> CAOONSState:
-        """Return the first state for `horizon` rounds and the first `n_base` base learners; others have weight 0."""
+        """Return the first state for `horizon` rounds; only the first `n_base` base learners have positive weight."""
         first = 1 - self.n_small
         learners = msmwc_master.middle_learners(
             self.n_learners, first, self.lipschitz, horizon, self.c_meta, n_base + self.n_small
@@ -174,7 +182,7 @@ class CAOONS:
         return CAOONSState(base=base, meta=meta, points=points, play=msmwc_master.play(meta, hint, self.c_meta))
 
     def losses(self, feedback: Gradient | FullInformation, points: Vector) -> jax.Array:
-        """Return the losses `[N]` of the base learners at `points` `[d, N]`: l_t at x_t^j, h_{t+1} at x_{t+1}^j."""
+        """Return the losses `[N]` of the base learners at `points` `[d, N]`: l_t for x_t^j, h_{t+1} for x_{t+1}^j."""
         if self.meta_loss == "value":
             oracle = getattr(feedback, "oracle")  # noqa: B009 (FullInformation, as `feedback` declares)
             return jax.vmap(oracle.value, in_axes=-1)(points) - oracle.value(jnp.zeros(self.dim))
@@ -183,19 +191,19 @@ class CAOONS:
         return self._gradient_at_play(feedback) @ points
 
     def base_gradients(self, feedback: Gradient | FullInformation) -> jax.Array:
-        """Return the gradients `[d, N]` of the base learners."""
+        """Return the gradients `[d, N]` that the base learners receive."""
         if self.base_grad == "own":
             return self._own(feedback)
         return jnp.broadcast_to(self._gradient_at_play(feedback)[:, None], (self.dim, self.n_learners))
 
     @property
     def n_learners(self) -> int:
-        """Number of base learners, including the small ones."""
+        """Number of base learners, including the `n_small` learners with small radii."""
         return self.n_small + self.n_base
 
     @property
     def base_learners(self) -> OONS:
-        """Base learners as one OONS with leaves `[N]`: radii min(2^j, radius) for j = 1 - n_small, ..., n_base."""
+        """Base learners as one OONS with leaves `[N]` and radii min(2^j, radius) for j = 1 - n_small, ..., n_base."""
         n, dtype = self.n_learners, jnp.result_type(float)
         bound = jnp.asarray([2.0**j for j in range(1 - self.n_small, self.n_base + 1)], dtype)
 

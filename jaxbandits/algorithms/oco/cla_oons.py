@@ -12,7 +12,7 @@
 
     B_0 `initial_scale` | D_1 = 1 | c_eta, c_A, c_corr = 64, 4, 32
 
-Cost per round $O(d^3)$, as OONS; memory $O(d^2)$; one gradient.
+A round costs $O(d^3)$, as for OONS, and needs one gradient. The memory is $O(d^2)$.
 """
 
 import math
@@ -36,11 +36,11 @@ class CLAOONSState(NamedTuple):
     """State of `CLAOONS` at the start of round t."""
 
     center: Vector  # [d]  x'_t
-    curvature: Symmetric  # [d, d]  S_{t-1}, of this epoch
-    variation: jax.Array  # []  V_{t-1}, of this epoch
+    curvature: Symmetric  # [d, d]  S_{t-1}, sum over the current epoch
+    variation: jax.Array  # []  V_{t-1}, sum over the current epoch
     hint: Vector  # [d]  m_t, the last gradient, unclipped
     scale: jax.Array  # []  B_{t-1} = z_t
-    first_scale: jax.Array  # []  z in the first round of this epoch
+    first_scale: jax.Array  # []  z_first, the value of z in the first round of the epoch
     bound: jax.Array  # []  D_t
     largest: jax.Array  # []  max_{s<t} ||g_s||
     load: jax.Array  # []  Q_{t-1}
@@ -48,20 +48,20 @@ class CLAOONSState(NamedTuple):
 
 @pytree
 class CLAOONS(GradientLearner):
-    """OONS for unknown D and G, on a growing ball, with gradients clipped to the observed range.
+    """OONS for unknown D and G, on a ball that grows, with gradients clipped to the observed range.
 
     Guarantee: Theorem 4.5. For convex smooth $F_t$ and every u, $E R_T(u) = O~(||u||^2 (sqrt(sigma^2_{1:T}) +
-      sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T}))$, with
-      $sigma_{1:T}$ the sum of the standard deviations and Gfrak_{1:T} the sum of the largest mean gradients. (The proof
-      has 1 + $||u||^2$ in the first term.) There are at most log2(T) / 2 + 2 restarts. The algorithm is *not*
-      scale-free, since $B_0$, $D_1 = 1$ and $A_t$ have units.
+      sqrt(Sigma^2_{1:T})) + G^2 ||u||^2 + ||u||^4 + G ||u||^3 + G^2 sqrt(sigma_{1:T} + Gfrak_{1:T}))$, where
+      $sigma_{1:T}$ is the sum of the standard deviations and Gfrak_{1:T} is the sum of the largest norms of the mean
+      gradients. (The first term of the proof has 1 + $||u||^2$.) There are at most log2(T) / 2 + 2 restarts. The
+      algorithm is *not* scale-free, since $B_0$, $D_1 = 1$ and $A_t$ have units.
     Deviations:
-      * [printed] The step size is taken from Appendix E, which has no $D_t$ in the second term; Algorithm 4 does not
-        state the step size. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
-      * [reconstructed] The sum V in the step size runs over the current epoch. At a restart the printed algorithm
+      * [printed] The step size is taken from Appendix E, whose second term contains no $D_t$, since Algorithm 4 does
+        not state a step size. Appendix E bounds max_t $D_t$ by $sqrt(T)$; the correct bound is $2 sqrt(T)$.
+      * [reconstructed] The sum V in the step size is over the current epoch. At a restart, the printed algorithm
         computes an update and discards it.
-      * [printed] `radius` makes X a ball, which the paper's setting includes.
-    Numerics: $A_t$ is shifted by the rounding of S (eps tr S). In float32 `load` stops growing near 10^7 rounds
+      * [printed] With `radius`, X is a ball, a case that the paper's setting includes.
+    Numerics: $A_t$ is shifted by the rounding error of S (eps tr S). In float32 `load` stops growing near 10^7 rounds
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 4, Theorem 4.5 (there "FPF-OONS"), Appendix E.
@@ -69,15 +69,19 @@ class CLAOONS(GradientLearner):
 
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 4"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
-    initial_scale: ArrayLike = param(1.0, "(0, inf)", "B_0 > 0, range of the first hint error; the proof uses 1")
-    radius: ArrayLike = param(math.inf, "(0, inf]", "X = {||x|| <= radius}; inf: X = R^d")
-    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D_t z_t); theory: 64")
-    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z_first^2 I in A_t; theory: 4")  # noqa: N815
-    c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
+    initial_scale: ArrayLike = param(1.0, "(0, inf)", "B_0, bound on the first hint error; the proof uses 1")
+    radius: ArrayLike = param(math.inf, "(0, inf]", "radius of X = {||x|| <= radius}; inf: X = R^d")
+    c_eta: ArrayLike = param(
+        64.0, "(0, inf)", "constant in the cap 1 / (c_eta D_t z_t) of the step size; 64 in the theory"
+    )
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z_first^2 I in A_t; 4 in the theory")  # noqa: N815
+    c_corr: ArrayLike = param(
+        32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; 32 in the theory"
+    )
 
     @classmethod
     def theory(cls, *, dim: int, **changes: FieldValue) -> "CLAOONS":
-        """Use the paper's constants, which are the defaults."""
+        """Use the constants of the paper, which are the defaults."""
         return cls(**{"dim": dim} | changes)
 
     @classmethod
@@ -120,7 +124,7 @@ class CLAOONS(GradientLearner):
         return self.restart(self.step_on_ball(state, x, grad))
 
     def step_on_ball(self, state: CLAOONSState, play: Vector, grad: Vector) -> CLAOONSState:
-        """Return the state after the round, without its restart."""
+        """Return the state after a round, before a possible restart."""
         error = grad - state.hint
         scale = jnp.maximum(state.scale, jnp.linalg.norm(error))
         error = (state.scale / scale) * error  # e_t, of norm at most z_t
@@ -152,7 +156,7 @@ class CLAOONS(GradientLearner):
             first_scale=state.scale,
             bound=2.0 * needed,
         )
-        too_small = (state.bound < needed) & ~jnp.isnan(state.variation)  # a NaN state stays NaN
+        too_small = (state.bound < needed) & ~jnp.isnan(state.variation)  # a state with NaN is not restarted
         return trees.where(too_small, fresh, state)
 
     def step_size(self, state: CLAOONSState) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Clipped PFMD: mirror descent without D and G, by hints and an artificial constraint (after Cutkosky, COLT 2019).
+"""Clipped PFMD: mirror descent for unknown D and G, by hints and an artificial constraint (after Cutkosky, COLT 2019).
 
     h_t = max(B_0, max_{s<t} ||g_s||),     D_t^2 = 1 + sum_{s<t} ||g_s|| / h_{s+1}
     x_t = P_{||x|| <= D_t}(y_t)                                                   play x_t, receive g_t
@@ -7,7 +7,8 @@
         = (c_t + ||c_t|| (y_t - x_t) / ||y_t - x_t||) / 2   otherwise
     V_{t+1} = max(V_t + ||l_t||^2, 4 h_{t+1}^2),     y_{t+1} = PFMD(-sum_{s<=t} l_s, V_{t+1}, G = h_{t+1})
 
-$B_0$ is `initial_hint`, PFMD the closed form of `parameter_free_md`. Cost per round $O(d)$, memory $O(d)$.
+Here $B_0$ is the field `initial_hint`, and PFMD is the closed form of `parameter_free_md`. The cost per round is
+$O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -27,7 +28,7 @@ class ClippedParameterFreeMDState(NamedTuple):
     """State of `ClippedParameterFreeMD` at the start of round t."""
 
     y: Point  # [d]  y_t, the proposal of the inner learner
-    theta: Point  # [d]  minus the sum of its gradients
+    theta: Point  # [d]  minus the sum of the gradients l_s of the inner learner
     variance: jax.Array  # []  V_t
     hint: jax.Array  # []  h_t
     radius_sq: jax.Array  # []  D_t^2
@@ -35,17 +36,18 @@ class ClippedParameterFreeMDState(NamedTuple):
 
 @pytree
 class ClippedParameterFreeMD(GradientLearner):
-    """Parameter-free mirror descent inside a slowly growing ball, on gradients clipped at the largest observed norm.
+    """Parameter-free mirror descent in a slowly growing ball, with gradients clipped at the largest earlier norm.
 
-    Guarantee: none is proven for this combination. The two reductions attain regret $O~(||u|| G sqrt(T) + G ||u||^3)$
-      on $R^d$ without knowledge of G or $||u||$.
+    Guarantee: no guarantee is proven for this combination. The two reductions have regret $O~(||u|| G sqrt(T) + G
+      ||u||^3)$ on $R^d$ for unknown G and $||u||$.
     Deviations:
-      * [reconstructed] The algorithm combines two reductions (hints by clipping, and an artificial constraint); the
-        paper does not print this combination. The inner learner uses each new hint as its G immediately, with $V_t$
-        floored.
+      * [reconstructed] The algorithm combines two reductions, clipping with hints and an artificial constraint; the
+        paper does not print this combination. The inner learner uses each new hint as its G immediately, and $V_t$ has
+        the lower bound $4 h_t^2$.
       * [printed] The gradient of the inner learner is halved only outside the ball, as in the benchmark that defined
-        this baseline. The constraint reduction halves it everywhere, as does `halved = True`.
-    Numerics: the same as for `ParameterFreeMD` (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
+        this baseline. The constraint reduction halves it everywhere, which `halved = True` reproduces.
+    Numerics: the statements for `ParameterFreeMD` hold
+      (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: A. Cutkosky, "Artificial Constraints and Hints for Unbounded Online Learning", COLT 2019,
       arXiv:1902.09013; A. Cutkosky, F. Orabona, "Black-Box Reductions for Parameter-free Online Learning in Banach
       Spaces", COLT 2018, arXiv:1802.06293 (constraints); A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent",
@@ -54,7 +56,7 @@ class ClippedParameterFreeMD(GradientLearner):
 
     source: ClassVar[str] = "reconstruction after Cutkosky, COLT 2019"
     initial_hint: ArrayLike = param(1.0, "(0, inf)", "B_0, first guess of the norm of the gradients")
-    scale: ArrayLike = param(1.0, "(0, inf)", "eps, scale of the inner learner")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps, scale parameter of the inner learner")
     exponent_cap: ArrayLike | None = param(
         None, "(0, inf)", "bound on the exponent of the inner learner; None: 0.45 ln(largest float)"
     )

@@ -2,7 +2,8 @@
 
     x_1 = 0,   r_t = max(r_eps, max_{s<=t} ||x_s - x_1||),   x_{t+1} = P_X[x_t - r_t / sqrt(sum_{s<=t} ||g_s||^2) g_t]
 
-r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
+Here r_eps is the field `initial_distance`, and X is $R^d$ unless `domain` is given. The cost per round is $O(d)$, and
+the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -28,14 +29,14 @@ class DoGState(NamedTuple):
 
 @pytree
 class DoG(GradientLearner):
-    """Gradient descent with step size (largest distance from the start) / sqrt(sum of squared gradient norms).
+    """Gradient descent whose step size is the largest distance from the start over the root of sum_s ||g_s||^2.
 
     Guarantee: for stochastic convex optimisation, the error of an average of the plays is near optimal with high
       probability as long as the plays stay bounded, as on a bounded domain. There is *no* regret bound against
       adversarial losses.
     Deviations:
-      * [printed] r_eps is an absolute length; the paper's practice sets it relative to $||x_1||$.
-      * [ours] The learner starts at the origin, where a relative length would be zero.
+      * [printed] r_eps is an absolute length; the experiments of the paper set it relative to $||x_1||$.
+      * [ours] The learner starts at the origin, where a length relative to $||x_1||$ would be zero.
     Numerics: gradients whose squares underflow (below 1e-19 in float32) count as zero
       (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: M. Ivgi, O. Hinder, Y. Carmon, "DoG is SGD's Best Friend: A Parameter-Free Dynamic Step Size Schedule",
@@ -43,8 +44,8 @@ class DoG(GradientLearner):
     """
 
     source: ClassVar[str] = "Ivgi et al., ICML 2023"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
+    initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, initial estimate of the distance")
 
     def init(self, key: jax.Array) -> DoGState:
         del key  # deterministic

@@ -3,7 +3,8 @@
     x_1 = 0,   r_t = max(r_eps, max_{s<=t} ||x_s - x_1||),   v_t = v_{t-1} + r_t^2 ||g_t||^2
     x_{t+1} = P_X[x_t - r_t^2 / sqrt(v_t) g_t]
 
-r_eps is `initial_distance`; X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
+Here r_eps is the field `initial_distance`, and X is $R^d$ unless `domain` is given. The cost per round is $O(d)$, and
+the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -30,25 +31,26 @@ class DoWGState(NamedTuple):
 
 @pytree
 class DoWG(GradientLearner):
-    """DoG with gradients weighted by the distance of their round, which discounts early small steps.
+    """DoG with gradients weighted by the distance estimate of their round, which reduces the influence of early rounds.
 
-    Guarantee: for convex optimisation of one fixed function, which may be smooth or Lipschitz (the learner need not
-      know), the weighted average of the plays converges at the optimal rate up to logarithms on a bounded domain. There
-      is *no* regret bound against adversarial losses, and none on $R^d$ for losses without a minimiser.
+    Guarantee: for the minimisation of one fixed convex function on a bounded domain, the weighted average of the plays
+    converges at the optimal rate up to logarithms, both for smooth and for Lipschitz functions, without a parameter
+    that depends on the case. There is *no* regret bound against adversarial losses, and no guarantee on $R^d$ for
+    losses without a minimiser.
     Deviations:
       * [ours] The learner starts at the origin; r_eps is an absolute length.
-    Numerics: without a `domain`, losses with a constant direction have no minimiser, and the plays diverge: under a
-      constant gradient they grow by the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$. In float32 $r_t^2 ||g_t||^2$
-      overflows after a few hundred such rounds; the state then contains NaN, and the trial counts as failed. In
-      float32, gradients count as zero if $||g||$ or $r_t ||g||$ is below 1e-19, since squares underflow
+    Numerics: without a `domain`, losses with a constant gradient have no minimiser, and the plays diverge: they grow by
+      the factor $q = 1.84$ per round $(q^3 = q^2 + q + 1)$. In float32 $r_t^2 ||g_t||^2$ overflows after a few hundred
+      of these rounds; the state then contains NaN, and the trial counts as failed. In float32, gradients count as zero
+      if $||g||$ or $r_t ||g||$ is below 1e-19, since squares underflow
       (float32/test_oco_baselines.py::test_gradients_whose_squares_underflow_count_as_zero).
     References: A. Khaled, K. Mishchenko, C. Jin, "DoWG Unleashed: An Efficient Universal Parameter-Free Gradient
       Descent Method", NeurIPS 2023, arXiv:2305.16284, Algorithm 1.
     """
 
     source: ClassVar[str] = "Khaled et al., NeurIPS 2023"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, the first guess of the distance")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
+    initial_distance: ArrayLike = param(1e-3, "(0, inf)", "r_eps, initial estimate of the distance")
 
     @classmethod
     def example(cls) -> "DoWG":

@@ -1,4 +1,4 @@
-"""Abstract learner of online convex optimisation from one gradient per round: its fields, decision and feedback."""
+"""Abstract learner for online convex optimisation that receives one gradient per round."""
 
 import abc
 from typing import Any, ClassVar, Self
@@ -14,8 +14,8 @@ from jaxbandits.types import Gradient, Obs, PointDecision, State
 class GradientLearner(abc.ABC):
     """Abstract learner that plays a point and receives the gradient of the loss there.
 
-    A final class adds its parameters, `init` and `advance`, and also `point` if its state does not hold the play as
-    `x`.
+    A concrete subclass adds its parameters and defines `init` and `advance`. It also defines `point`, unless its state
+    has the play as the field `x`.
     """
 
     feedback: ClassVar[type] = Gradient
@@ -27,19 +27,19 @@ class GradientLearner(abc.ABC):
         return cls(dim=2)
 
     def point(self, t: jax.Array, state: State) -> Point:
-        """Return the play `[d]` of round t, counted from 0."""
+        """Return the play `[d]` of round t (from 0)."""
         del t
         return state.x
 
     @abc.abstractmethod
     def advance(self, t: jax.Array, state: State, x: Point, grad: Point) -> Any:
-        """Return the state after round t, counted from 0.
+        """Return the state after round t (from 0).
 
         Args:
           t: `[]` int32.
           state: state at the start of the round.
           x: `[d]` the play.
-          grad: `[d]` gradient of the loss at x.
+          grad: `[d]` gradient of the loss of the round at x.
         """
 
     def select(self, key: jax.Array, t: jax.Array, state: State, obs: Obs) -> PointDecision:

@@ -6,9 +6,9 @@
 
     beta_j `rate` | h_t = l_{t-1} hint | c = 32 `c_meta`
 
-The steps add up to `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))` (`numerics.entropy`). The state
-therefore holds only the compensated sum of the corrected losses, and a round solves for one multiplier nu instead of
-two. Cost per round $O(N)$; memory $O(N)$.
+The composition of all steps is `w'_{t+1,j} = w'_{1,j} exp(-rate_j (sum_s (l_s + a_s)_j + nu))` (`numerics.entropy`).
+The state therefore holds only the compensated sum of the corrected losses, and a round solves for one multiplier nu
+instead of two. The cost per round and the memory are $O(N)$.
 """
 
 import math
@@ -26,28 +26,28 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 class MsMwCState(NamedTuple):
     """State of `MsMwC` at the start of round t, with the weights $w_t$ of this round."""
 
-    cost: CompensatedSum  # [N]  sum of l_s + a_s
+    cost: CompensatedSum  # [N]  sum of the corrected losses l_s + a_s
     hint: jax.Array  # [N]  h_t = l_{t-1}
     log_weights: jax.Array  # [N]  ln w_t
-    offset: jax.Array  # []  multiplier nu of w_t, which is the initial guess for the next one
+    offset: jax.Array  # []  multiplier nu of w_t, used as the initial guess for the next round
 
 
 @pytree
 class MsMwC:
-    """Optimistic weights over N experts whose losses may have different scales.
+    """Optimistic learner that weights N experts whose losses may have different scales.
 
-    Decisions are points of the simplex and losses are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the
-    experts' losses.
+    Decisions are points of the simplex and losses are linear, `f_t(w) = <l_t, w>`, so that the gradient is the vector
+    of the losses of the experts.
 
     Guarantee: for fixed rates with `32 rate_j |l_j - h_j| <= 1`, every expert i satisfies $sum_t <l_t, w_t - e_i> <=
       ln(1 / w'_{1,i}) / rate_i + sum_j w'_{1,j} / rate_j - 1 / rate_i + 32 rate_i sum_t (l_{t,i} - h_{t,i})^2$. The
-      bound depends on the scale of the *compared* expert, not on the largest scale.
+      bound depends on the scale of the expert i with which the learner is compared, not on the largest scale.
     Deviations:
-      * [printed] The rates do not change over time (a special case of the paper's $beta_{t,j}$).
+      * [printed] The rates do not change over time, which is a special case of the $beta_{t,j}$ of the paper.
       * [reconstructed] w'_1 is uniform. The hint is the last loss, or 0 in round 1. "$m_t^j$" in line 4 of the printed
-        algorithm is $h_t^j$, and $phi_t$ is one regulariser phi.
-    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are stored as logarithms,
-      losses as compensated sums.
+        algorithm is read as $h_t^j$, and $phi_t$ as a regulariser phi that does not depend on t.
+    Numerics: float32 and float64 are tested (float32/test_sea.py::test_weights_over_experts); weights are stored as
+      logarithms, and losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
       "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
@@ -58,11 +58,11 @@ class MsMwC:
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 5"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
-    loss_range: ArrayLike = param(1.0, "(0, inf)", "c_j, bound on |l_j| and |h_j|, [] or [N] with one per expert")
+    loss_range: ArrayLike = param(1.0, "(0, inf)", "c_j, bound on |l_j| and |h_j|; [] for all experts, or [N]")
     rate: ArrayLike | None = param(
         None, "(0, inf)", "beta_j, [] or [N]; None: 1 / (2 c_meta c_j), the largest admissible rate"
     )
-    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; theory: 32")
+    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the correction a_t; 32 in the theory")
 
     @classmethod
     def example(cls) -> "MsMwC":

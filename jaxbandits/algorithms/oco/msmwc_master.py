@@ -1,20 +1,23 @@
 """MsMwC-Master: MsMwC over MsMwC learners, for experts of unknown scale (Chen, Luo & Wei, COLT 2021).
 
-Expert j = first..last loses at most $G 2^j$ in a round. Middle learner k, with rate $beta_k = 1 / (c 2^k)$, plays
-weights $w^k$ on the experts Z(k) = {j : G 2^j <= 2^(k-2)}; the top mixes the middle learners of the set (7),
+The loss of expert j = first..last in a round is at most $G 2^j$. Middle learner k, with rate $beta_k = 1 / (c 2^k)$,
+plays weights $w^k$ on the experts Z(k) = {j : G 2^j <= 2^(k-2)}. The top learner mixes the middle learners of the set S
+of equation (7):
 
     S     = {k : G 2^j <= 2^(k-2) <= G 2^j sqrt(T) for some j},       p'_{1,k} proportional to beta_k^2
     H_t^k = <w_t^k, h_t>,   p_t = argmin_p <p, H_t> + D_phi(p, p'_t),   w_t = sum_k p_{t,k} w_t^k
     L_t^k = <w_t^k, l_t>,   b_t^k = c beta_k (L_t^k - H_t^k)^2,   p'_{t+1} = argmin_p <p, L_t + b_t> + D_phi(p, p'_t)
 
-and every middle learner is MsMwC on $h_t$, $l_t$ with the one rate $2 beta_k$. $c = 32$ `c_meta`.
+Every middle learner is MsMwC with hints $h_t$, losses $l_t$ and the single rate $2 beta_k$. Notation: $c = 32$ is the
+field `c_meta`.
 
-Steps of MsMwC add up (`numerics.entropy`). A middle learner with one rate is therefore a softmax over Z(k) of `-2
-beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`. The two sums `[N]` are the same for all middle learners, so
-the state needs $O(N + K)$ numbers instead of K weights on N experts. A round costs N K exponentials and one equation
-for the multiplier of $p_t$.
+The steps of MsMwC have a closed form (`numerics.entropy`). The weights of a middle learner with a single rate are
+therefore a softmax over Z(k) of `-2 beta_k (sum_s l_s + h_t + 2 c beta_k sum_s (l_s - h_s)^2)`. The two sums `[N]` are
+the same for all middle learners, so that the state needs $O(N + K)$ numbers instead of K weights on N experts. A round
+costs N K exponentials and the solution of one equation for the multiplier of $p_t$.
 
-The functions of this module are the meta algorithm of CA-OONS; `MsMwCMaster` is a learner that consists of it.
+The functions of this module implement the meta algorithm of CA-OONS; the class `MsMwCMaster` is this algorithm as a
+learner.
 """
 
 import math
@@ -32,27 +35,27 @@ from jaxbandits.types import Gradient, Obs, PointDecision
 
 
 class Middle(NamedTuple):
-    """Middle learners, padded to K; those outside the set S have prior weight 0."""
+    """Middle learners, padded to K entries; learners outside the set S have prior weight 0."""
 
     rate: jax.Array  # [K]  beta_k
     log_prior: jax.Array  # [K]  ln p'_{1,k}; -inf outside S
-    count: jax.Array  # [K] int32  card Z(k): learner k mixes the first `count` experts
+    count: jax.Array  # [K] int32  size of Z(k): middle learner k mixes the first `count` experts
 
 
 class MasterPlay(NamedTuple):
     """Weights of round t, and the hint $h_t$ from which they are computed."""
 
     hint: jax.Array  # [N]  h_t
-    middle: jax.Array  # [N, K]  share_k^{-1} w_t^k in column k: sums over experts run along the slow axis
+    middle: jax.Array  # [N, K]  w_t^k / share_k in column k
     share: jax.Array  # [K]  factor that turns column k into w_t^k
     expected: jax.Array  # [K]  H_t
     log_p: jax.Array  # [K]  ln p_t
     weights: jax.Array  # [N]  w_t
-    offset: jax.Array  # []  multiplier of p_t, which is the initial guess for the next one
+    offset: jax.Array  # []  multiplier of p_t, used as the initial guess for the next round
 
 
 class MasterState(NamedTuple):
-    """Sums that determine all weights."""
+    """Sums over the past rounds, which determine all weights."""
 
     learners: Middle
     loss_sum: CompensatedSum  # [N]  sum of l_s
@@ -62,7 +65,7 @@ class MasterState(NamedTuple):
 
 
 def middle_size(n_experts: int, last: int) -> int:
-    """Return K, the largest size of the set S for any G and every horizon T <= 2^last."""
+    """Return K, the largest possible size of the set S for any G and any horizon T <= 2^last."""
     return n_experts + max(last, 0) // 2
 
 
@@ -76,13 +79,13 @@ def middle_learners(
 ) -> Middle:
     """Return the set S of equation (7) for expert scales G 2^first, ..., G 2^(first + n_active - 1).
 
-    With a = ceil(log2 G) and b = floor(log2(G sqrt(T))) the set is the interval from a + first + 2 to b + last + 2. For
-    T < 4 the interval may be empty (b < a); only its lower end is then used. Powers of two are compared exactly, by the
-    exponents of floating-point numbers.
+    With a = ceil(log2 G) and b = floor(log2(G sqrt(T))), the set consists of the integers from a + first + 2 to b +
+    last + 2. For T < 4 this interval may be empty (b < a); the set then contains only a + first + 2. Powers of two are
+    compared exactly, by the exponents of floating-point numbers.
 
     Args:
-      n_experts: static, N.
-      first: static, exponent of the smallest scale.
+      n_experts: N, number of experts (static).
+      first: exponent of the smallest scale (static).
       lipschitz: G, > 0.
       horizon: T, 1 <= T <= 2^(first + N - 1).
       c_meta: weight of the corrections; middle learner k has the rate 1 / (c_meta 2^k).
@@ -110,14 +113,14 @@ def middle_learners(
 
 
 def start(learners: Middle, n_experts: int) -> MasterState:
-    """Return the state before round 1."""
+    """Return the state before round 1, in which all sums are 0."""
     n_middle = learners.rate.shape[-1]
     zeros, cost = CompensatedSum.init(jnp.zeros(n_experts)), CompensatedSum.init(jnp.zeros(n_middle))
     return MasterState(learners=learners, loss_sum=zeros, square_sum=zeros, cost=cost, offset=jnp.zeros(()))
 
 
 def first_play(state: MasterState) -> MasterPlay:
-    """Return the `play` of round 1 in closed form; the hint and all sums are 0.
+    """Return the play of round 1 in closed form, for which the hint and all sums are 0.
 
     The middle learners have their prior weights, and learner k is uniform on its experts Z(k).
     """
@@ -138,7 +141,7 @@ def first_play(state: MasterState) -> MasterPlay:
 
 
 def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> MasterPlay:
-    """Return w_t and its parts, from the hint h_t `[N]`."""
+    """Return the weights w_t and the quantities from which they are computed, for the hint h_t `[N]`."""
     rate, log_prior, count = state.learners
     cost = state.loss_sum.total + hint
     middle = _middle_weights(cost, state.square_sum.total, rate, count, jnp.asarray(c_meta, rate.dtype))
@@ -154,7 +157,7 @@ def play(state: MasterState, hint: jax.Array, c_meta: ArrayLike = 32.0) -> Maste
 def _middle_weights(
     cost: jax.Array, square: jax.Array, rate: jax.Array, count: jax.Array, c_meta: jax.Array
 ) -> jax.Array:
-    """Return `[N, K]`: column k proportional to w_t^k, a softmax over Z(k) of -2 beta_k (cost + 2 c beta_k square)."""
+    """Return columns proportional to w_t^k `[N, K]`, the softmax over Z(k) of -2 beta_k (cost + 2 c beta_k square)."""
     expert = jnp.arange(len(cost), dtype=jnp.int32)[:, None]
     exponent = -2.0 * rate * (cost[:, None] + 2.0 * c_meta * rate * square[:, None])
     exponent = jnp.where(expert < count, exponent, -jnp.inf)  # row 0 is finite, since expert 0 is in every Z(k)
@@ -162,7 +165,7 @@ def _middle_weights(
 
 
 def update(state: MasterState, last_play: MasterPlay, loss: jax.Array, c_meta: ArrayLike = 32.0) -> MasterState:
-    """Return the sums after a round with losses l_t `[N]`."""
+    """Return the state after a round with losses l_t `[N]`."""
     error = loss - last_play.hint
     deviation = (error @ last_play.middle) * last_play.share  # L_t^k - H_t^k
     expected = last_play.expected + deviation  # L_t^k, without another pass over the weights
@@ -185,10 +188,11 @@ class MsMwCMasterState(NamedTuple):
 
 @pytree
 class MsMwCMaster:
-    """Optimistic weights over experts whose loss scales double from one to the next, for an unknown best scale.
+    """Optimistic learner over experts whose loss scales double from one to the next, for an unknown best scale.
 
-    Expert j = 1..N loses at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex and losses
-    are linear, `f_t(w) = <l_t, w>`: the gradient is the vector of the experts' losses. The hint is the last loss.
+    The losses of expert j = 1..N are at most `lipschitz * 2^j` in absolute value. Decisions are points of the simplex
+    and losses are linear, `f_t(w) = <l_t, w>`, so that the gradient is the vector of the losses of the experts. The
+    hint is the last loss.
 
     Guarantee: Theorem 6 of Chen et al. (Lemma D.1 of Wang et al.). For every expert i, $sum_t <l_t, w_t - e_i> = O(G
       2^i Gamma_i + sqrt(Gamma_i sum_t (l_{t,i} - h_{t,i})^2))$, $Gamma_i = ln(N T 2^i / 2)$. With explicit constants,
@@ -196,11 +200,11 @@ class MsMwCMaster:
       beta_k + ln(card Z(k)) / (2 beta_k) + 64 beta_k sum_t (l_{t,i} - h_{t,i})^2` (`certificates.meta_bound`).
     Deviations:
       * [reconstructed] The correction $b_t^k$ is printed without its square; the square of Chen et al. is restored. The
-        $O(.)$ of the printed Lemma D.1 lacks the G of its first term.
-      * [reconstructed] The rate of the middle learners is not printed. The rate $2 beta_k$ makes their precondition
-        tight, and their negative term then cancels $b_t$ exactly.
-    Numerics: float32 and float64 (float32/test_sea.py::test_weights_over_experts); weights are stored as logarithms,
-      losses as compensated sums.
+        factor G is missing in the first term of Lemma D.1 as printed.
+      * [reconstructed] The paper does not state the rate of the middle learners. With the rate $2 beta_k$ their
+        precondition is tight, and their negative term cancels $b_t$ exactly.
+    Numerics: float32 and float64 are tested (float32/test_sea.py::test_weights_over_experts); weights are stored as
+      logarithms, and losses as compensated sums.
     References: L. Chen, H. Luo, C.-Y. Wei, "Impossible Tuning Made Possible: A New Expert Algorithm and Its
       Applications", COLT 2021, arXiv:2102.01046, Algorithm 2. As restated in S. Wang, A. Barik, P. Zhao, V. Y. F. Tan,
       "Parameter-free Algorithms for the Stochastically Extended Adversarial Model", NeurIPS 2025, arXiv:2510.04685,
@@ -211,9 +215,13 @@ class MsMwCMaster:
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 3"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
     n_experts: int = static(range="[1, inf)", doc="N, dimension of the simplex")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G: expert j = 1..N loses at most G 2^j in absolute value")
+    lipschitz: ArrayLike = param(
+        1.0, "(0, inf)", "G, where the losses of expert j = 1..N are at most G 2^j in absolute value"
+    )
     horizon: ArrayLike | None = param(None, "[1, inf)", "T, at most 2^N; None: 2^N")
-    c_meta: ArrayLike = param(32.0, "(0, inf)", "weight of the corrections; the rates are 1 / (c_meta 2^k); theory: 32")
+    c_meta: ArrayLike = param(
+        32.0, "(0, inf)", "weight of the corrections; the rates are 1 / (c_meta 2^k); 32 in the theory"
+    )
 
     @classmethod
     def example(cls) -> "MsMwCMaster":

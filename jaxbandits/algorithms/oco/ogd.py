@@ -2,7 +2,8 @@
 
     x_1 = 0,   x_{t+1} = P_X[x_t - step_scale * D / (G sqrt(t)) g_t],   t = 1, 2, ...
 
-D is the diameter of X (`domain`), G bounds the gradients (`lipschitz`). Cost per round $O(d)$, memory $O(d)$.
+Here D is the diameter of X (`domain`), and G bounds the norms of the gradients (`lipschitz`). The cost per round is
+$O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -29,7 +30,7 @@ class OGD(GradientLearner):
     """Projected online gradient descent with the step size $D / (G sqrt(t))$.
 
     Guarantee: for convex losses with gradients bounded by G on a domain of diameter D, the regret against every fixed
-      point is at most $1.5 G D sqrt(T)$, for every T (no horizon is needed).
+      point is at most $1.5 G D sqrt(T)$, for every T (the horizon is not a parameter).
     Deviations:
       * [printed] Zinkevich analyses $eta_t = 1/sqrt(t)$; the factor D/G is the standard choice that makes the bound
         homogeneous.
@@ -39,9 +40,9 @@ class OGD(GradientLearner):
     """
 
     source: ClassVar[str] = "Zinkevich, ICML 2003"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> OGDState:
         del key  # deterministic

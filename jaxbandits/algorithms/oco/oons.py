@@ -8,7 +8,7 @@
 
     z = 2G `lipschitz` | D `diameter` | X `domain` | c_eta, c_A, c_corr = 64, 4, 32
 
-Cost per round $O(d^3)$, two linear systems and the root of a scalar equation for each; memory $O(d^2)$.
+A round costs $O(d^3)$ for two linear systems, each with the root of a scalar equation. The memory is $O(d^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -39,25 +39,25 @@ class OONSState(NamedTuple):
 
 @pytree
 class OONS(GradientLearner):
-    """Optimistic Online Newton Step with known diameter and Lipschitz constant, and the hint $m_t = g_{t-1}$.
+    """Optimistic Online Newton Step for a known diameter and Lipschitz constant, with the hint $m_t = g_{t-1}$.
 
     Guarantee: Theorem 3.2. If every $F_t = E[f_t]$ is convex and smooth and all gradients are at most G, the expected
-      regret is $O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T}))$, with $sigma^2_{1:T}$ the cumulative variance of the
-      gradients and $Sigma^2_{1:T}$ the cumulative variation of their means. O~ hides logarithms, D, the rank $r <= d$
-      of $sum_t e_t e_t'$, and an additive term of order $G^2 D^2$. With the constants of the paper the step size leaves
-      its cap only when $V_t > (c_eta z)^2 = 16384 G^2$. Runs with T below about 10^4 therefore do not show the
+      regret is $O~(sqrt(sigma^2_{1:T}) + sqrt(Sigma^2_{1:T}))$, where $sigma^2_{1:T}$ is the cumulative variance of the
+      gradients and $Sigma^2_{1:T}$ is the cumulative variation of their means. O~ hides logarithms, D, the rank $r <=
+      d$ of $sum_t e_t e_t'$, and an additive term of order $G^2 D^2$. With the constants of the paper the step size
+      equals its cap until $V_t > (c_eta z)^2 = 16384 G^2$. Runs with T below about 10^4 therefore do not show the
       asymptotic regret.
     Deviations:
-      * None with the default constants, except where the paper leaves a choice.
-      * [reconstructed] The paper's D is both the diameter of X and, in the proofs, a bound on $||x||$. The default
-        takes the centred ball of diameter D. For learners inside another algorithm, with $X = {||x|| <= D}$, `diameter`
-        can be set independently of the domain.
+      * None with the default constants, except for the choices that the paper leaves open.
+      * [reconstructed] The paper's D is both the diameter of X and, in the proofs, a bound on $||x||$. The default X is
+        the centred ball of diameter D. For base learners of another algorithm, where $X = {||x|| <= D}$, `diameter` can
+        be set independently of the domain.
       * [ours] Linear systems and Newton's method on the multiplier of the ball replace the eigendecomposition; the
-        minimiser is the same. The plays are invariant under rotation and sign but, by design, *not* under a change of
-        the unit of the losses ($A_t$ adds terms of different units).
-    Numerics: $A_t$ is shifted by the rounding of S (eps tr S), so that gradients 10^6 times beyond G stay finite
-      (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices up to about 10^7
-      rounds; later rounds no longer change `variation`
+        minimiser is the same. The plays are equivariant under rotations and reflections but, by design, *not* under a
+        change of the unit of the losses, since $A_t$ adds terms of different units.
+    Numerics: $A_t$ is shifted by the rounding error of S (eps tr S), so that the plays stay finite for gradients with
+      norms up to 10^6 G (float32/test_oco.py::test_tiny_and_huge_gradients_stay_finite_and_inside). float32 suffices
+      for about 10^7 rounds; after that, new gradients no longer change `variation`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds). Use float64 for longer runs.
     References: S. Wang, A. Barik, P. Zhao, V. Y. F. Tan, "Parameter-free Algorithms for the Stochastically Extended
       Adversarial Model", NeurIPS 2025, arXiv:2510.04685, Algorithm 1, equation (4), Theorems 3.1 and 3.2.
@@ -66,22 +66,28 @@ class OONS(GradientLearner):
     source: ClassVar[str] = "Wang, Barik, Zhao & Tan, NeurIPS 2025, Algorithm 1"
     dim: int = static(range="[1, inf)", doc="d, dimension of the domain")
     domain: L2Ball = param(factory=L2Ball, doc="X, a centred ball")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; the hints' range is z = 2G")
-    diameter: ArrayLike | None = param(None, "(0, inf)", "D in the step size, >= max ||x||; None: the diameter of X")
-    c_eta: ArrayLike = param(64.0, "(0, inf)", "the step size is capped at 1 / (c_eta D z); theory: 64")
-    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; theory: 4")  # noqa: N815
-    c_corr: ArrayLike = param(32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; theory: 32")
+    lipschitz: ArrayLike = param(
+        1.0, "(0, inf)", "G, bound on the norm of the gradients; the hint errors are at most z = 2G"
+    )
+    diameter: ArrayLike | None = param(
+        None, "(0, inf)", "D, length in the step size, at least max ||x||; None: the diameter of X"
+    )
+    c_eta: ArrayLike = param(64.0, "(0, inf)", "constant in the cap 1 / (c_eta D z) of the step size; 64 in the theory")
+    c_A: ArrayLike = param(4.0, "(0, inf)", "weight of z^2 I in A_t; 4 in the theory")  # noqa: N815
+    c_corr: ArrayLike = param(
+        32.0, "[0, inf)", "weight of the correction <x, e> e in the second step; 32 in the theory"
+    )
 
     @classmethod
     def theory(cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: FieldValue) -> "OONS":
-        """Use the paper's constants, on the ball of radius `radius`."""
+        """Use the constants of the paper, on the ball of radius `radius`."""
         return cls(**{"dim": dim, "domain": L2Ball(radius=radius), "lipschitz": lipschitz} | changes)
 
     @classmethod
     def practical(
         cls, *, dim: int, radius: ArrayLike = 1.0, lipschitz: ArrayLike = 1.0, **changes: FieldValue
     ) -> "OONS":
-        """Use small constants (ours) without a guarantee: eta_t leaves its cap at V_t = 4 G^2 instead of 16384 G^2."""
+        """Use small constants (ours) without a guarantee; eta_t equals its cap until V_t = 4 G^2, not 16384 G^2."""
         constants = {"c_eta": 1.0, "c_A": 0.25, "c_corr": 0.5}
         return cls.theory(dim=dim, radius=radius, lipschitz=lipschitz, **constants | changes)
 
@@ -122,7 +128,7 @@ class OONS(GradientLearner):
         return 1.0 / (jnp.sqrt(jnp.maximum(cap * cap, state.variation)) * self._diameter)
 
     def metric(self, state: OONSState, eta: jax.Array) -> Symmetric:
-        """Return A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}; the identity term changes each round with eta_t."""
+        """Return A_t = (c_A z^2 + 4 eta_t z^2) I + S_{t-1}; the factor of I changes with eta_t in every round."""
         range_sq = 4.0 * self.lipschitz * self.lipschitz
         # A shift of the size of the rounding error of S keeps A_t positive definite in floating-point numbers.
         rounding = jnp.finfo(eta.dtype).eps * linalg.trace(state.curvature)

@@ -1,10 +1,10 @@
-"""Online learner from any optax transformation.
+"""Online learner that is built from an optax gradient transformation.
 
     step_t, s_{t+1} = make(**options, **hyperparameters).update(g_t, s_t, x_t)
     x_1 = 0,   x_{t+1} = P_X[x_t + step_t]
 
-`init` and `update` call `make` with the traced values of `hyperparameters`. A learning rate is therefore swept like
-every other field, under the name `"hyperparameters.learning_rate"`, without another compilation.
+`init` and `update` call `make` with the traced values of `hyperparameters`. A learning rate can therefore be swept
+without recompilation, like every other field, under the name `"hyperparameters.learning_rate"`.
 """
 
 import dataclasses
@@ -41,37 +41,36 @@ class OptaxLearnerState(NamedTuple):
 class OptaxLearner:
     """Learner that starts at the origin and applies an `optax.GradientTransformation` and a projection in every round.
 
-    `OptaxLearner(dim=2, make=optax.adam, hyperparameters={"learning_rate": 0.1})`, or one of the ready-made class
-    methods `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`, `mechanized_sgd`.
+    An example is `OptaxLearner(dim=2, make=optax.adam, hyperparameters={"learning_rate": 0.1})`. Common transformations
+    have class methods: `sgd`, `adam`, `adagrad`, `optimistic`, `cocob`, `dog`, `dowg`, `prodigy`, `dadapt_adamw`,
+    `mechanized_sgd`.
 
-    Guarantee: the guarantee of the transformation, which is rarely a regret bound and depends on its constants: `dog`,
-      `dowg`, `cocob`, ... have optax's constants, which differ from the papers' in safeguards (an eps in a denominator,
-      a first step). `DoG`, `DoWG` and `KTBetting` follow the papers.
+    Guarantee: the guarantee of the transformation holds, which is rarely a regret bound and depends on its constants.
+      `dog`, `dowg` and `cocob` use the constants of optax, which differ from those of the papers in safeguards (an eps
+      in a denominator, a first step). `DoG`, `DoWG` and `KTBetting` follow the papers.
     Deviations:
       * [ours] The projection onto `domain` comes after the step; transformations whose state contains the parameters
         (`mechanize`, `schedule_free`) do not receive the projected point.
-      * [ours] With `skip_zero_gradients`, rounds with a zero gradient are skipped, for transformations that would
-        divide zero by zero.
-    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The state has the
-      types of the state after one update, so that every transformation has a state of fixed type.
+      * [ours] With `skip_zero_gradients`, rounds with a zero gradient do not change the state, which helps
+        transformations that would divide zero by zero.
+    Numerics: float32 and float64 are tested (float32/test_oco_baselines.py::test_optax_learners_keep_float32). The
+      initial state has the types of the state after one update, so that the types of the state do not change.
     References: DeepMind, "The DeepMind JAX Ecosystem", 2020 (optax).
 
-    `hyperparameters` maps argument names of `make` to the numbers that may be swept (it becomes an object with these
-    fields); other arguments go to the mapping `options`. Transformations that need the value of the loss
-    at the play receive it (`value`, `grad`); those that evaluate the loss elsewhere, such as line searches, need
-    `oracle=True`, which requires the loss function from the environment.
+    `hyperparameters` maps argument names of `make` to numbers that may be swept (it is converted to an object with
+    these fields); all other arguments belong in the mapping `options`. Transformations that need the value or the
+    gradient of the loss at the play receive them (`value`, `grad`). Transformations that evaluate the loss at other
+    points, such as line searches, need `oracle=True` and an environment whose feedback contains the loss function.
     """
 
     source: ClassVar[str] = "any optax transformation, round by round"
     environments: ClassVar[tuple[str, ...]] = ("oco/linear_losses",)
-    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points (each array is a separate block)")
-    make: Any = static(doc="function that makes the transformation from options and hyperparameters")
-    hyperparameters: Any = param(None, doc="traced keyword arguments of make, by name")
-    options: Any = static((), doc="further, fixed keyword arguments of make, as (name, value) pairs")
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    oracle: bool = static(
-        False, BOOL, doc="True: pass value_fn; needs an environment whose feedback has the loss function"
-    )
+    dim: Shape = static(range="[1, inf)", doc="d, or the shape of the points, each of whose arrays is a separate block")
+    make: Any = static(doc="function that creates the transformation from options and hyperparameters")
+    hyperparameters: Any = param(None, doc="keyword arguments of make that may be traced and swept, by name")
+    options: Any = static((), doc="fixed keyword arguments of make, as (name, value) pairs")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
+    oracle: bool = static(False, BOOL, doc="True: pass value_fn, for which the feedback must contain the loss function")
     skip_zero_gradients: bool = static(False, BOOL, doc="True: do not update if the gradient is exactly zero")
 
     def __post_init__(self) -> None:
@@ -119,19 +118,19 @@ class OptaxLearner:
 
     @classmethod
     def dog(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: FieldValue) -> "OptaxLearner":
-        """Use optax's distance over gradients, which has an eps under the root."""
+        """Use distance over gradients as in optax, with an eps under the root."""
         return cls._of(dog_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
     def dowg(cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, **fields: FieldValue) -> "OptaxLearner":
-        """Use optax's distance over weighted gradients, which has an eps next to the root."""
+        """Use distance over weighted gradients as in optax, with an eps added to the root."""
         return cls._of(dowg_from_distance, {"initial_distance": initial_distance}, dim=dim, **fields)
 
     @classmethod
     def prodigy(
         cls, *, dim: Shape, initial_distance: ArrayLike = 1e-3, learning_rate: ArrayLike = 1.0, **fields: FieldValue
     ) -> "OptaxLearner":
-        """Use Prodigy: Adam with an estimate of the distance (Mishchenko & Defazio, ICML 2024)."""
+        """Use Prodigy, Adam with an estimate of the distance to the optimum (Mishchenko & Defazio, ICML 2024)."""
         values = {
             "estim_lr0": ranges.numbers("initial_distance", initial_distance, "[0, inf)"),
             "learning_rate": learning_rate,
@@ -151,7 +150,7 @@ class OptaxLearner:
 
     @classmethod
     def mechanized_sgd(cls, *, dim: Shape, initial_scale: ArrayLike = 1e-3, **fields: FieldValue) -> "OptaxLearner":
-        """Use gradient descent with its scale learned by Mechanic (Cutkosky et al., NeurIPS 2023), without decay."""
+        """Use gradient descent scaled by Mechanic (Cutkosky et al., NeurIPS 2023), without weight decay."""
         scale = ranges.numbers("initial_scale", initial_scale, "[0, inf)")
         return cls._of(mechanized_sgd, {"s_init": scale}, dim=dim, **fields)
 
@@ -165,7 +164,7 @@ class OptaxLearner:
 
     @property
     def feedback(self) -> type:
-        """The loss function if `oracle`, else the value and gradient of the loss at the play."""
+        """Feedback type: `FullInformation` (with the loss function) if `oracle` is True, else `Gradient`."""
         return FullInformation if self.oracle else Gradient
 
     def spec_fields(self) -> Fields:
@@ -176,7 +175,7 @@ class OptaxLearner:
     def check(self) -> None:
         if isinstance(self.make, optax.GradientTransformation):
             raise InputError(
-                "OptaxLearner.make must be the function that makes a transformation, not one that is made: "
+                "OptaxLearner.make must be a function that creates a transformation, not a transformation: "
                 "make=optax.adam, hyperparameters={'learning_rate': 0.01} instead of make=optax.adam(0.01)"
             )
         if not callable(self.make):
@@ -188,10 +187,10 @@ class OptaxLearner:
             dict(self.options)
         except (TypeError, ValueError):
             raise InputError(f"OptaxLearner.options must be a mapping, got {format_value(self.options)}") from None
-        point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # a swept field has an axis of points
+        point = jax.tree.map(lambda leaf: np.ravel(np.asarray(leaf))[0], self)  # one point of a sweep
         try:
             jax.eval_shape(point.init, jax.random.key(0))
-        except Exception as error:  # `make` is from optax or a user and may raise any class of error
+        except Exception as error:  # `make` comes from optax or from a user and may raise any exception
             name = getattr(self.make, "__name__", repr(self.make))
             reason = " ".join(str(error).split())
             hint = "" if self.oracle else "; a transformation that evaluates the loss itself needs oracle=True"
@@ -239,7 +238,7 @@ class OptaxLearner:
 
 
 def _differentiable(loss: Any) -> Callable[[Point], jax.Array]:
-    """Return the loss as a function that line searches can differentiate, through its gradient oracle."""
+    """Return the loss as a function that line searches can differentiate, with the gradient of its oracle."""
 
     @jax.custom_jvp
     def value(x: Point) -> jax.Array:
@@ -254,7 +253,7 @@ def _differentiable(loss: Any) -> Callable[[Point], jax.Array]:
 
 
 def _zero_loss(x: Point) -> jax.Array:
-    """Return the value of the zero loss, for calls that need only types."""
+    """Return the value of a loss that is always 0, for calls that need only types."""
     return 0.0 * functools.reduce(jnp.add, map(jnp.sum, jax.tree.leaves(x)))
 
 
@@ -263,25 +262,25 @@ def _promote(first: jax.Array, after: Any) -> jax.Array:
 
 
 def _cast(leaf: jax.Array, dtype: Any) -> jax.Array:
-    """Return a strongly typed leaf; random keys are returned unchanged, since they have only one type."""
+    """Return the leaf with a strong `dtype`; random keys are returned unchanged, since they have only one type."""
     return leaf if jnp.issubdtype(dtype, jax.dtypes.prng_key) else lax.convert_element_type(leaf, dtype)
 
 
 def decaying_sgd(learning_rate: jax.Array, decay: jax.Array) -> optax.GradientTransformation:
-    """Return gradient descent with the step size learning_rate / t^decay."""
+    """Return the transformation of gradient descent with the step size learning_rate / t^decay."""
     return optax.sgd(lambda count: learning_rate * (count + 1.0) ** -decay)
 
 
 def dog_from_distance(initial_distance: jax.Array) -> optax.GradientTransformation:
-    """Return distance over gradients, initialised with a distance."""
+    """Return the transformation of distance over gradients, initialised with a distance."""
     return optax.contrib.dog(init_step=("distance", initial_distance))
 
 
 def dowg_from_distance(initial_distance: jax.Array) -> optax.GradientTransformation:
-    """Return distance over weighted gradients, initialised with a distance."""
+    """Return the transformation of distance over weighted gradients, initialised with a distance."""
     return optax.contrib.dowg(init_estim_sq_dist=initial_distance**2)
 
 
 def mechanized_sgd(s_init: jax.Array) -> optax.GradientTransformationExtraArgs:
-    """Return gradient descent of rate 1 with its scale learned by Mechanic."""
+    """Return the transformation of gradient descent with rate 1, whose scale is learned by Mechanic."""
     return optax.contrib.mechanize(optax.sgd(1.0), weight_decay=0.0, s_init=s_init)

@@ -3,7 +3,8 @@
     x_t   = argmin_X <sum_{s<t} g_s + m_t, x> + ||x||^2 / eta_t = P_X[-(eta_t / 2) (sum_{s<t} g_s + m_t)]
     eta_t = step_scale * D^2 / N_{t-1},     N_t = nu + sum_{s<=t} eta_s ||g_s - m_s||^2,     m_{t+1} = g_t
 
-D is the diameter of X (`domain`), nu `offset`; $m_1 = 0$. Cost per round $O(d)$, memory $O(d)$.
+Here D is the diameter of X (`domain`), nu is the field `offset`, and $m_1 = 0$. The cost per round is $O(d)$, and the
+memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -30,25 +31,25 @@ class OptimisticFTRL2022State(NamedTuple):
 
 @pytree
 class OptimisticFTRL2022(GradientLearner):
-    """Optimistic follow-the-regularised-leader with the last gradient as the hint and the step size of the 2022 paper.
+    """Optimistic follow-the-regularised-leader with the step size of the 2022 paper; the hint is the last gradient.
 
     Guarantee: for convex losses with bounded gradients whose means $F_t$ are L-smooth, the expected regret against
       every fixed point is of the order $D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T})$ plus terms that do not grow with
       T (Theorem 5 of the paper, which defines the variance by the largest deviation over the domain).
     Deviations:
-      * [reconstructed] nu is 2 D G with G from `lipschitz`. This is one of two quoted versions of Theorem 5; the other,
-        L D^2 + D G^2, adds terms of different units. `offset` sets nu directly.
+      * [reconstructed] nu is 2 D G with G from `lipschitz`. Two versions of Theorem 5 are quoted in the literature; the
+        other version, nu = L D^2 + D G^2, adds terms of different units. `offset` sets nu directly.
       * [ours] `step_scale` multiplies the step size.
-    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
+    Numerics: float32 and float64 are tested (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference).
     References: S. Sachs, H. Hadiji, T. van Erven, C. Guzman, "Between Stochastic and Adversarial Online Convex
       Optimization: Improved Regret Bounds via Smoothness", NeurIPS 2022, arXiv:2202.07554, equation (2), Theorem 5.
     """
 
     source: ClassVar[str] = "Sachs et al., NeurIPS 2022"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
-    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; enters through nu only")
-    offset: ArrayLike | None = param(None, "(0, inf)", "nu, start of the denominator; None: 2 D G")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
+    lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients; it affects only nu")
+    offset: ArrayLike | None = param(None, "(0, inf)", "nu, initial value of the denominator; None: 2 D G")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> OptimisticFTRL2022State:
         del key  # deterministic

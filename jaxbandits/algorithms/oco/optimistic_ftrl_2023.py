@@ -3,8 +3,8 @@
     x_t   = P_X[-eta_t (sum_{s<t} g_s + m_t)],     m_{t+1} = g_t,     e_t = g_t - m_t
     eta_t = step_scale * D^2 / N_{t-1},            N_t = sum_{s<=t} min{ eta_s ||e_s||^2 / 2, D ||e_s|| }
 
-D is the diameter of X (`domain`); $m_1 = 0$. $eta_1$ is infinite, so that $x_1 = 0$ and the first summand is
-$D ||e_1||$. Cost per round $O(d)$, memory $O(d)$.
+Here D is the diameter of X (`domain`), and $m_1 = 0$. The step size $eta_1$ is infinite, so that $x_1 = 0$ and the
+first summand of $N_t$ is $D ||e_1||$. The cost per round and the memory are $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -31,7 +31,7 @@ class OptimisticFTRL2023State(NamedTuple):
 
 @pytree
 class OptimisticFTRL2023(GradientLearner):
-    """Optimistic follow-the-regularised-leader with the last gradient as the hint; the step size needs no G.
+    """Optimistic follow-the-regularised-leader whose step size does not depend on G; the hint is the last gradient.
 
     Guarantee: for convex losses whose means $F_t$ are smooth, the expected regret against every fixed point is
       $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T; no bound on the gradients
@@ -47,8 +47,8 @@ class OptimisticFTRL2023(GradientLearner):
     """
 
     source: ClassVar[str] = "Sachs et al., 2023"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> OptimisticFTRL2023State:
         del key  # deterministic

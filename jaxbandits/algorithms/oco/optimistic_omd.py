@@ -4,8 +4,8 @@
     x_t      = P_X[xh_t - eta_t m_t]                                              play x_t, receive g_t
     xh_{t+1} = P_X[xh_t - eta_t g_t],     m_{t+1} = g_t                           from xh_t again
 
-D is the diameter of X (`domain`), G `lipschitz`, delta `offset`; xh_1 = $m_1 = 0$. Cost per round $O(d)$, memory
-$O(d)$.
+Here D is the diameter of X (`domain`), G is the field `lipschitz`, delta is `offset`, and xh_1 = $m_1 = 0$. The cost
+per round is $O(d)$, and the memory is $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -32,26 +32,26 @@ class OptimisticOMDState(NamedTuple):
 
 @pytree
 class OptimisticOMD(GradientLearner):
-    """Optimistic gradient descent in two steps, with the last gradient as the hint and a data-dependent step size.
+    """Optimistic gradient descent with two projections per round and a data-dependent step size; the hint is g_{t-1}.
 
     Guarantee: for convex losses with gradients bounded by G whose means $F_t$ are smooth, the expected regret against
-      every fixed point is $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T, with
-      $sigma^2_{1:T}$ the cumulative variance of the gradients and $Sigma^2_{1:T}$ the cumulative variation of their
-      means. For every sequence of losses and every T it is $O(D sqrt(delta + G^2 + V_T))$.
+      every fixed point is $O(D sqrt(sigma^2_{1:T}) + D sqrt(Sigma^2_{1:T}))$ up to terms that do not grow with T, where
+      $sigma^2_{1:T}$ is the cumulative variance of the gradients and $Sigma^2_{1:T}$ is the cumulative variation of
+      their means. For every sequence of losses and every T the regret is $O(D sqrt(delta + G^2 + V_T))$.
     Deviations:
       * [printed] The step size is quoted from a later paper (Wang, Barik, Zhao & Tan, NeurIPS 2025).
       * [ours] `step_scale` multiplies the step size.
-    Numerics: float32 suffices up to about 10^7 rounds; later rounds no longer change `variation`
+    Numerics: float32 suffices for about 10^7 rounds; after that, new gradients no longer change `variation`
       (float32/test_oco_baselines.py::test_sums_stop_to_grow_near_1e7_rounds).
     References: S. Chen, Y.-J. Zhang, W.-W. Tu, P. Zhao, L. Zhang, "Optimistic Online Mirror Descent for Bridging
       Stochastic and Adversarial Online Convex Optimization", JMLR 25(178), 2024, arXiv:2302.04552.
     """
 
     source: ClassVar[str] = "Chen et al., JMLR 2024"
-    domain: ConvexSet = param(factory=L2Ball, doc="X, with project and diameter; must contain the origin")
+    domain: ConvexSet = param(factory=L2Ball, doc="X, a set with project and diameter that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
     offset: ArrayLike = param(1.0, "(0, inf)", "delta, added to the variation under the root")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the step size; the theory uses 1")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the step size; the theory uses 1")
 
     def init(self, key: jax.Array) -> OptimisticOMDState:
         del key  # deterministic

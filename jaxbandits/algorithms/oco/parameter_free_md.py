@@ -1,11 +1,11 @@
-"""PFMD: parameter-free mirror descent, static regret (Jacobsen & Cutkosky, COLT 2022).
+"""PFMD: parameter-free mirror descent for static regret (Jacobsen & Cutkosky, COLT 2022).
 
     V_t = 4 G^2 + sum_{s<t} ||g_s||^2,     theta_t = -sum_{s<t} g_s,     alpha_t = eps G / (sqrt(V_t) ln^2(V_t / G^2))
     E_t = ||theta_t||^2 / (36 V_t)                 if ||theta_t|| <= 6 V_t / G
         = ||theta_t|| / (3 G) - V_t / G^2          otherwise
     x_t = alpha_t (exp(E_t) - 1) theta_t / ||theta_t||
 
-G is `lipschitz`, eps `scale`. Cost per round $O(d)$, memory $O(d)$.
+Here G is the field `lipschitz`, and eps is `scale`. The cost per round and the memory are $O(d)$.
 """
 
 import math
@@ -26,34 +26,36 @@ from jaxbandits.domains.whole_space import WholeSpace
 class ParameterFreeMDState(NamedTuple):
     """State of `ParameterFreeMD` at the start of round t."""
 
-    y: Point  # [d]  next proposal, which is projected onto the domain
+    y: Point  # [d]  x_t before the projection onto the domain
     theta: Point  # [d]  theta_t
     variance: jax.Array  # []  V_t
 
 
 @pytree
 class ParameterFreeMD(GradientLearner):
-    """Mirror descent whose play grows exponentially in the length of the sum of gradients.
+    """Mirror descent whose plays grow exponentially with the norm of the sum of the gradients.
 
     Guarantee: for convex losses on $R^d$ with gradients of norm at most G, for every u and every T the regret is
       $O~(||u|| sqrt(sum_t ||g_t||^2) + G (eps + ||u||))$, with logarithms of $||u|| / eps$ and T.
     Deviations:
-      * [printed] The closed form of the static-regret algorithm was compared with one public implementation, not
+      * [printed] The closed form of the static-regret algorithm is compared with one public implementation, but not
         derived again.
       * [ours] $E_t$ is capped at `exponent_cap`, so that plays stay finite on linear losses, where they grow
         exponentially by design.
       * [ours] With a `domain` the play is projected and the learner receives the surrogate gradient of `reductions`,
         which keeps the guarantee for every u in the domain. The paper's domain is $R^d$.
-    Numerics: float32 and float64 (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference); exp(E) - 1 is
-      computed by expm1.
+    Numerics: float32 and float64 are tested (float32/test_oco_baselines.py::test_plays_are_close_to_the_reference);
+      exp(E) - 1 is computed by expm1.
     References: A. Jacobsen, A. Cutkosky, "Parameter-free Mirror Descent", COLT 2022, arXiv:2203.00444.
     """
 
     source: ClassVar[str] = "Jacobsen & Cutkosky, COLT 2022"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
     lipschitz: ArrayLike = param(1.0, "(0, inf)", "G, bound on the norm of the gradients")
-    scale: ArrayLike = param(1.0, "(0, inf)", "eps: largest loss against the origin, in units of G")
-    exponent_cap: ArrayLike | None = param(None, "(0, inf)", "bound on E; None: 0.45 ln(largest float)")
+    scale: ArrayLike = param(1.0, "(0, inf)", "eps, largest loss against the origin, in units of G")
+    exponent_cap: ArrayLike | None = param(
+        None, "(0, inf)", "upper bound on the exponent E; None: 0.45 ln(largest float)"
+    )
 
     def init(self, key: jax.Array) -> ParameterFreeMDState:
         del key  # deterministic
@@ -76,7 +78,7 @@ class ParameterFreeMD(GradientLearner):
 def proposal(
     theta: Point, variance: jax.Array, lipschitz: ArrayLike, scale: ArrayLike, exponent_cap: ArrayLike | None
 ) -> Point:
-    """Return x_t `[d]` from theta_t and V_t >= 4 G^2; the origin at theta_t = 0.
+    """Return x_t `[d]` for theta_t and V_t >= 4 G^2; the result is 0 for theta_t = 0.
 
     Args:
       theta: `[d]` minus the sum of the gradients.

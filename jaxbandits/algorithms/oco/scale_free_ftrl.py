@@ -2,7 +2,7 @@
 
     x_1 = 0,   x_{t+1} = P_X[-step_scale * sum_{s<=t} g_s / sqrt(sum_{s<=t} ||g_s||^2)]
 
-X is $R^d$ unless `domain` is given. Cost per round $O(d)$, memory $O(d)$.
+Here X is $R^d$ unless `domain` is given. The cost per round and the memory are $O(d)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -30,8 +30,9 @@ class ScaleFreeFTRLState(NamedTuple):
 class ScaleFreeFTRL(GradientLearner):
     """Follow-the-regularised-leader whose plays do not change when all losses are multiplied by a constant.
 
-    Guarantee: for convex losses, for every u and every T the regret is $O((1 + ||u||^2) G sqrt(T))$ on $R^d$, with
-      G = max_t $||g_t||$ unknown to the algorithm. The bound is quadratic in $||u||$, since nothing is tuned.
+    Guarantee: for convex losses, for every u and every T the regret is $O((1 + ||u||^2) G sqrt(T))$ on $R^d$, where G =
+      max_t $||g_t||$ is not a parameter of the algorithm. The bound is quadratic in $||u||$, since no parameter is
+      tuned to $||u||$.
     Deviations:
       * [printed] The regulariser is $||x||^2 / 2$.
       * [ours] `step_scale` multiplies the plays before the projection.
@@ -45,8 +46,8 @@ class ScaleFreeFTRL(GradientLearner):
     """
 
     source: ClassVar[str] = "Orabona & Pal, TCS 2018"
-    domain: ConvexSet = param(factory=WholeSpace, doc="X, with project; must contain the origin")
-    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplies the play before its projection; the paper uses 1")
+    domain: ConvexSet = param(factory=WholeSpace, doc="X, a set with project that contains the origin")
+    step_scale: ArrayLike = param(1.0, "(0, inf)", "multiplier of the play before its projection; the paper uses 1")
 
     @classmethod
     def example(cls) -> "ScaleFreeFTRL":
@@ -58,7 +59,7 @@ class ScaleFreeFTRL(GradientLearner):
 
     def point(self, t: jax.Array, state: ScaleFreeFTRLState) -> Point:
         del t
-        safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # if the energy is 0, the sum is 0
+        safe = jnp.where(state.energy > 0.0, state.energy, 1.0)  # if the energy is 0, then the sum is 0
         return self.domain.project(points.scale(state.gradient_sum, -self.step_scale / jnp.sqrt(safe)))
 
     def advance(self, t: jax.Array, state: ScaleFreeFTRLState, x: Point, grad: Point) -> ScaleFreeFTRLState:

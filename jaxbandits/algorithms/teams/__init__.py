@@ -1,4 +1,4 @@
-"""Algorithms for players who share arms, one per file; imported on first access."""
+"""Algorithms for several players who share the arms, one per file; a class is imported on first access."""
 
 from typing import TYPE_CHECKING
 

@@ -1,11 +1,11 @@
-"""MCTopM: musical chairs on the M best arms (Besson & Kaufmann, ALT 2018, Algorithm 2).
+"""MCTopM: players take seats on the M best arms, as in musical chairs (Besson & Kaufmann, ALT 2018, Algorithm 2).
 
-    arm not in best                   uniformly from best cap {k : U'_k <= U'_arm}, U' the indices one round before
-    arm in best, collided, not fixed  uniformly from best
+    arm not in best                   draw from best cap {k : U'_k <= U'_arm}, with the indices U' of the last round
+    arm in best, collided, not fixed  draw from best
     else                              stay, fixed until the arm leaves best
 
-for each of M players; best is the set of the M arms with the largest indices. Notation: M n_players. $O(M K^2)$ per
-round, plus the cost of the policies.
+Each of the M players follows this rule; best is the set of the M arms with the largest indices of the player. Notation:
+M is the field `n_players`. The cost per round is $O(M K^2)$ plus that of the policies.
 """
 
 from typing import Any, ClassVar
@@ -23,12 +23,13 @@ class MCTopM(TeamPolicy):
     """Team in which each player settles on one of the best arms and stays while the arm remains among the best.
 
     Guarantee:
-      kl-UCB indices, Bernoulli arms, observed collisions: expected regret and number of collisions are $O(log T)$. The
-      constant of the regret is within a factor, which depends on M, of the lower bound (Theorem 12).
+      With KL-UCB indices, Bernoulli arms and observed collisions, the expected regret and the expected number of
+      collisions are $O(log T)$. The constant of the regret exceeds that of the lower bound by a factor that depends on
+      M (Theorem 12).
 
     Deviations:
-      * [ours] If every arm of best had a larger index than the arm that the player leaves, the player draws from all of
-        best.
+      * [ours] If the last indices of all M best arms exceed that of the arm that the player leaves, the player draws
+        from all M best arms.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Algorithm 2.
@@ -38,7 +39,7 @@ class MCTopM(TeamPolicy):
 
     @classmethod
     def theory(cls, *, n_arms: int, n_players: int, **changes: Any) -> "MCTopM":
-        """Use KL-UCB indices, as in the theorems."""
+        """Use KL-UCB indices, as in the theorems of the paper."""
         return cls(**{"policy": KLUCB(n_arms=n_arms), "n_players": n_players} | changes)
 
     @classmethod

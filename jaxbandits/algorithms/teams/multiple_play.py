@@ -1,8 +1,9 @@
-"""Centralised multiple play: one learner assigns the P best arms to the players (Anantharam et al., IEEE TAC 1987).
+"""Centralised multiple play: one learner assigns the P best arms to P players (Anantharam et al., IEEE TAC 1987).
 
-    arms   the P arms with the largest indices, unplayed arms first
+    play   the P arms with the largest indices, unplayed arms first
 
-so that players never collide. Notation: P n_players. $O(P K)$ per round, plus the cost of the policy.
+The players therefore never collide. Notation: P is the field `n_players`. The cost per round is $O(P K)$ plus that of
+the policy.
 """
 
 from typing import Any, ClassVar
@@ -20,18 +21,19 @@ from jaxbandits.types import ArmObs, PlayerRewards, TeamDecision
 
 @pytree
 class MultiplePlay:
-    """Centralised team, which teams without communication are compared with.
+    """Centralised team, a baseline for teams without communication.
 
-    Player j receives the arm with the j-th largest index. If fewer than P arms are available, the last players share
-    the first available one.
+    Player j receives the arm with the j-th largest index. If fewer than P arms are available, the remaining players all
+    play the arm of the first player.
 
     Guarantee:
-      KL-UCB indices, Bernoulli arms: the regret of a centralised team is at least
-      $C log T$, $C = sum_k (mu_P - mu_k) / kl(mu_k, mu_P)$ over the arms worse than the P best (Anantharam et al.).
+      For Bernoulli arms, the expected regret of every consistent centralised team is asymptotically at least $C log T$,
+      where $C = sum_k (mu_P - mu_k) / kl(mu_k, mu_P)$ is a sum over the arms that are not among the P best (Anantharam
+      et al.). No upper bound is stated for KL-UCB indices.
 
     Deviations:
-      * [printed] Index policies take the place of the rule of Anantharam et al., as in the thesis of Besson.
-      * [ours] Ties: the first arm wins.
+      * [printed] An index policy replaces the rule of Anantharam et al., as in Besson's thesis.
+      * [ours] Ties go to the first arm.
 
     References:
       Venkatachalam Anantharam, Pravin Varaiya, Jean Walrand. Asymptotically Efficient Allocation Rules for the
@@ -42,7 +44,9 @@ class MultiplePlay:
     source: ClassVar[str] = "Anantharam, Varaiya & Walrand, IEEE TAC 1987, with index policies"
     feedback: ClassVar[type] = PlayerRewards
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
-    policy: Any = param(doc="index policy of jaxbandits.armed on counts and sums, without draws, such as KLUCB")
+    policy: Any = param(
+        doc="deterministic index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB"
+    )
     n_players: int = static(range="[1, inf)", doc="P, number of players")
 
     @classmethod
@@ -55,13 +59,13 @@ class MultiplePlay:
         return cls.theory(n_arms=5, n_players=3)
 
     def check(self) -> None:
-        """Raise InputError for randomised policies, policies with more state than counts, or more players than arms."""
+        """Raise InputError for an unsuitable policy (`require_index_policy`), or for more players than arms."""
         require_index_policy(self)
         require_arms_for_all(self)
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms."""
+        """Number K of arms."""
         return self.policy.n_arms
 
     def init(self, key: jax.Array) -> Pulls:

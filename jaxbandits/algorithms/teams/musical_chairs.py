@@ -1,11 +1,11 @@
-"""Musical Chairs: explore at random, count the players by collisions, then sit down (Rosenski et al., ICML 2016).
+"""Musical Chairs: explore uniformly, estimate the number of players, take a seat (Rosenski et al., ICML 2016).
 
-    t <= T_0   a uniformly random arm
+    t <= T_0   play a uniformly random arm
     N          = round(log((T_0 - C) / T_0) / log(1 - 1 / K)) + 1,   C the number of own collisions in T_0 rounds
-    t > T_0    uniformly among the N arms with the largest mean until a round without a collision, then that arm
+    t > T_0    draw from the N arms with the largest means until a round without a collision, then keep that arm
 
-for each of P players, who do not know P. Notation: $T_0$ learning_rounds, K n_arms; the paper writes N* for the number
-of players. $O(P K^2)$ per round.
+Each of the P players, who do not know P, follows this rule with its own observations. Notation: $T_0$ is the field
+`learning_rounds` and K is `n_arms`; the paper writes N* for the estimate N. The cost per round is $O(P K^2)$.
 """
 
 from typing import ClassVar, NamedTuple
@@ -22,11 +22,11 @@ from jaxbandits.types import ArmObs, PlayerRewards, TeamDecision
 
 
 class ChairsState(NamedTuple):
-    """State of all players, one row each."""
+    """State of all players; leading axes have one row per player."""
 
-    count: jax.Array  # [P, K]  rewards of the learning rounds, without those lost by a collision
-    total: jax.Array  # [P, K]  their sums
-    collisions: jax.Array  # [P]  C
+    count: jax.Array  # [P, K]  number of learning rounds without a collision, per arm
+    total: jax.Array  # [P, K]  sums of the rewards of these rounds
+    collisions: jax.Array  # [P]  C, number of collisions in the learning rounds
     arm: jax.Array  # [P] int32, arms of the next round
     seated: jax.Array  # [P] bool, whether the player keeps its arm forever
     best: jax.Array  # [P, K] bool, the N best arms; all arms while the player learns
@@ -34,20 +34,21 @@ class ChairsState(NamedTuple):
 
 @pytree
 class MusicalChairs:
-    """Team that learns by uniform play for a fixed number of rounds and then never leaves a free arm.
+    """Team of players who explore uniformly for a fixed number of rounds, and then keep the first free arm.
 
-    The players do not know their number; `n_players` is the number of players that are simulated. They must observe
-    collisions without delay. A player whose arm is unavailable plays the first available arm.
+    The players do not use `n_players`, which is the number of players that are simulated. They must observe collisions
+    without delay. A player whose arm is unavailable plays the first available arm.
 
     Guarantee:
-      $T_0$ of `theory`, means in [0, 1] with a gap of at least `gap` between the P-th and the next: with probability at
-      least $1 - 1 / T$, the regret is at most $T_0 P + 2 exp(2) P$ for every horizon (Theorem 1).
+      If $T_0$ is that of `theory` and the means are in [0, 1] with a gap of at least `gap` between the P-th and the (P
+      + 1)-th largest, then the regret is at most $T_0 P + 2 exp(2) P$ for every horizon with probability at least $1 -
+      1 / T$ (Theorem 1).
 
     Deviations:
-      * [reconstructed] $T_0$ of `theory` is that of the code behind the paper of Boursier and Perchet, with failure
+      * [reconstructed] $T_0$ of `theory` is taken from the code of Boursier and Perchet's paper, with failure
         probability 1 / T in all three terms.
-      * [ours] N is at least 1 and at most K, and K after nothing but collisions. Arms without a reward have mean 0.
-        Ties between means: the first arms win, so that players with equal means agree on the best arms.
+      * [ours] N is at least 1 and at most K, and it is K if every learning round was a collision. Arms without a reward
+        have mean 0. Ties between means go to the first arms, so that players with equal means agree on the best arms.
 
     References:
       Jonathan Rosenski, Ohad Shamir, Liran Szlak. Multi-Player Bandits: A Musical Chairs Approach. ICML 2016,
@@ -61,8 +62,8 @@ class MusicalChairs:
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
-    n_players: int = static(range="[1, inf)", doc="P, number of players; they do not know it")
-    learning_rounds: ArrayLike = param(range="[1, inf)", doc="T_0, rounds of uniform play; rounded up")
+    n_players: int = static(range="[1, inf)", doc="P, number of players, which the players do not know")
+    learning_rounds: ArrayLike = param(range="[1, inf)", doc="T_0, number of rounds of uniform play; rounded up")
 
     @classmethod
     def theory(

@@ -1,11 +1,11 @@
 """RandTopM: players draw again from the M best arms after every collision (Besson & Kaufmann, ALT 2018, Algorithm 1).
 
-    arm not in best           uniformly from best cap {k : U'_k <= U'_arm}, U' the indices one round before
-    arm in best, collided     uniformly from best
+    arm not in best           draw from best cap {k : U'_k <= U'_arm}, with the indices U' of the last round
+    arm in best, collided     draw from best
     else                      stay
 
-for each of M players; best is the set of the M arms with the largest indices. Notation: M n_players. $O(M K^2)$ per
-round, plus the cost of the policies.
+Each of the M players follows this rule; best is the set of the M arms with the largest indices of the player. Notation:
+M is the field `n_players`. The cost per round is $O(M K^2)$ plus that of the policies.
 """
 
 from typing import Any, ClassVar
@@ -23,13 +23,13 @@ class RandTopM(TeamPolicy):
     """Variant of MCTopM in which a player never settles on an arm.
 
     Guarantee:
-      None is stated.
+      The paper states no guarantee.
 
     Deviations:
-      * [printed] In the listing of Besson's thesis a player reacts to a collision only if its arm has left best; in the
-        text and the code of the thesis, as here, it always reacts.
-      * [ours] If every arm of best had a larger index than the arm that the player leaves, the player draws from all of
-        best.
+      * [printed] In the listing of Besson's thesis, a player reacts to a collision only if its arm has left best. In
+        the text and the code of the thesis, and here, a player always reacts to a collision.
+      * [ours] If the last indices of all M best arms exceed that of the arm that the player leaves, the player draws
+        from all M best arms.
 
     References:
       Lilian Besson, Emilie Kaufmann. Multi-Player Bandits Revisited. ALT 2018, arXiv:1711.02317, Algorithm 1.

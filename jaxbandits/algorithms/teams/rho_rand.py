@@ -1,8 +1,9 @@
 """RhoRand: the player of rank rho plays the rho-th best arm (Anandkumar, Michael, Tang & Swami, IEEE JSAC 2011).
 
-    arm    the arm with the rho-th largest index,   rho in {1, ..., M} drawn again after a collision
+    play   the arm with the rho-th largest index,   rho in {1, ..., M} drawn again after a collision
 
-for each of M players. Notation: M n_players. $O(M K^2)$ per round, plus the cost of the policies.
+Each of the M players follows this rule with its own rank rho. Notation: M is the field `n_players`. The cost per round
+is $O(M K^2)$ plus that of the policies.
 """
 
 from typing import Any, ClassVar
@@ -18,10 +19,10 @@ from jaxbandits.numerics import first_axis, rng
 
 @pytree
 class RhoRand(TeamPolicy):
-    """Team whose players draw ranks until all ranks differ.
+    """Team whose players draw new ranks after collisions, until all ranks differ.
 
     Guarantee:
-      UCB1 indices, Bernoulli arms: expected regret is $O(log T)$ (Anandkumar et al., Theorem 3).
+      With UCB1 indices and Bernoulli arms, the expected regret is $O(log T)$ (Anandkumar et al., Theorem 3).
 
     Deviations:
       * [ours] Each player breaks ties between equal indices at random.

@@ -1,8 +1,8 @@
 """Selfish: each player runs an index policy on its own rewards (Bonnefoi et al., CROWNCOM 2017).
 
-    arm    the arm with the largest index, computed from the player's rewards (0 after a collision)
+    play   the arm with the largest index, computed from the player's rewards (0 after a collision)
 
-$O(M K^2)$ per round for M players, plus the cost of the policies.
+The cost per round is $O(M K^2)$ for M players, plus that of the policies.
 """
 
 from typing import Any, ClassVar
@@ -19,10 +19,10 @@ from jaxbandits.types import PlayerRewards
 
 @pytree
 class Selfish(TeamPolicy):
-    """Team whose players observe neither the state of their arm nor collisions, and are unaware of each other.
+    """Team whose players observe only the rewards that they receive, and no collisions.
 
     Guarantee:
-      None: with positive probability the regret is linear (Besson & Kaufmann, Section 5).
+      None. With positive probability the regret is linear (Besson & Kaufmann, Section 5).
 
     Deviations:
       * [ours] Each player breaks ties between equal indices at random.

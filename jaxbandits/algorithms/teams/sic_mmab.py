@@ -1,4 +1,4 @@
-"""SIC-MMAB: players without a channel talk by collisions (Boursier & Perchet, NeurIPS 2019, Algorithm 1).
+"""SIC-MMAB: players communicate by deliberate collisions (Boursier & Perchet, NeurIPS 2019, Algorithm 1).
 
     fixation        T_0 = ceil(K e log T) rounds   uniformly at random until a round without a collision, then that
                                                    arm k (from 0): the seat
@@ -11,11 +11,11 @@
     decision p      B = sqrt(2 log T / n)          arms certainly worse than M others are dropped; arms certainly better
                                                    than K_p - M others are assigned to players in the order of ranks
 
-The player of rank j (from 0) stays on the j-th active arm while players communicate. Mean m of an arm over the $n$
-plays of all players: arm a is certainly worse than arm b if $m_a + B <= m_b - B$. $M$ counts the players without an
-assigned arm. A player with an assigned arm plays it forever; after exploration the phases continue with p + 1.
-
-Notation: K n_arms, P n_players, T horizon, e fixation, 2 in B width. $O(P K^2)$ per round.
+The player of rank j (from 0) stays on the j-th active arm while players communicate. Arm a is certainly worse than arm
+b if $m_a + B <= m_b - B$, where m is the mean reward of an arm over the $n$ plays of all players. $M$ is the number of
+players without an assigned arm, and $K_p$ is the number of active arms. A player with an assigned arm plays it forever.
+The other players continue with exploration phase p + 1. Notation: K is the field `n_arms`, P is `n_players`, T is
+`horizon`, e is `fixation`, and the factor 2 in B is `width`. The cost per round is $O(P K^2)$.
 """
 
 import math
@@ -40,39 +40,37 @@ class SICState(NamedTuple):
     """State of one player; the state of a team has a leading axis P."""
 
     stage: jax.Array  # [] int32, one of the five stages
-    step: jax.Array  # [] int32, rounds of the stage so far
+    step: jax.Array  # [] int32, number of rounds since the start of the stage
     arm: jax.Array  # [] int32, arm of the next round
-    seat: jax.Array  # [] int32, arm of the fixation; -1 before
-    rank: jax.Array  # [] int32, j
-    players: jax.Array  # [] int32, M
-    phase: jax.Array  # [] int32, p
-    active: jax.Array  # [K] bool
+    seat: jax.Array  # [] int32, seat: the arm found in the fixation stage; -1 before that
+    rank: jax.Array  # [] int32, rank j
+    players: jax.Array  # [] int32, number M of players without an assigned arm
+    phase: jax.Array  # [] int32, number p of the phase
+    active: jax.Array  # [K] bool, active arms
     own: jax.Array  # [K]  sums of the player's rewards in the phase
     total: jax.Array  # [K]  sums of the rewards of all players
-    count: jax.Array  # []  n, plays of each active arm by all players
+    count: jax.Array  # []  n, number of plays of each active arm by all players
 
 
 @pytree
 class SICMMAB:
-    """Team whose players exchange their statistics bit by bit, by collisions that they provoke on purpose.
+    """Team whose players exchange sums of rewards bit by bit, where a deliberate collision encodes a 1.
 
-    The players do not know their number; `n_players` is the number of players that are simulated. They must observe
-    collisions and the rewards of their arms without delay. A player whose arm is unavailable plays the first available
-    arm.
+    The players do not use `n_players`, which is the number of players that are simulated. They must observe collisions
+    and the rewards of their arms without delay. A player whose arm is unavailable plays the first available arm.
 
     Guarantee:
-      Bernoulli arms, collisions observed, known horizon: expected regret is
-      $O(sum_{k > P} log T / (mu_P - mu_k) + P K log T + P^3 K log(log T / gap^2)^2)$, the first term as for a
-      centralised team (Theorem 1).
+      For Bernoulli arms, observed collisions and a known horizon, the expected regret is $O(sum_{k > P} log T / (mu_P -
+      mu_k) + P K log T + P^3 K log(log T / gap^2)^2)$; the first term is that of a centralised team (Theorem 1).
 
     Deviations:
-      * [printed] The code of the authors starts with $p = ceil(log2 M) + 1$, since short phases cost more communication
-        than they save: `skips_short_phases`. The paper, and `theory`, start with $p = 1$.
-      * [printed] The code behind the table in Besson's thesis replaces B by kl-UCB: $m + B$ is the index at level
-        $log t / n$, and $m - B$ lies as far below m: `bounds="kl"`.
+      * [printed] With `skips_short_phases` the first phase is $p = ceil(log2 M) + 1$, as in the authors' code, since
+        communication after short phases costs more than it saves. The paper, and `theory`, start with $p = 1$.
+      * [printed] With `bounds="kl"`, $m + B$ is the KL-UCB index at level $log t / n$, and $m - B$ lies at the same
+        distance below m, as in the code of the table in Besson's thesis.
       * [ours] Rewards are clipped to [0, 1], and the sum that a player sends is rounded down.
-      * [ours] A player without a seat after $T_0$ rounds takes its last arm as its seat; M and j are clipped to what is
-        possible. Without such failures none of this happens.
+      * [ours] A player without a seat after $T_0$ rounds takes its last arm as its seat, and M and j are clipped to
+        valid values. This matters only if the fixation stage has failed.
 
     References:
       Etienne Boursier, Vianney Perchet. SIC-MMAB: Synchronisation Involves Communication in Multiplayer Multi-Armed
@@ -86,12 +84,14 @@ class SICMMAB:
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
     n_arms: int = static(range="[2, inf)", doc="K, number of arms")
-    n_players: int = static(range="[1, inf)", doc="P, number of players; they do not know it")
-    horizon: ArrayLike = param(range="[2, 1e9]", doc="T, in T_0 and B")
-    fixation: ArrayLike = param(math.e, "(0, inf)", "T_0 / (K log T)")
-    width: ArrayLike = param(2.0, "(0, inf)", "factor of log T / n under the root of B")
-    bounds: str = static("hoeffding", doc='"hoeffding", or "kl" for Bernoulli divergences at level log t / n')
-    skips_short_phases: bool = static(False, BOOL, "whether the first phase is p = ceil(log2 M) + 1 and not 1")
+    n_players: int = static(range="[1, inf)", doc="P, number of players, which the players do not know")
+    horizon: ArrayLike = param(range="[2, 1e9]", doc="T, number of rounds, in T_0 and B")
+    fixation: ArrayLike = param(math.e, "(0, inf)", "e, the ratio T_0 / (K log T)")
+    width: ArrayLike = param(2.0, "(0, inf)", "factor of log T / n under the root in B")
+    bounds: str = static(
+        "hoeffding", doc='confidence bounds: "hoeffding", or "kl" (Bernoulli divergences at level log t / n)'
+    )
+    skips_short_phases: bool = static(False, BOOL, "True: the first phase is p = ceil(log2 M) + 1; False: p = 1")
 
     @classmethod
     def theory(cls, *, n_arms: int, n_players: int, horizon: ArrayLike, **changes: Any) -> "SICMMAB":
@@ -153,13 +153,13 @@ class SICMMAB:
         return jax.vmap(after)(draws, state, decision.index, feedback)
 
     def _learn(self, player: SICState, arm: jax.Array, received: PlayerRewards) -> SICState:
-        """Return a player after the round, still in the same stage."""
+        """Return the state of a player after the observations of a round, without a change of stage."""
         stage, step, collides = player.stage, player.step, received.collided > 0.0
         takes_seat = (stage == FIXATION) & (player.seat < 0) & ~collides
         is_met = (stage == ESTIMATION) & collides
         here = jnp.arange(self.n_arms, dtype=arm.dtype) == arm
         reward = jnp.where(here & (stage == EXPLORATION), jnp.clip(received.sensed, 0.0, 1.0), 0.0)
-        # A collision is a bit 1 of the sum that another player is sending.
+        # A collision means that another player sends a bit 1 of its sum.
         sender, _, message, bit = _place_in_protocol(player)
         is_bit = (stage == COMMUNICATION) & collides & (sender != player.rank)
         about = jnp.arange(self.n_arms, dtype=jnp.int32) == _active_arm(player, message)
@@ -174,7 +174,7 @@ class SICMMAB:
         )
 
     def _advance(self, t: jax.Array, player: SICState, arm: jax.Array) -> SICState:
-        """Return a player at the start of the next stage, if its stage is over."""
+        """Return the state of a player, moved to the start of the next stage if its stage is over."""
         stage, step, n_active = player.stage, player.step, _active_count(player)
         log_horizon = jnp.log(jnp.asarray(self.horizon, player.count.dtype))
         is_seated = (stage == FIXATION) & (step >= jnp.ceil(self.fixation * self.n_arms * log_horizon))
@@ -215,7 +215,7 @@ class SICMMAB:
     def _decide(
         self, t: jax.Array, player: SICState, count: jax.Array, log_horizon: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return which arms one player assigns and which it drops, `[K]` each."""
+        """Return masks `[K]` of the arms that one player assigns and of the arms that it drops."""
         n = jnp.maximum(count, 1.0)
         mean = player.total / n
         if self.bounds == "kl":
@@ -224,13 +224,13 @@ class SICMMAB:
         else:
             half = jnp.sqrt(self.width * log_horizon / n)
         low, high = jnp.where(player.active, mean - half, -jnp.inf), jnp.where(player.active, mean + half, jnp.inf)
-        better = jnp.sum(low >= high[:, None], axis=1, dtype=jnp.int32)  # arms that are certainly better than each
+        better = jnp.sum(low >= high[:, None], axis=1, dtype=jnp.int32)  # number of certainly better arms, for each arm
         worse = jnp.sum(high <= low[:, None], axis=1, dtype=jnp.int32)
         accepted = player.active & (worse >= _active_count(player) - player.players)
         return accepted, player.active & (better >= player.players) & ~accepted
 
     def _next_arm(self, choice: jax.Array, player: SICState, arm: jax.Array) -> jax.Array:
-        """Return the arm of the next round of a player whose stage and step are those of that round."""
+        """Return the arm of a player for the round whose stage and step the state holds."""
         stage, step, seat = player.stage, player.step, player.seat
         drawn = draw_arm_of(choice, jnp.ones(self.n_arms, bool))
         hops = jnp.where(step < 2 * seat, seat, (step + 1 - seat) % self.n_arms)
@@ -252,7 +252,7 @@ def _active_count(player: SICState) -> jax.Array:
 
 
 def _active_arm(player: SICState, place: jax.Array) -> jax.Array:
-    """Return the active arm `[]` at a place, from 0, in the order of the arms."""
+    """Return the active arm `[]` at a position (from 0) in the list of active arms."""
     before = jnp.sum(jnp.cumsum(player.active, dtype=jnp.int32) <= place, dtype=jnp.int32)
     return jnp.minimum(before, player.active.shape[-1] - 1)
 
@@ -263,7 +263,7 @@ def _turn_length(player: SICState) -> jax.Array:
 
 
 def _place_in_protocol(player: SICState) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """Return sender, receiver (the sender left out), place of the active arm, and bit, of a round of communication."""
+    """Return sender, receiver (numbered without the sender), position of the arm and bit, for the current round."""
     bits, n_active = player.phase + 1, jnp.maximum(_active_count(player), 1)
     turn = jnp.maximum(_turn_length(player), 1)
     within = player.step % turn
@@ -271,6 +271,6 @@ def _place_in_protocol(player: SICState) -> tuple[jax.Array, jax.Array, jax.Arra
 
 
 def _ceil_log2(value: jax.Array, most: int) -> jax.Array:
-    """Return ceil(log2 value) `[]` int32 of a whole number from 1 to `most`."""
+    """Return ceil(log2 value) `[]` int32 for an integer from 1 to `most`."""
     powers = jnp.left_shift(jnp.int32(1), jnp.arange(most.bit_length(), dtype=jnp.int32))
     return jnp.sum(powers < value, dtype=jnp.int32)

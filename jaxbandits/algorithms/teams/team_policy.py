@@ -1,9 +1,9 @@
-"""Abstract team of P players without communication, each with its own copy of one index policy and a rule to move.
+"""Abstract team of P players without communication: each player has its own copy of an index policy and a moving rule.
 
     U_k   index of arm k in a player's policy; arms that the player has not played rank above all others
     best  the M arms with the largest U_k; each player breaks ties by its own random draws
 
-A final class defines the move of one player. Players are a batch axis: their states have a leading axis P.
+A concrete subclass defines the moving rule of one player. The state of the team has a leading axis P over players.
 """
 
 import abc
@@ -32,10 +32,10 @@ class Draws(NamedTuple):
 class PlayerState(NamedTuple):
     """State of one player; the state of a team has a leading axis P."""
 
-    pulls: Pulls  # pulls that the player observed
+    pulls: Pulls  # counts and sums of the rewards that the player observed
     index: jax.Array  # [K]  U_k of the next round
     arm: jax.Array  # [] int32, arm of the next round
-    note: jax.Array  # [] int32, memory of the rule: whether the player is fixed, or its rank
+    note: jax.Array  # [] int32, memory of the moving rule: 1 if the player is fixed (MCTopM), or the rank (RhoRand)
 
 
 @pytree
@@ -48,14 +48,16 @@ class TeamPolicy(abc.ABC):
     feedback: ClassVar[type] = PlayerRewards
     environments: ClassVar[tuple[str, ...]] = ("teams/shared_arms",)
     needs_immediate_feedback: ClassVar[bool] = True
-    policy: Any = param(doc="index policy of jaxbandits.armed on counts and sums, without draws, such as KLUCB")
-    n_players: int = static(range="[1, inf)", doc="P, number of players; they know it")
+    policy: Any = param(
+        doc="deterministic index policy of jaxbandits.armed that keeps counts and sums of rewards, such as KLUCB"
+    )
+    n_players: int = static(range="[1, inf)", doc="P, number of players, which the players know")
 
     @abc.abstractmethod
     def move(
         self, draws: Draws, state: PlayerState, index: jax.Array, collided: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Return one player's next arm and note.
+        """Return the next arm and the next note of one player.
 
         Args:
           draws: random numbers of this player.
@@ -65,22 +67,22 @@ class TeamPolicy(abc.ABC):
         """
 
     def first_notes(self, key: jax.Array) -> jax.Array:
-        """Return the notes `[P]` before the first round."""
+        """Return the notes `[P]` of the players before the first round."""
         del key
         return jnp.zeros(self.n_players, jnp.int32)
 
     def learning_signal(self, feedback: PlayerRewards) -> jax.Array:
-        """Return the number that one player's policy learns from."""
+        """Return the reward with which the policy of one player is updated."""
         return feedback.sensed
 
     def check(self) -> None:
-        """Raise InputError for randomised policies, policies with more state than counts, or more players than arms."""
+        """Raise InputError for an unsuitable policy (`require_index_policy`), or for more players than arms."""
         require_index_policy(self)
         require_arms_for_all(self)
 
     @property
     def n_arms(self) -> int:
-        """K, number of arms."""
+        """Number K of arms."""
         return self.policy.n_arms
 
     def init(self, key: jax.Array) -> PlayerState:
@@ -120,19 +122,19 @@ class TeamPolicy(abc.ABC):
 
 
 def require_index_policy(team: Any) -> None:
-    """Raise InputError for a team whose policy is randomised, or has more state than counts and sums."""
+    """Raise InputError if the policy of a team is randomised, or if its state holds more than counts and sums."""
     policy = team.policy
     suits = isinstance(policy, IndexPolicy) and isinstance(jax.eval_shape(policy.init, jax.random.key(0)), Pulls)
     if suits:
         try:
-            one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # of a sweep
+            one = jax.tree.map(lambda x: jax.ShapeDtypeStruct((), jnp.result_type(float)), policy)  # one sweep point
             jax.eval_shape(lambda p: index_of(p, jnp.int32(1), p.init(jax.random.key(0))), one)
         except Exception:  # a draw without a key may raise any exception
             suits = False
     if not suits:
         raise InputError(
-            f"{type(team).__name__}.policy must be an index policy of jaxbandits.armed on counts and sums of "
-            f"rewards, without draws, such as KLUCB or UCB1, got {format_value(policy)}"
+            f"{type(team).__name__}.policy must be a deterministic index policy of jaxbandits.armed that keeps "
+            f"counts and sums of rewards, such as KLUCB or UCB1, got {format_value(policy)}"
         )
 
 
@@ -144,10 +146,10 @@ def require_arms_for_all(team: Any) -> None:
 
 
 def decide(obs: ArmObs, n_arms: int, arms: jax.Array) -> TeamDecision:
-    """Return the decision of players who chose the arms `[P]`; on an unavailable arm, the first available one.
+    """Return the decision for the chosen arms `[P]`; the first available arm replaces unavailable arms.
 
     Raises:
-      InputError: unless the observation has K = `n_arms` arms.
+      InputError: if the observation does not have K = `n_arms` arms.
     """
     check_count(obs.arms, n_arms)
     if obs.mask is None:
@@ -162,13 +164,13 @@ def index_of(policy: IndexPolicy, t: jax.Array, pulls: Pulls) -> jax.Array:
 
 
 def order_arms(ties: jax.Array, index: jax.Array) -> jax.Array:
-    """Return the rank of each arm, from 0, in decreasing order of the index, int32 `[K]`; `ties` breaks ties."""
+    """Return the rank of each arm (from 0, int32 `[K]`) in decreasing order of the index; larger `ties` come first."""
     is_before = (index > index[:, None]) | ((index == index[:, None]) & (ties > ties[:, None]))
     return jnp.sum(is_before, axis=1, dtype=jnp.int32)
 
 
 def draw_arm_of(choice: jax.Array, arms: jax.Array) -> jax.Array:
-    """Return a random arm of a nonempty mask `[K]`, determined by a uniform number."""
+    """Return an arm drawn uniformly from a nonempty mask `[K]`, by means of a uniform random number `choice`."""
     member = jnp.where(arms, 1, 0).astype(jnp.int32)
     count = jnp.sum(member, dtype=jnp.int32)
     place = jnp.minimum((choice * count).astype(jnp.int32), count - 1)  # from 0, among the arms of the mask
@@ -176,10 +178,11 @@ def draw_arm_of(choice: jax.Array, arms: jax.Array) -> jax.Array:
 
 
 def draw_from_best(draws: Draws, state: PlayerState, index: jax.Array, n_players: int) -> tuple[jax.Array, jax.Array]:
-    """Return whether a player's arm is one of the M best, and a new arm from these (Besson & Kaufmann, 2018).
+    """Return whether a player's arm is among the M best arms, and a new arm drawn from them (Besson & Kaufmann, 2018).
 
-    The new arm is uniform among the M best if the player's arm is one of them; else among those of the M best whose
-    index was at most that of the player's arm one round before, or among all of them if there is no such arm.
+    If the player's arm is among the M best arms, the new arm is drawn uniformly from them. Otherwise it is drawn from
+    those of the M best arms whose index in the last round was at most that of the player's arm, or from all M best arms
+    if there are none.
 
     Args:
       draws: random numbers of this player.

@@ -165,7 +165,7 @@ class TestEveryLearner:
         if hasattr(example, "sampler"):
             refuses("sampler must be one of dep_round, systematic, got 'poisson'", sampler="poisson")
         if hasattr(example, "budgets"):
-            refuses("budgets must be two whole numbers", budgets=(5,))
+            refuses("budgets must be two or more whole numbers", budgets=(5,))
             refuses("budgets must lie in", budgets=(5, 0))
             refuses("budgets is static and must be hashable", budgets=[5, 5])
         else:

@@ -1,6 +1,6 @@
-"""Exploration rules for `contextual.Bandit`, one per file. A rule chooses an arm from a model's predictions.
+"""Exploration rules for `contextual.Bandit`, one per file. A rule chooses an arm from the predictions of a model.
 
-The module `rule` has the abstract classes; a final class defines scores or weights.
+The module `rule` contains the abstract classes; a concrete subclass defines scores or weights.
 """
 
 from typing import TYPE_CHECKING

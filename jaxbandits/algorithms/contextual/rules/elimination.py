@@ -16,15 +16,15 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Elimination(WeightRule):
-    """Uniform play of the arms that may be the best.
+    """Rule that plays uniformly among the arms whose confidence intervals show that they may be the best arm.
 
     Guarantee:
-      None in general. RegCB's guarantee is for intervals that contain the predictions of all regressors with small
+      None in general. The guarantee of RegCB is for intervals that contain the predictions of all regressors with small
       loss.
 
     Deviations:
-      * [ours] The intervals come from the model; `contextual.RegCBElim` has the paper's intervals, from sensitivities
-        of an oracle.
+      * [ours] The intervals are those of the model; `contextual.RegCBElim` uses the intervals of the paper, from
+        sensitivities of an oracle.
 
     References:
       Dylan Foster, Alekh Agarwal, Miroslav Dudik, Haipeng Luo, Robert Schapire. Practical Contextual Bandits with
@@ -32,7 +32,7 @@ class Elimination(WeightRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    beta: ArrayLike = param(1.0, "[0, inf)", "half-width of the intervals in widths")
+    beta: ArrayLike = param(1.0, "[0, inf)", "half-width of the intervals, in multiples of the width of the model")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key, t

@@ -15,10 +15,10 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class EpsGreedy(WeightRule):
-    """Greedy play with uniform exploration.
+    """Rule that plays greedily and explores uniformly with probability eps_t.
 
     Guarantee:
-      None with a fixed eps. With $a = 1/3$ and a regression with fast rates, the regret is of order $T^{2/3}$.
+      None with a fixed eps. With $a = 1/3$ and a regression model with fast rates, the regret is of order $T^{2/3}$.
 
     References:
       Peter Auer, Nicolo Cesa-Bianchi, Paul Fischer. Finite-time Analysis of the Multiarmed Bandit Problem. Machine
@@ -27,7 +27,7 @@ class EpsGreedy(WeightRule):
     """
 
     eps: ArrayLike = param(0.05, "[0, inf)", "eps, probability of a uniform draw in round 1; above 1 counts as 1")
-    decay: ArrayLike = param(0.0, "[0, inf)", "a: the probability is eps / t^a in round t = 1, 2, ...")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a, decay exponent: the probability is eps / t^a in round t = 1, 2, ...")
 
     @classmethod
     def auer(cls, *, n_arms: int, gap: ArrayLike, c: ArrayLike = 5.0) -> "EpsGreedy":

@@ -20,14 +20,14 @@ _LEAST = 1e-30  # smallest width that is used as a divisor
 
 @pytree
 class ExpectedImprovement(ScoreRule):
-    """Heuristic of Bayesian optimisation.
+    """Rule that maximises the expected improvement, a heuristic of Bayesian optimisation.
 
     Guarantee:
       None for cumulative regret.
 
     Deviations:
-      * [ours] Improvement is measured from the largest predicted mean, since rewards are noisy. Ties: the first arm
-        wins.
+      * [ours] Improvement is measured from the largest predicted mean, since rewards are noisy. Ties go to the first
+        arm.
 
     References:
       Jonas Mockus, Vytautas Tiesis, Antanas Zilinskas. The Application of Bayesian Methods for Seeking the Extremum.
@@ -35,11 +35,11 @@ class ExpectedImprovement(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    margin: ArrayLike = param(0.0, "[0, inf)", "improvement that does not count, in units of the reward")
+    margin: ArrayLike = param(0.0, "[0, inf)", "margin, in units of the reward, that an improvement must exceed")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t
         mean, width = finite(model.predict(state, obs)), model.width(state, obs)
         gap = mean - largest(mean, obs.mask) - self.margin
-        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # beyond this, the gain is 0 in any float type
+        z = jnp.maximum(gap / jnp.maximum(width, _LEAST), -40.0)  # for smaller z the gain is 0 in every float type
         return gap * ndtr(z) + math.sqrt(0.5 / math.pi) * width * jnp.exp(-0.5 * z * z)

@@ -19,16 +19,17 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class FALCON(WeightRule):
-    """Inverse gap weighting with an offline regression in each epoch.
+    """Inverse gap weighting with one offline regression per epoch.
 
     Guarantee:
-      Rewards in [0, 1] whose mean function belongs to a class of |F| functions, and least squares over this class as
-      the model: with probability at least 1 - delta the regret is $O(sqrt(K T log(|F| T / delta)))$ (Theorem 1).
+      If rewards are in [0, 1], their mean function belongs to a class of |F| functions and the model is least squares
+      over this class, then with probability at least 1 - delta the regret is $O(sqrt(K T log(|F| T / delta)))$ (Theorem
+      1).
 
     Deviations:
-      * [reconstructed] c = 1/30; $n_m$ is the number of rounds to which f is fitted; the paper uses the last round of
-        that epoch, a number about twice as large.
-      * [ours] Unavailable arms do not count in K. Ties: the first arm wins.
+      * [reconstructed] The constant is c = 1/30, and $n_m$ is the number of rounds to which f is fitted. The paper uses
+        the number of the last round of that epoch, which is about twice as large.
+      * [ours] K in the formulas counts only the available arms. Ties go to the first arm.
 
     References:
       David Simchi-Levi, Yunzong Xu. Bypassing the Monster: A Faster and Simpler Optimal Algorithm for Contextual
@@ -36,9 +37,9 @@ class FALCON(WeightRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "previous_epoch")
-    scale: ArrayLike = param(1.0 / 30.0, "(0, inf)", "c")
-    log_size: ArrayLike = param(1.0, "[0, inf)", "log|F|, complexity of the model")
-    delta: ArrayLike = param(0.05, "(0, 1)", "failure probability")
+    scale: ArrayLike = param(1.0 / 30.0, "(0, inf)", "c, factor in gamma_m")
+    log_size: ArrayLike = param(1.0, "[0, inf)", "log|F|, complexity of the class of models")
+    delta: ArrayLike = param(0.05, "(0, 1)", "delta, failure probability")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key

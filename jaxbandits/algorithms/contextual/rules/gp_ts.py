@@ -1,9 +1,10 @@
-"""GP-TS: Thompson sampling with a self-normalised scale (Chowdhury & Gopalan, ICML 2017, Algorithm 2).
+"""GP-TS: Thompson sampling with a scale from self-normalised bounds (Chowdhury & Gopalan, ICML 2017, Algorithm 2).
 
     theta ~ the model's posterior,   play argmax_k f_k + scale v_t (theta_k - f_k)
     v_t     = B + R sqrt(2 (gamma_{t-1} + 1 + log(2/delta)))
 
-gamma_{t-1} is `model.information`. Notation: B norm_bound, R noise_scale.
+gamma_{t-1} is the information gain of the observed arms, `model.information`. Notation: B is the field `norm_bound` and
+R is `noise_scale`.
 """
 
 from typing import ClassVar
@@ -21,13 +22,13 @@ class GPTS(ScoreRule):
     """Thompson sampling from a posterior that is inflated to the width of the confidence set of IGP-UCB.
 
     Guarantee:
-      As for `IGPUCB`, on a finite set of arms: with probability at least 1 - delta the regret is
-      $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, up to further logarithms (Theorem 4).
+      Under the assumptions of `IGPUCB` and for a finite set of arms, the regret is, with probability at least 1 -
+      delta, $O~(sqrt(T) (B sqrt(gamma_T) + gamma_T))$, up to further logarithms (Theorem 4).
 
     Deviations:
-      * [reconstructed] The formula of v_t, in which gamma is the information of the arms played, as in `IGPUCB`. The
+      * [reconstructed] In the formula of v_t, gamma is the information gain of the arms played, as in `IGPUCB`. The
         paper discretises a continuous set in every round; here the set of arms is finite.
-      * [ours] `scale` multiplies v_t. Ties: the first arm wins.
+      * [ours] `scale` multiplies v_t. Ties go to the first arm.
 
     References:
       Sayak Ray Chowdhury, Aditya Gopalan. On Kernelized Multi-armed Bandits. ICML 2017, Algorithm 2, Theorem 4.
@@ -36,8 +37,8 @@ class GPTS(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "sample", "information")
     norm_bound: ArrayLike = param(1.0, "[0, inf)", "B, bound on the norm of the mean rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies v_t; 1 is the theory")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of v_t; 1 in the theory")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del t

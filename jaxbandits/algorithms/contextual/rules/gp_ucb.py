@@ -16,16 +16,16 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class GPUCB(ScoreRule):
-    """Optimism with a multiplier of order sqrt(log(K t)).
+    """Rule of upper confidence bounds with a multiplier of order sqrt(log(K t)).
 
     Guarantee:
-      Mean rewards drawn from the model's Gaussian process, the model's Gaussian noise, c = 1: with probability at least
-      1 - delta the regret is at most $sqrt(C_1 T beta_T gamma_T)$, where $C_1 = 8 / log(1 + 1 / s^2)$ and s is the
-      standard deviation of the noise (Theorem 1).
+      If the mean rewards are drawn from the Gaussian process of the model, the noise is that of the model and c = 1,
+      then with probability at least 1 - delta the regret is at most $sqrt(C_1 T beta_T gamma_T)$, where $C_1 = 8 /
+      log(1 + 1 / s^2)$ and s is the standard deviation of the noise (Theorem 1).
 
     Deviations:
-      * [printed] `discount` is c, which is 1 in the theorem. In their experiments (Section 6) the authors divide beta_t
-        by 5, as the preset `experiments` does. Ties: the first arm wins.
+      * [printed] c is the field `discount`, which is 1 in the theorem. In the experiments of the paper (Section 6)
+        beta_t is divided by 5, as in the preset `experiments`. Ties go to the first arm.
 
     References:
       Niranjan Srinivas, Andreas Krause, Sham Kakade, Matthias Seeger. Gaussian Process Optimization in the Bandit
@@ -33,12 +33,12 @@ class GPUCB(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    discount: ArrayLike = param(1.0, "(0, inf)", "c, divides beta_t; 1 is the theory")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    discount: ArrayLike = param(1.0, "(0, inf)", "c, divisor of beta_t; 1 in the theory")
 
     @classmethod
     def experiments(cls, *, delta: ArrayLike = 0.1) -> "GPUCB":
-        """Use the authors' beta_t / 5."""
+        """Use beta_t / 5, as in the authors' experiments."""
         return cls(delta=delta, discount=5.0)
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:

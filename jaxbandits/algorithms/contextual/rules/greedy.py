@@ -9,10 +9,10 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Greedy(ScoreRule):
-    """Greedy play of the arm with the largest prediction.
+    """Rule that always plays the arm with the largest prediction.
 
     Guarantee:
-      None in general; regret of order $sqrt(T)$ if contexts are diverse (Bastani, Bayati & Khosravi, 2021).
+      None in general. If contexts are diverse, the regret is of order $sqrt(T)$ (Bastani, Bayati & Khosravi, 2021).
     """
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:

@@ -17,15 +17,15 @@ from jaxbandits.base.pytree import ArrayLike, pytree
 
 @pytree
 class IDS(PosteriorDraws):
-    """Balance of regret and information about the best arm.
+    """Information-directed sampling with the information that a Gaussian reward carries about the best arm.
 
     Guarantee:
-      As for `VIDS`.
+      The guarantee of `VIDS` holds.
 
     Deviations:
       * [ours] The distribution of a reward and its distribution given the best arm are replaced by Gaussians with the
-        same means and variances. Their divergence has the form above, because its other terms sum to 0 over i. The
-        posterior is approximated by n draws. Ties: the first arm wins.
+        same means and variances. The divergence of these Gaussians has the form above, because its other terms sum to 0
+        over i. The posterior is approximated by n draws. Ties go to the first arm.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. NeurIPS 2014; Operations

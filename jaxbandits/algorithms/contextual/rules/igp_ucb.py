@@ -2,8 +2,8 @@
 
     play   argmax_k f_k + scale beta_t w_k,   beta_t = B + R sqrt(2 (gamma_{t-1} + 1 + log(1/delta)))
 
-gamma_{t-1} is the information of the data, `model.information`: half of log det(I + K_t / lambda). Notation: B
-norm_bound, R noise_scale.
+gamma_{t-1} is the information gain of the observed arms, `model.information`: half of log det(I + K_{t-1} / lambda),
+where K_{t-1} is their kernel matrix. Notation: B is the field `norm_bound` and R is `noise_scale`.
 """
 
 from typing import ClassVar
@@ -18,17 +18,18 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class IGPUCB(ScoreRule):
-    """Optimism for functions with bounded RKHS norm; with a linear model it has the form of OFUL.
+    """Upper confidence bounds for functions with bounded RKHS norm; with a linear model they have the form of OFUL.
 
     Guarantee:
-      Mean rewards of RKHS norm at most B, noise R-sub-Gaussian given the past, and a model with noise parameter
-      lambda = 1 + 2/T and prior variances of at most 1: with probability at least 1 - delta the regret is
-      $O(sqrt(T) (B sqrt(gamma_T) + gamma_T))$ (Theorem 3).
+      If the mean rewards have RKHS norm at most B, the noise is R-sub-Gaussian given the past and the model has noise
+      parameter lambda = 1 + 2/T and prior variances of at most 1, then with probability at least 1 - delta the regret
+      is $O(sqrt(T) (B sqrt(gamma_T) + gamma_T))$ (Theorem 3).
 
     Deviations:
-      * [reconstructed] gamma is the information of the arms played; the paper uses its maximum over t - 1 arms,
-        although the proof bounds the error by the former.
-      * [ours] `scale` multiplies beta_t. Ties: the first arm wins.
+      * [reconstructed] gamma is the information gain of the arms played. The paper uses the maximum of the information
+        gain over all choices of t - 1 arms, although the proof bounds the error by the information gain of the arms
+        played.
+      * [ours] `scale` multiplies beta_t. Ties go to the first arm.
 
     References:
       Sayak Ray Chowdhury, Aditya Gopalan. On Kernelized Multi-armed Bandits. ICML 2017, Algorithm 1, Theorems 2 and 3.
@@ -37,8 +38,8 @@ class IGPUCB(ScoreRule):
     needs: ClassVar[tuple[str, ...]] = ("predict", "width", "information")
     norm_bound: ArrayLike = param(1.0, "[0, inf)", "B, bound on the norm of the mean rewards")
     noise_scale: ArrayLike = param(1.0, "[0, inf)", "R, sub-Gaussian constant of the noise")
-    delta: ArrayLike = param(0.1, "(0, 1)", "failure probability")
-    scale: ArrayLike = param(1.0, "[0, inf)", "multiplies beta_t; 1 is the theory")
+    delta: ArrayLike = param(0.1, "(0, 1)", "delta, failure probability")
+    scale: ArrayLike = param(1.0, "[0, inf)", "multiplier of beta_t; 1 in the theory")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t

@@ -3,7 +3,7 @@
     v_k  = s_k g(-|f_k - max_{j != k} f_j| / s_k),   g(z) = z Phi(z) + phi(z),   s_k^2 = w_k^4 / (w_k^2 + R^2)
     play   argmax_k f_k + (T - t) v_k,   t = 1, 2, ..., T
 
-s_k is the standard deviation of the change that a reward of arm k makes to f_k; R is `model.noise`.
+s_k is the standard deviation of the change of f_k after one reward of arm k; R is `model.noise`.
 """
 
 import math
@@ -21,15 +21,15 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class KnowledgeGradient(ScoreRule):
-    """One-step lookahead: the value of one reward for all later rounds.
+    """Rule with a one-step lookahead, which values one more reward by its expected gain in all later rounds.
 
     Guarantee:
-      None: it may stop exploring, so that its regret has a heavy tail.
+      None. The rule may stop exploring, so that its regret has a heavy tail.
 
     Deviations:
-      * [ours] The formula is for arms with independent priors, and is used even if the model's arms are correlated: the
-        effect of a reward of arm k on other arms' predictions is ignored. Unavailable arms do not count in the maxima.
-        Ties: the first arm wins.
+      * [ours] The formula is for arms with independent priors. The rule uses the formula even if the arms of the model
+        are correlated, so that the effect of a reward of arm k on the predictions for other arms is ignored. The maxima
+        exclude unavailable arms. Ties go to the first arm.
 
     References:
       Ilya Ryzhov, Warren Powell, Peter Frazier. The Knowledge Gradient Algorithm for a General Class of Online Learning
@@ -37,7 +37,7 @@ class KnowledgeGradient(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width", "noise")
-    horizon: ArrayLike = param(1000.0, "[1, inf)", "T, rounds")
+    horizon: ArrayLike = param(1000.0, "[1, inf)", "T, number of rounds")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key
@@ -46,7 +46,7 @@ class KnowledgeGradient(ScoreRule):
         noise = model.noise(state)
         change = jnp.square(width) / jnp.sqrt(jnp.maximum(jnp.square(width) + jnp.square(noise), 1e-30))
         z = -jnp.abs(mean - rival) / jnp.maximum(change, 1e-30)
-        z = jnp.maximum(z, -40.0)  # beyond this, the gain is 0 in any float type
+        z = jnp.maximum(z, -40.0)  # for smaller z the gain is 0 in every float type
         gain = change * jnp.maximum(z * ndtr(z) + math.sqrt(0.5 / math.pi) * jnp.exp(-0.5 * z * z), 0.0)
         left = jnp.maximum(self.horizon - 1.0 - t.astype(mean.dtype), 0.0)
         return mean + left * jnp.where(rival <= -1e30, 0.0, gain)

@@ -1,10 +1,10 @@
 """Abstract rule for information-directed sampling from posterior draws (Russo & Van Roy, 2018, Algorithm 6).
 
-    from n draws theta of all means:   D_a = mean of max_k theta_k - theta_a
-    alpha_i = share of the draws whose best arm is i,   m_ia = mean of theta_a over those,   m_a = mean of theta_a
+    for n draws theta of all means:   D_a = mean of (max_k theta_k - theta_a)
+    alpha_i = share of the draws whose best arm is i,   m_ia = mean of theta_a over these draws,   m_a = mean of theta_a
     play    from the p that minimises (p'D)^2 / p'g (`numerics.information_ratio`)
 
-A final class defines the information g `[K]`. Cost per round $O(n K^2)$.
+A concrete subclass defines the information g `[K]`. The cost per round is $O(n K^2)$.
 """
 
 import abc
@@ -22,17 +22,17 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class PosteriorDraws(WeightRule):
-    """Abstract rule on posterior draws."""
+    """Abstract rule that computes the information ratio from draws of the posterior."""
 
     needs: ClassVar[tuple[str, ...]] = ("sample",)
-    n_draws: int = static(128, "[2, inf)", "n, draws of the posterior in a round")
+    n_draws: int = static(128, "[2, inf)", "n, number of posterior draws per round")
 
     @abc.abstractmethod
     def gain(self, alpha: jax.Array, shift: jax.Array, square: jax.Array, noise: ArrayLike) -> jax.Array:
-        """Return g `[K]`.
+        """Return g `[K]`, the information about the best arm that a reward of each arm carries.
 
         Args:
-          alpha: `[K]`.
+          alpha: `[K]` alpha_i, probability that arm i is the best.
           shift: `[K, K]` m_ia - m_a; 0 where alpha_i is 0.
           square: `[K, K]` mean of (theta_a - m_a)^2 over the draws whose best arm is i; 0 where alpha_i is 0.
           noise: `[]` standard deviation of a reward; None for a rule that does not use it.

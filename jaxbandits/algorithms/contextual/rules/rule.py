@@ -2,9 +2,9 @@
 
     decision = rule.decide(key, t, model, state, obs)
 
-A rule has no state. `needs` lists the methods of a model that it calls; `Bandit` rejects a model that lacks one. A
-final class defines scores, of which the largest is played, or weights, from which the arm is drawn; the decision then
-carries the probability.
+A rule has no state. `needs` lists the methods of a model that the rule calls; `Bandit` rejects a model that lacks one
+of them. A concrete subclass defines either scores, of which the largest is played, or weights, from which the arm is
+drawn; in the second case the decision carries the probability of the arm.
 """
 
 import abc
@@ -17,12 +17,12 @@ from jaxbandits.base.pytree import ArrayLike, pytree
 from jaxbandits.estimation.arms import choose_best, draw_arm
 from jaxbandits.types import ArmDecision, Obs, State
 
-_LARGEST = 1e30  # bound on predictions: their differences are finite in float32
+_LARGEST = 1e30  # bound on predictions, so that their differences are finite in float32
 
 
 @pytree
 class Rule(abc.ABC):
-    """Abstract rule."""
+    """Abstract exploration rule."""
 
     needs: ClassVar[tuple[str, ...]] = ("predict",)
 
@@ -33,15 +33,15 @@ class Rule(abc.ABC):
         Args:
           key: `[]` random key.
           t: `[]` int32, the number of earlier rounds.
-          model: with the methods in `needs`.
-          state: of the model.
+          model: reward model that has the methods in `needs`.
+          state: state of the model.
           obs: observation that the model reads; its mask may be None.
         """
 
 
 @pytree
 class ScoreRule(Rule):
-    """Abstract rule that plays the available arm with the largest score. Ties: the first arm; NaN ranks lowest."""
+    """Abstract rule that plays the available arm with the largest score; ties go to the first arm, NaN ranks lowest."""
 
     @abc.abstractmethod
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
@@ -57,7 +57,7 @@ class WeightRule(Rule):
 
     @abc.abstractmethod
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
-        """Return probabilities `[K]`, 0 where the mask `[K]` is False; other arguments are those of `decide`."""
+        """Return probabilities `[K]`, 0 where the mask `[K]` is False; the other arguments are those of `decide`."""
 
     def decide(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> ArmDecision:
         weights_key, draw_key = jax.random.split(key)
@@ -66,7 +66,7 @@ class WeightRule(Rule):
 
 
 def finite(scores: jax.Array) -> jax.Array:
-    """Return the scores clipped to +-1e30, so that differences do not overflow, with NaN replaced by -1e30."""
+    """Return the scores clipped to [-1e30, 1e30], so that differences do not overflow; NaN becomes -1e30."""
     return jnp.where(jnp.isnan(scores), -_LARGEST, jnp.clip(scores, -_LARGEST, _LARGEST))
 
 

@@ -1,4 +1,4 @@
-"""Boltzmann exploration: arms are drawn with weights that grow exponentially with their predictions.
+"""Boltzmann exploration: arms are drawn with probabilities proportional to the exponentials of their predictions.
 
 p_k ~ exp(f_k / tau_t),   tau_t = tau / t^a
 """
@@ -14,17 +14,18 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Softmax(WeightRule):
-    """Random play with exponential weights of the predictions.
+    """Rule that draws the arm from a softmax of the predictions.
 
     Guarantee:
-      None: with one temperature for all arms it is inconsistent or explores too much (Cesa-Bianchi et al., 2017).
+      None. With one temperature for all arms, the rule is inconsistent or explores too much (Cesa-Bianchi et al.,
+      2017).
 
     References:
       Nicolo Cesa-Bianchi, Claudio Gentile, Gabor Lugosi, Gergely Neu. Boltzmann Exploration Done Right. NIPS 2017.
     """
 
-    temperature: ArrayLike = param(0.1, "(0, inf)", "tau, in units of the reward")
-    decay: ArrayLike = param(0.0, "[0, inf)", "a: the temperature is tau / t^a in round t = 1, 2, ...")
+    temperature: ArrayLike = param(0.1, "(0, inf)", "tau, temperature in units of the reward")
+    decay: ArrayLike = param(0.0, "[0, inf)", "a, decay exponent: the temperature is tau / t^a in round t = 1, 2, ...")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key

@@ -14,21 +14,22 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class SquareCB(WeightRule):
-    """Exploration by gaps of point predictions.
+    """Rule of inverse gap weighting, which needs only point predictions.
 
     Guarantee:
-      As for `contextual.SquareCB`, if the model is an online learner with regret at most R in squared loss.
+      The guarantee of `contextual.SquareCB` holds if the model is an online learner with regret at most R in squared
+      loss.
 
     Deviations:
-      * [printed] By default $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
+      * [printed] The default is $gamma_t = 10 sqrt(t)$, as in Vowpal Wabbit.
 
     References:
       Dylan Foster, Alexander Rakhlin. Beyond UCB: Optimal and Efficient Contextual Bandits with Regression Oracles.
       ICML 2020, Algorithm 1.
     """
 
-    scale: ArrayLike = param(10.0, "[0, inf)", "c: gamma_t = c t^a")
-    exponent: ArrayLike = param(0.5, "[0, inf)", "a")
+    scale: ArrayLike = param(10.0, "[0, inf)", "c, factor in gamma_t = c t^a")
+    exponent: ArrayLike = param(0.5, "[0, inf)", "a, exponent in gamma_t = c t^a")
 
     def weights(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs, mask: jax.Array) -> jax.Array:
         del key

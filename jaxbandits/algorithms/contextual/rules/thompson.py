@@ -14,14 +14,15 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class Thompson(ScoreRule):
-    """Random play of each arm with the posterior probability that it is the best.
+    """Rule that plays each arm with the posterior probability that it is the best arm.
 
     Guarantee:
-      Bayesian regret of order $sqrt(T)$ if the model has the true prior and likelihood of the rewards (Russo & Van Roy,
-      2014); the frequentist bounds need a larger v.
+      If the model has the true prior and likelihood of the rewards and v = 1, the Bayesian regret is of order $sqrt(T)$
+      (Russo & Van Roy, 2014). Frequentist bounds need a larger v.
 
     Deviations:
-      * [ours] v scales deviations from the prediction; v = 1 samples from the posterior. Ties: the first arm wins.
+      * [ours] v scales the deviation of a draw from the prediction; with v = 1 the draw is from the posterior. Ties go
+        to the first arm.
 
     References:
       William R. Thompson. On the Likelihood that One Unknown Probability Exceeds Another in View of the Evidence of Two
@@ -32,7 +33,7 @@ class Thompson(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "sample")
-    scale: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0 is greedy")
+    scale: ArrayLike = param(1.0, "[0, inf)", "v, scale of the draws; 0: greedy play")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del t

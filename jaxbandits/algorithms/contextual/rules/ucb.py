@@ -11,11 +11,11 @@ from jaxbandits.types import Obs, State
 
 @pytree
 class UCB(ScoreRule):
-    """Optimism with a constant multiplier; with `Ridge` it is LinUCB, with `NeuralGradient` NeuralUCB.
+    """Rule of upper confidence bounds with a constant multiplier: LinUCB with `Ridge`, NeuralUCB with `NeuralGradient`.
 
     Guarantee:
-      The guarantee of the model's widths, if they bound the errors with a constant beta. None if the choice of arms
-      depends on past rewards.
+      The model determines the guarantee: its widths, times beta, must bound its errors. This is not proved in general
+      if the choice of arms depends on past rewards.
 
     References:
       Lihong Li, Wei Chu, John Langford, Robert Schapire. A Contextual-Bandit Approach to Personalized News Article
@@ -23,7 +23,7 @@ class UCB(ScoreRule):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("predict", "width")
-    beta: ArrayLike = param(1.0, "[0, inf)", "multiplies the widths")
+    beta: ArrayLike = param(1.0, "[0, inf)", "multiplier of the widths")
 
     def scores(self, key: jax.Array, t: jax.Array, model: State, state: State, obs: Obs) -> jax.Array:
         del key, t

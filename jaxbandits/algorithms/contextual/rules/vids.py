@@ -1,8 +1,8 @@
-"""V-IDS: information-directed sampling by variance, from draws of the posterior (Russo & Van Roy, 2018, Section 6.3).
+"""V-IDS: variance-based information-directed sampling from posterior draws (Russo & Van Roy, 2018, Section 6.3).
 
     g_a = sum_i alpha_i (m_ia - m_a)^2,   play from the p that minimises (p'D)^2 / p'g
 
-m_ia is the mean of theta_a given that arm i is the best, with probability alpha_i (`posterior_draws`).
+m_ia is the mean of theta_a given that arm i is the best, which has probability alpha_i (`posterior_draws`).
 """
 
 import jax
@@ -14,16 +14,16 @@ from jaxbandits.base.pytree import pytree
 
 @pytree
 class VIDS(PosteriorDraws):
-    """Balance of regret and variance explained by the best arm.
+    """Information-directed sampling in which the variance explained by the best arm replaces the information.
 
     Guarantee:
-      With the exact posterior, the Bayesian regret is at most $sqrt(2 Gamma H(A*) T)$, the bound known for Thompson
-      sampling, where Gamma bounds the information ratio: K/2 in general, and d/2 for linear models with rewards of
-      range 1.
+      With the exact posterior, the Bayesian regret is at most $sqrt(2 Gamma H(A*) T)$, a bound that also holds for
+      Thompson sampling. H(A*) is the entropy of the best arm, and Gamma bounds the information ratio: it is K/2 in
+      general, and d/2 for linear models with rewards of range 1.
 
     Deviations:
-      * [ours] The posterior is approximated by n draws (10^4 in the paper's linear experiments). Ties: the first arm
-        wins.
+      * [ours] The posterior is approximated by n draws (the linear experiments of the paper use 10^4 draws). Ties go to
+        the first arm.
 
     References:
       Daniel Russo, Benjamin Van Roy. Learning to Optimize via Information-Directed Sampling. Operations Research 66(1),
