@@ -183,6 +183,15 @@ def test_posteriors_are_discounted(learner, their_class, rng, key):
     compare_with_reference(learner, theirs, *recorded_rewards(rng, "fractions"), key, posterior)
 
 
+def test_ties_of_the_code_of_the_thesis_are_broken_at_random(key):
+    """Between two arms with one reward each, before a third with none."""
+    learner = besson_tables.DKLUCBOfThesis(n_arms=3, discount=0.9)
+    state = besson_tables.LastSums(jnp.ones(3), jnp.array([0.0, 1.0, 1.0]), jnp.arange(3, dtype=jnp.int32))
+    select = jax.vmap(lambda k: learner.select(k, jnp.int32(3), state, IndexObs.of(3)).index)
+    counts = np.bincount(select(jax.random.split(key, 4000)), minlength=3)
+    assert counts[0] == 0 and st.binomtest(int(counts[1]), 4000).pvalue > 1e-4
+
+
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", SAMPLED)
 def test_arms_are_drawn_with_the_probability_that_decisions_carry(name, key):

@@ -13,6 +13,7 @@ from jaxbandits.algorithms.armed.index_policy import IndexPolicy, Pulls, log_rou
 from jaxbandits.armed import DKLUCB, KLUCB, SWKLUCB, DiscountedTS, Exp3S, Restarting, SwitchingArms, ThompsonBeta
 from jaxbandits.base.pytree import ArrayLike, param, pytree
 from jaxbandits.estimation import detectors
+from jaxbandits.estimation.arms import draw_arm
 from jaxbandits.numerics import bernoulli
 from jaxbandits.reproduction.engine import Panel, Study
 from jaxbandits.reproduction.experiments.classics.setting import BESSON, PRESETS
@@ -155,7 +156,8 @@ class DKLUCBOfThesis(IndexPolicy):
 
     In that code (SMPyBandits, DiscountedUCB) the counts are an array of integers: gamma N + 1 becomes 1, and every arm
     counts as played once. A sum of rewards is discounted only when its arm is played, and serves as the mean; above 1
-    the index of a mean is (mean + 1) / 2, where the bisection of klucbBern ends at once.
+    the index of a mean is (mean + 1) / 2, where the bisection of klucbBern ends at once. Ties, which are frequent after
+    the first rewards, are broken at random.
     """
 
     discount: ArrayLike = param(range="(0, 1)", doc="gamma, factor by which the weight of a reward decays per round")
@@ -173,6 +175,13 @@ class DKLUCBOfThesis(IndexPolicy):
         level = jnp.log(jnp.maximum(jnp.sum(state.count), 1.0))  # every count is 1
         upper = bernoulli.upper(mean, jnp.broadcast_to(level, mean.shape))
         return jnp.where(state.total < 1.0, upper, 0.5 * (state.total + 1.0))
+
+    def select(self, key: jax.Array, t: jax.Array, state: LastSums, obs: ArmObs) -> ArmDecision:
+        """Draw one of the available arms with the largest index."""
+        available = jnp.ones(self.n_arms, bool) if obs.mask is None else obs.mask
+        index = jnp.where(available, self.in_turn(t, state.count, self.index(key, t, state)), -jnp.inf)
+        is_best = (index == jnp.max(index)).astype(index.dtype)
+        return draw_arm(key, obs, is_best / jnp.sum(is_best))
 
     def update(
         self, key: jax.Array, t: jax.Array, state: LastSums, obs: ArmObs, decision: ArmDecision, feedback: Reward
