@@ -22,7 +22,7 @@ from jax import lax
 
 from jaxbandits.base.pytree import PyTree
 from jaxbandits.estimation import history
-from jaxbandits.tracing import batching
+from jaxbandits.tracing import batching, target
 
 Term = Callable[[Any], Any]  # function from a row to its summand; 0 for a row of zeros
 
@@ -79,14 +79,14 @@ def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
     def enter_part() -> Any:
         def step(j: jax.Array, carry: PyTree) -> Any:
             i, (total, inner) = part - 1 - j, carry
-            return add(total, slot + i), history.append(inner, i, total)
+            return add(total, slot + i), _put(inner, i, total)
 
         return batching.fori_loop(0, part, step, (_at(window.ends, slot // part), window.inner))[1]
 
     def end_block() -> tuple[PyTree, PyTree, PyTree]:
         def step(j: jax.Array, carry: PyTree) -> Any:
             i, (total, ends) = n_parts - 1 - j, carry
-            ends = history.append(ends, i, total)
+            ends = _put(ends, i, total)
             return batching.fori_loop(0, part, lambda k, total: add(total, i * part + k), total), ends
 
         total, ends = batching.fori_loop(0, n_parts, step, (zero, window.ends))
@@ -102,6 +102,17 @@ def append(window: Window, t: jax.Array, row: PyTree, term: Term) -> Window:
 
 def _part(size: int) -> int:
     return math.isqrt(size - 1) + 1
+
+
+def _put(sums: Any, i: jax.Array, total: Any) -> Any:
+    """Write a sum at index i of a loop.
+
+    On an accelerator a kernel does it: of a plain write XLA makes a copy to an address that the loop computes, which
+    cannot be part of a CUDA graph, so that the host would start every step. The condition is always true.
+    """
+    if target.targets_accelerator():
+        total = jax.tree.map(lambda x: jnp.where(i >= 0, x, 0), total)
+    return history.append(sums, i, total)
 
 
 def _at(rows: Any, i: jax.Array) -> Any:
