@@ -1,4 +1,4 @@
-"""Reductions over the first axis of an array, unrolled for short axes so that they are fast under `vmap` over trials."""
+"""Reductions over the first axis of an array; short axes are unrolled, which is fast under `vmap` over trials."""
 
 import functools
 

@@ -37,12 +37,12 @@ def join(arrays: list[jax.Array]) -> jax.Array:
 
 
 def trace(m: jax.Array) -> jax.Array:
-    """Return the sum of the diagonal without reading other entries, as `jnp.trace` does."""
+    """Return the sum of the diagonal; unlike `jnp.trace`, the function reads no other entries."""
     return sum_terms(m[i, i] for i in range(len(m)))
 
 
 def factor(m: Symmetric) -> Any:
-    """Factor a positive definite `m` for `solve` and `log_det`, by an unrolled LDL' for small d and else by Cholesky."""
+    """Factor a positive definite `m` for `solve` and `log_det`, by unrolled LDL' for small d, else by Cholesky."""
     return _ldl(m) if m.shape[0] <= _UNROLLED_SOLVE else jnp.linalg.cholesky(m)
 
 

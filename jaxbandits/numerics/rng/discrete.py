@@ -28,7 +28,7 @@ def randint(key: jax.Array, n: ArrayLike, counter: int = 0) -> jax.Array:
 
 
 def randints(key: jax.Array, n: ArrayLike, count: int) -> jax.Array:
-    """Draw integers `[count]` with the distribution of `randint`, two per block; n is a number or an array `[count]`."""
+    """Draw integers `[count]` with the distribution of `randint`, two per block; n is a number or `[count]`."""
     return sampling.uniform_index(n, word_array(key, count))
 
 

@@ -42,7 +42,7 @@ def random_words(key: jax.Array, counter: ArrayLike = 0) -> tuple[jax.Array, jax
 
 
 def word_array(key: jax.Array, count: int, counter: int = 0) -> jax.Array:
-    """Draw uint32 words `[count]`, two per block, from the block `counter` on."""
+    """Draw uint32 words `[count]`, two per block, starting with the block `counter`."""
     blocks = jnp.arange(counter, counter + (count + 1) // 2)
     return jnp.concatenate(random_words(key, blocks))[:count]
 
@@ -60,7 +60,7 @@ def fold_in(key: jax.Array, data: ArrayLike) -> jax.Array:
 
 
 def split(key: jax.Array, n: int = 2) -> list[jax.Array]:
-    """Return the keys of `jax.random.split(key, n)`, bit for bit, computed by `fold_in` in JAX's default configuration."""
+    """Return the keys of `jax.random.split(key, n)`, bit for bit; by `fold_in` in JAX's default configuration."""
     by_fold_in = jax.config.jax_threefry_partitionable
     return [fold_in(key, i) for i in range(n)] if by_fold_in else list(jax.random.split(key, n))
 
@@ -105,7 +105,7 @@ def _block_to_draw(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[ja
 
 @trials_last
 def _block_of_key(k0: jax.Array, k1: jax.Array, counter: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Compute one block as a key, in a kernel that writes both words to an array `[2]`, which is the layout of a key."""
+    """Compute one block as a key, in a kernel that writes both words to an array `[2]`, the layout of a key."""
     both = barrier(jnp.stack(threefry(k0, k1, counter), axis=-1))
     return barrier((both[..., 0], both[..., 1]))
 

@@ -54,7 +54,7 @@ def uniforms_of_words(words: jax.Array) -> jax.Array:
 
 
 def tail_and_angle(key: jax.Array, counter: int = 0) -> tuple[jax.Array, jax.Array]:
-    """Draw two independent uniform variates: one on (0, 1) of 40 bits, accurate near 0, and one on (0, 1] of 24 bits."""
+    """Draw two independent uniform variates: one on (0, 1) of 40 bits, accurate near 0, one on (0, 1] of 24 bits."""
     high, low = random_words(key, counter)
     real = jnp.result_type(float)
     last_bits = (low & 0xFF).astype(real) + 0.5
