@@ -113,7 +113,7 @@ class LayeredPaths:
 
     @classmethod
     def complete(cls, *, n_nodes: int, length: int) -> "LayeredPaths":
-        """Return a graph with layers of `n_nodes` nodes between a source and a sink, where adjacent layers are connected.
+        """Return a graph with fully connected layers of `n_nodes` nodes between a source and a sink.
 
         Args:
           n_nodes: number of nodes of a layer.

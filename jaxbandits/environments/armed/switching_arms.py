@@ -52,11 +52,11 @@ class SwitchingArms:
     source: ClassVar[str] = "Bernoulli arms that change at given rounds; the adversary of Zimmert & Seldin, JMLR 2021"
     axes: ClassVar = {"arm_mean": ("arm",)}
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "mean", "arm_mean"), "reward")
-    phases: Phases = shared(doc="means and starts (made by from_phases or constrained)")
+    phases: Phases = shared(doc="means and starts (constructed by from_phases or constrained)")
 
     @classmethod
     def from_phases(cls, means: Any, starts: Any) -> "SwitchingArms":
-        """Make an environment from given phases.
+        """Return an environment from given phases.
 
         Args:
           means: `[P, K]` probabilities of every phase.
@@ -88,7 +88,7 @@ class SwitchingArms:
           best: index of the best arm.
 
         Raises:
-          InputError: for numbers outside their ranges.
+          InputError: if a number is outside its range.
         """
         n_arms, horizon = integer("n_arms", n_arms, "[1, 1000000]"), integer("horizon", horizon, "[1, 2147483647]")
         gap, growth = real("gap", gap, "[0, 1]"), real("growth", growth, "(1, inf)")
@@ -120,7 +120,7 @@ class SwitchingArms:
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        """0 and 1."""
+        """Interval [0, 1] that contains all rewards."""
         return 0.0, 1.0
 
     def init(self, key: jax.Array) -> None:
@@ -141,7 +141,7 @@ class SwitchingArms:
         return state, Reward(reward), SwitchingOutcome(largest(means) - mean, mean, means)
 
     def admits(self, state: None, obs: IndexObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -122,7 +122,7 @@ class LinearConstraints:
         return state, feedback, outcome
 
     def admits(self, state: LinearConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True if the domain has no such test."""
+        """Return True if the play lies in the domain, or if the domain has no method `contains`."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 

@@ -92,7 +92,7 @@ class MatrixCompletion:
     source: ClassVar[str] = "Wang, Wan & Zhang, AAAI 2025, Section 5: MovieLens and FilmTrust, or a stand-in"
     axes: ClassVar = {"instance": ("word",)}
     dim: tuple[int, int] = static(range="[1, inf)", doc="(m, n), users and items: the shape of decisions")
-    observed: Observed = shared(doc="the known entries (made by from_ratings)")
+    observed: Observed = shared(doc="the known entries (constructed by from_ratings)")
     batch: int = static(100, "[1, inf)", "number of entries in a round")
     constraint: str = static("figure", doc='"figure", "budget" or "none"')
     order: str = static("shuffled", doc='"shuffled" passes over the entries, or batches drawn "fresh"')

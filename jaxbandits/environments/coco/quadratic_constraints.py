@@ -137,7 +137,7 @@ class QuadraticConstraints:
         return state, feedback, outcome
 
     def admits(self, state: QuadraticConstraintsState, obs: None, decision: PointDecision) -> jax.Array:
-        """Return whether the play lies in the domain; True if the domain has no such test."""
+        """Return True if the play lies in the domain, or if the domain has no method `contains`."""
         del state, obs
         return protocol.contains(self.domain, decision.play)
 

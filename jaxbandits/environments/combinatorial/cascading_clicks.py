@@ -23,7 +23,7 @@ from jaxbandits.types import IndexObs, SetDecision, SetFeedback
 
 
 class ClicksState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     attraction: jax.Array  # [L]  w_e
     best: jax.Array  # []  f(A*)
@@ -59,13 +59,13 @@ class CascadingClicks:
     prior_failure: ArrayLike = param(1.0, "(0, inf)", "b, see prior_success")
 
     def __post_init__(self) -> None:
-        """Convert a list of attractions, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of attractions, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.attraction, (list, tuple)) and ranges.is_real(self.attraction):
             object.__setattr__(self, "attraction", np.asarray(self.attraction))
 
     @classmethod
     def from_attraction(cls, attraction: Any, list_size: int) -> "CascadingClicks":
-        """Make an environment with given probabilities `[L]`; each trial permutes the items at random.
+        """Return an environment with given probabilities `[L]`; each trial permutes the items at random.
 
         Raises:
           InputError: for numbers outside [0, 1], or for a list longer than the number of items.
@@ -86,7 +86,7 @@ class CascadingClicks:
           gap: D, at most p.
 
         Raises:
-          InputError: for numbers outside their ranges.
+          InputError: if a number is outside its range.
         """
         n_items = integer("n_items", n_items, "[1, 1000000]")
         list_size = integer("list_size", list_size, f"[1, {n_items}]")

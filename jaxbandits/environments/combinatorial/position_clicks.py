@@ -23,7 +23,7 @@ from jaxbandits.types import IndexObs, PositionFeedback, SetDecision
 
 
 class PositionState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     attraction: jax.Array  # [L]  w_e
     best: jax.Array  # []  f(A*)
@@ -56,7 +56,7 @@ class PositionClicks:
     list_size: int = static(range="[1, inf)", doc="m, number of positions")
     examination: ArrayLike = param(range="[0, 1]", doc="[m] kappa, from the first position to the last")
     attraction: ArrayLike | None = param(
-        None, "[0, 1]", "[L] w, ordered at random per trial; None: uniform on [0, 1], drawn per trial"
+        None, "[0, 1]", "[L] w, ordered at random per trial; None: drawn per trial, uniform on [0, 1]"
     )
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class PositionClicks:
 
     @classmethod
     def from_probabilities(cls, attraction: Any, examination: Any) -> "PositionClicks":
-        """Make an environment with attractions `[L]` and examinations `[m]`; each trial permutes the items at random.
+        """Return an environment with attractions `[L]` and examinations `[m]`; each trial permutes the items at random.
 
         Raises:
           InputError: for numbers outside [0, 1], or for more positions than items.

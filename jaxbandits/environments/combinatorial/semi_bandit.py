@@ -21,7 +21,7 @@ from jaxbandits.types import IndexObs, SetDecision, SetFeedback
 
 
 class SemiState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     means: jax.Array  # [L]
     best: jax.Array  # []  f(A*)
@@ -53,16 +53,16 @@ class SemiBandit:
     units: ClassVar = {"regret": "reward"}
     n_items: int = static(range="[1, inf)", doc="L, number of items")
     oracle: Any = param(doc="of the sets that may be chosen: one of jaxbandits.oracles")
-    means: ArrayLike | None = param(None, "[0, 1]", "[L] probabilities; None: uniform on [0, 1], drawn per trial")
+    means: ArrayLike | None = param(None, "[0, 1]", "[L] probabilities; None: drawn per trial, uniform on [0, 1]")
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
     def from_means(cls, means: Any, oracle: Any) -> "SemiBandit":
-        """Make an environment with given probabilities `[L]`.
+        """Return an environment with given probabilities `[L]`.
 
         Raises:
           InputError: for numbers outside [0, 1], or for an oracle for a different number of items.

@@ -22,7 +22,7 @@ from jaxbandits.types import ArmDecision, FixedArmObs, Reward
 
 
 class GaussianProcessArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     arms: jax.Array  # [K, d]
     means: jax.Array  # [K]
@@ -45,7 +45,7 @@ class GaussianProcessArms:
     units: ClassVar = {"regret": "reward"}
     n_arms: int = static(1000, "[2, inf)", "K, number of arms")
     dim: int = static(1, "[1, inf)", "d, dimension of the arms")
-    kernel: Any = param(factory=SquaredExponential, doc="k, of variance 1 (jaxbandits.contextual.models)")
+    kernel: Any = param(factory=SquaredExponential, doc="k, a kernel with variance 1 (jaxbandits.contextual.models)")
     scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of a mean")
     noise_scale: ArrayLike = param(0.025**0.5, "[0, inf)", "R, standard deviation of the noise")
 
@@ -80,6 +80,6 @@ class GaussianProcessArms:
         return state, Reward(mean + self.noise_scale * rng.normal(key)), RegretOutcome(best - mean)
 
     def admits(self, state: GaussianProcessArmsState, obs: FixedArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

@@ -22,7 +22,7 @@ from jaxbandits.types import ArmDecision, ContextObs, Reward
 
 
 class LinearContextsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: jax.Array  # [K, p]
     beta: Vector  # [k]
@@ -37,7 +37,7 @@ class LinearContexts:
     n_arms: int = static(5, "[1, inf)", "K, number of arms")
     dim: int = static(2, "[1, inf)", "p, dimension of the context")
     shared_dim: int = static(0, "[0, inf)", "k, dimension of the features of arms; 0: arms have none")
-    noise: Noise = param(factory=lambda: Gaussian(spread=0.1), doc="law of the noise")
+    noise: Noise = param(factory=lambda: Gaussian(spread=0.1), doc="distribution of the noise")
 
     @classmethod
     def example(cls) -> "LinearContexts":
@@ -72,6 +72,6 @@ class LinearContexts:
         return state, Reward(mean + self.noise.sample(key)), RegretOutcome(largest(means, obs.mask) - mean)
 
     def admits(self, state: LinearContextsState, obs: ContextObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

@@ -27,7 +27,7 @@ _SHAPES = ("quadratic", "form", "cosine", "cubic")
 
 
 class NonlinearArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     direction: Vector  # [d]  a
     matrix: jax.Array  # [d, d]  A
@@ -89,6 +89,6 @@ class NonlinearArms:
         return state, Reward(mean + self.noise_scale * rng.normal(key)), RegretOutcome(largest(means, obs.mask) - mean)
 
     def admits(self, state: NonlinearArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)

@@ -99,6 +99,6 @@ class Wheel:
         return means, is_high
 
     def admits(self, state: jax.Array, obs: ContextObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < _ARMS)

@@ -79,7 +79,7 @@ class LoggedReplay:
     source: ClassVar[str] = "your own log, uniform or with propensities; Li, Chu, Langford & Wang, WSDM 2011"
     units: ClassVar = {"mean_reward": "reward", "reward": "reward", "counted": "rounds"}
     may_be_missing: ClassVar = ("mean_reward",)
-    log: Events = shared(doc="the events (made by from_log)")
+    log: Events = shared(doc="the events (constructed by from_log)")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     order: str = static("given", doc='"given" or "shuffled"')
     as_context: bool = static(False, BOOL, "True: observations are contexts [n, p], common to all arms")
@@ -106,7 +106,7 @@ class LoggedReplay:
           seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
           propensity: `[n]` probability with which the arm was played; None: 1/K.
           actions: names of all arms in their order; None: as in `Log.from_arrays`.
-          **settings: the other fields.
+          **settings: values of other fields.
 
         Raises:
           InputError: if shapes do not match, an entry is not a finite number, or an arm does not exist.
@@ -189,7 +189,7 @@ class LoggedReplay:
           delimiter: the character that separates cells.
           header: whether the first row holds column names.
           propensity: the column of the probability with which the arm was played.
-          **settings: the other fields, and `actions`.
+          **settings: values of other fields, and `actions`.
 
         Raises:
           InputError: if the file cannot be read (the message names the file and the line), and as `from_log`.
@@ -304,7 +304,7 @@ class LoggedReplay:
         return ReplayState(place, state.counted + counted.astype(jnp.int32), draw), Reward(reward), outcome
 
     def admits(self, state: ReplayState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -61,7 +61,7 @@ class MushroomBandit:
 
     source: ClassVar[str] = "the mushroom task of Riquelme, Tucker & Snoek, ICLR 2018, on your own table"
     units: ClassVar = {"regret": "reward", "reward": "reward"}
-    table: MushroomTable = shared(doc="the rows (made by from_table)")
+    table: MushroomTable = shared(doc="the rows (constructed by from_table)")
     safe: ArrayLike = param(5.0, "(0, inf)", "reward of an edible mushroom, and of a poisonous one with luck")
     harm: ArrayLike = param(-35.0, "(-inf, 0)", "reward of a poisonous mushroom without luck")
     luck: ArrayLike = param(0.5, "[0, 1]", "probability that a poisonous mushroom does no harm")
@@ -78,7 +78,7 @@ class MushroomBandit:
           features: one row per mushroom, numbers; text columns must be one-hot encoded.
           labels: `[n]` of two kinds.
           poisonous: the label of poisonous mushrooms; all others are edible.
-          **settings: the other fields, such as `as_context=True`.
+          **settings: values of other fields, such as `as_context=True`.
 
         Raises:
           InputError: if shapes do not match, an entry is not a finite number, or no row has the label `poisonous`.
@@ -142,6 +142,6 @@ class MushroomBandit:
         return following, Reward(reward), MushroomOutcome(regret, reward)
 
     def admits(self, state: Place, obs: Any, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < _ARMS)

@@ -39,7 +39,7 @@ class RecordedTrace:
 
     source: ClassVar[str] = "your own arms and rewards, replayed through any learner"
     units: ClassVar = {"reward": "reward"}
-    trace: Trace = shared(doc="the rounds (made by from_arrays)")
+    trace: Trace = shared(doc="the rounds (constructed by from_arrays)")
 
     @classmethod
     def from_arrays(cls, arms: Any, reward: Any, index: Any = None) -> "RecordedTrace":

@@ -58,7 +58,7 @@ class TableBandit:
     source: ClassVar[str] = "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit"
     axes: ClassVar = {"arm_reward": ("arm",)}
     units: ClassVar = dict.fromkeys(("regret", "fixed_arm_regret", "reward", "best_reward", "arm_reward"), "reward")
-    table: RewardTable = shared(doc="the rows (made by from_table, from_rewards or from_file)")
+    table: RewardTable = shared(doc="the rows (constructed by from_table, from_rewards or from_file)")
     order: str = static("iid", doc='"iid", "shuffled" every pass, or "given"')
     as_context: bool = static(False, BOOL, "True: observations are contexts [n, p], common to all arms")
     classes: tuple[str, ...] = static((), doc="names of the arms in their order; (): numbers from 0")
@@ -74,7 +74,7 @@ class TableBandit:
           labels: `[n]` whole numbers or text, of at least two kinds.
           classes: all labels in the order of the arms; None: the categories of a categorical array, otherwise the
             sorted distinct labels.
-          **settings: the other fields, such as `order="given"`.
+          **settings: values of other fields, such as `order="given"`.
 
         Raises:
           InputError: if shapes do not match, an entry is missing, or there is only one label.
@@ -109,7 +109,7 @@ class TableBandit:
           label: column of the labels, whole numbers or text.
           features: columns of numbers, the context; no other column is used.
           classes: all labels in the order of the arms; None: as in `from_table`.
-          **settings: the other fields, such as `order="given"`.
+          **settings: values of other fields, such as `order="given"`.
 
         Raises:
           InputError: if a column is unknown, an entry is missing (the message names row and column), a feature is text,
@@ -143,7 +143,7 @@ class TableBandit:
         Args:
           rewards: `[n, K]`
           seen: contexts `[n, p]`, or arms `[n, K, d]`; None: arms are the unit vectors.
-          **settings: the other fields.
+          **settings: values of other fields.
 
         Raises:
           InputError: if shapes do not match or an entry is not a finite number.
@@ -211,7 +211,7 @@ class TableBandit:
         return following, Reward(reward), TableOutcome(reward, largest(paid), paid)
 
     def admits(self, state: Place, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -67,7 +67,7 @@ class GroupData:
     )
     axes: ClassVar = draws.AXES | {"overdrawn": ("group",)}
     units: ClassVar = draws.units(("overdrawn",))
-    rows: Rows = shared(doc="the table, sorted by group (made by from_table)")
+    rows: Rows = shared(doc="the table, sorted by group (constructed by from_table)")
     sizes: tuple[int, ...] = static(range="[1, inf)", doc="[m] rows of each group")
     names: tuple[str, ...] = static(doc="[m] names of the groups")
     dataset: str = static("user", doc="where the rows come from; figures show it")
@@ -85,7 +85,7 @@ class GroupData:
         Args:
           table: features, labels and groups. A loss with signed labels requires two distinct labels, of which the
             larger becomes 1.
-          **settings: the other fields.
+          **settings: values of other fields.
 
         Raises:
           InputError: if the labels or a setting are invalid.

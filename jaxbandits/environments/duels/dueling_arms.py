@@ -33,7 +33,7 @@ _MSLR = ((0.53519466, 0.6125935, 0.75696008, 0.76547422), (0.57985831, 0.7274511
 
 
 class DuelsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     preferences: jax.Array  # [K, K]  p_ij
     loss: jax.Array  # [K]  e_i
@@ -74,13 +74,13 @@ class DuelingArms:
     spread: ArrayLike = param(2.0, "[0, inf)", "width of the law of the strengths that are drawn")
 
     def __post_init__(self) -> None:
-        """Convert a list of preferences, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of preferences, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.preferences, (list, tuple)) and ranges.is_real(self.preferences):
             object.__setattr__(self, "preferences", np.asarray(self.preferences, float))
 
     @classmethod
     def from_preferences(cls, preferences: Any) -> "DuelingArms":
-        """Make an environment with given probabilities `[K, K]` that the row arm beats the column arm.
+        """Return an environment with given probabilities `[K, K]` that the row arm beats the column arm.
 
         Raises:
           InputError: for numbers outside [0, 1], or if p_ij + p_ji is not 1.

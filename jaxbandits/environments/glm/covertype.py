@@ -92,7 +92,7 @@ class Covertype:
         return state, Reward(reward), RegretOutcome(jnp.max(means) - mean)
 
     def admits(self, state: None, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -27,7 +27,7 @@ from jaxbandits.types import ArmDecision, ArmObs, FixedArmObs, Recommendation, R
 
 
 class GeneralizedLinearState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: Vector  # [d]  theta*
     arms: Any  # [K, d]; None if they are drawn in every round
@@ -60,12 +60,12 @@ class GeneralizedLinear:
 
     @classmethod
     def tv(cls, **changes: FieldValue) -> "GeneralizedLinear":
-        """Make an environment with arms that vary in time: d = 5, K = 20, S = 3 unless changed."""
+        """Return an environment with arms that vary in time: d = 5, K = 20, S = 3 unless changed."""
         return cls(**{"dim": 5, "n_arms": 20, "fresh_arms": True, "norm_bound": 3.0} | changes)
 
     @classmethod
     def fixed(cls, **changes: FieldValue) -> "GeneralizedLinear":
-        """Make an environment with one arm set per trial: d = 2, K = 20, S = 3 unless changed."""
+        """Return an environment with one arm set per trial: d = 2, K = 20, S = 3 unless changed."""
         return cls(**{"dim": 2, "n_arms": 20, "norm_bound": 3.0} | changes)
 
     @classmethod
@@ -149,7 +149,7 @@ class GeneralizedLinear:
         return state, Reward(self.link.sample(key, z)), RegretOutcome(regret)
 
     def admits(self, state: GeneralizedLinearState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -25,7 +25,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Recommendation, Reward
 
 
 class BallArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: Vector  # [d]
 
@@ -37,11 +37,11 @@ class BallArms:
     source: ClassVar[str] = "Russac, Vernade & Cappe, NeurIPS 2019, their experiments"
     dim: int = static(2, "[1, inf)", "d, dimension of the arms")
     n_arms: int = static(50, "[1, inf)", "K, number of arms in a round")
-    noise: Noise = param(factory=Gaussian, doc="law of eta")
+    noise: Noise = param(factory=Gaussian, doc="distribution of eta")
     theta: ArrayLike | None = param(None, "(-inf, inf)", "[d] parameter; None: uniform on the sphere, drawn per trial")
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.theta, (list, tuple)) and ranges.is_real(self.theta):
             object.__setattr__(self, "theta", np.asarray(self.theta))
 
@@ -79,7 +79,7 @@ class BallArms:
         return state, Reward(mean + self.noise.sample(key)), RegretOutcome(regret=best - mean)
 
     def admits(self, state: BallArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -26,7 +26,7 @@ from jaxbandits.types import ArmDecision, ArmObs, Recommendation, ScaledReward
 
 
 class FreshArmsState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     theta: Vector  # [d]  theta*
     noise_scale: jax.Array  # []  nu, the moment scale of the noise before a_t
@@ -46,7 +46,7 @@ class FreshArms:
     source: ClassVar[str] = "Huang, Zhong, Wang & Yang, NeurIPS 2023, their experiment"
     dim: int = static(10, "[1, inf)", "d, dimension of the arms")
     n_arms: int = static(20, "[1, inf)", "K, number of arms in a round")
-    noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="law of eta")
+    noise: Noise = param(factory=lambda: StudentT(df=2.0), doc="distribution of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
     noise_decades: ArrayLike | None = param(None, "[0, inf)", "log10 a_t is uniform on (0, this); None: a_t = 1")
 
@@ -85,7 +85,7 @@ class FreshArms:
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
     def admits(self, state: FreshArmsState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -30,7 +30,7 @@ _SUBSET_ARMS = 128  # largest K for which the available arms are drawn one by on
 
 
 class HeavyTailedState(NamedTuple):
-    """The instance; nothing in it changes over the rounds."""
+    """Problem instance of a trial, which does not change over rounds."""
 
     arms: jax.Array  # [K, d]
     theta: Vector  # [d]  theta*
@@ -49,7 +49,7 @@ class HeavyTailed:
     source: ClassVar[str] = "Wang, Zhang, Zhao & Zhou, ICML 2025, Section 5"
     dim: int = static(range="[1, inf)", doc="d, dimension of the arms")
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
-    noise: Noise = param(factory=StudentT, doc="law of eta")
+    noise: Noise = param(factory=StudentT, doc="distribution of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu_t is the scale of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(
         None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"
@@ -70,7 +70,7 @@ class HeavyTailed:
         Args:
           arms: K arms, one per row; warns if one lies outside the unit ball (learners assume L = 1).
           theta: theta*; warns if its norm exceeds 1 (learners assume S = 1).
-          **settings: the other fields, such as `noise=Gaussian(spread=0.1)`.
+          **settings: values of other fields, such as `noise=Gaussian(spread=0.1)`.
 
         Raises:
           InputError: if the shape is wrong or an entry is not a finite number.
@@ -148,7 +148,7 @@ class HeavyTailed:
         return state, ScaledReward(reward=mean + noise, noise_scale=scale), RegretOutcome(regret=best - mean)
 
     def admits(self, state: HeavyTailedState, obs: ArmObs, decision: ArmDecision) -> jax.Array:
-        """Return whether the arm exists."""
+        """Return True if the index of the arm is in range."""
         del state, obs
         return (decision.index >= 0) & (decision.index < self.n_arms)
 

@@ -51,7 +51,7 @@ class LinearMDP:
     n_actions: int = static(4, "[1, inf)", "nA, number of actions")
     dim: int = static(3, "[1, inf)", "d, dimension of the features")
     steps: int = static(4, "[1, inf)", "H, steps of an episode")
-    noise: Noise = param(factory=StudentT, doc="law of eta")
+    noise: Noise = param(factory=StudentT, doc="distribution of eta")
     eps: ArrayLike = param(0.99, "(0, 1]", "nu is the scale of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(
         None, "(0, inf)", "moment scale in the feedback; None: the exact scale of eta"

@@ -55,7 +55,9 @@ class LinearSystem:
     A: ArrayLike | None = param(None, "(-inf, inf)", "[n, n] A; None: [[0.8, 0.2], [0, 0.7]]")
     B: ArrayLike | None = param(None, "(-inf, inf)", "[n, m] B; None: [[0], [0.5]]")
     input_scale: ArrayLike = param(1.0, "[0, inf)", "standard deviation of every input")
-    noise: Noise = param(factory=lambda: StudentT(spread=0.3), doc="law of every coordinate of w, before its factor")
+    noise: Noise = param(
+        factory=lambda: StudentT(spread=0.3), doc="distribution of every coordinate of w, before its factor"
+    )
     noise_factors: ArrayLike | None = param(None, "[0, inf)", "[n] factor on every coordinate of w; None: 1")
     eps: ArrayLike = param(0.99, "(0, 1]", "scales are those of the moment of order 1 + eps")
     moment_scale: ArrayLike | None = param(None, "(0, inf)", "moment scale in the feedback; None: the exact scale")

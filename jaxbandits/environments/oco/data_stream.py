@@ -62,7 +62,7 @@ class DataStream:
     """
 
     source: ClassVar[str] = "your own regression or classification rows as losses"
-    table: Table = shared(doc="the rows (made by from_arrays)")
+    table: Table = shared(doc="the rows (constructed by from_arrays)")
     loss: str = static("squared", doc='"squared", or "logistic" with targets in {-1, 1}')
     order: str = static("shuffled", doc='"shuffled" every pass, "iid" or "given"')
     comparator: ArrayLike | None = param(None, "(-inf, inf)", "u: [d], or U for U e_1; None: the best fit to the table")
@@ -75,7 +75,7 @@ class DataStream:
         Args:
           features: one row per example.
           targets: real numbers; for `loss="logistic"` two distinct values, of which the larger becomes 1.
-          **settings: the other fields.
+          **settings: values of other fields.
 
         Raises:
           InputError: if an array or a setting is invalid.
@@ -98,7 +98,7 @@ class DataStream:
           frame: a frame of pandas, polars or pyarrow, or a mapping of arrays.
           target: column of the targets, which are numbers as in `from_arrays`.
           features: columns of numbers; no other column is used.
-          **settings: the other fields.
+          **settings: values of other fields.
 
         Raises:
           InputError: if a column is unknown or text, an entry is missing (the message names row and column), and as

@@ -100,7 +100,7 @@ class Drifting(Operator):
 
     source: ClassVar[str] = "any bandit with a parameter, which moves"
     environment: Any = param(doc="environment whose parameter drifts")
-    drift: LawOfMotion = param(factory=RandomWalk, doc="law of the drift")
+    drift: LawOfMotion = param(factory=RandomWalk, doc="distribution of the drift")
 
     @classmethod
     def example(cls) -> "Drifting":

@@ -25,7 +25,7 @@ class Noisy(Operator):
 
     source: ClassVar[str] = "any bandit, with more noise"
     environment: Any = param(doc="environment whose rewards receive noise")
-    noise: Noise = param(factory=Gaussian, doc="law of xi")
+    noise: Noise = param(factory=Gaussian, doc="distribution of xi")
 
     @classmethod
     def example(cls) -> "Noisy":

@@ -58,7 +58,7 @@ class TableDelay:
     probabilities: ArrayLike = param(range="[0, inf)", doc="[n] weights of the delays 0, ..., n - 1; any sum")
 
     def __post_init__(self) -> None:
-        """Convert a list, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.probabilities, (list, tuple)) and ranges.is_real(self.probabilities):
             object.__setattr__(self, "probabilities", np.asarray(self.probabilities))
 

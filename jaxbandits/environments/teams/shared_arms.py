@@ -59,17 +59,17 @@ class SharedArms:
     units: ClassVar = {"regret": "reward", "collisions": "players", "switches": "players"}
     n_arms: int = static(range="[1, inf)", doc="K, number of arms")
     n_players: int = static(range="[1, inf)", doc="P, number of players")
-    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: uniform on [0, 1], drawn per trial")
+    means: ArrayLike | None = param(None, "[0, 1]", "[K] probabilities; None: drawn per trial, uniform on [0, 1]")
     sees_collisions: bool = static(True, BOOL, "whether players see every collision, and not only lost rewards")
 
     def __post_init__(self) -> None:
-        """Convert a list of means, as in a sweep file, to one array, since JAX would treat a list as a pytree."""
+        """Convert a list of means, as in a sweep file, to an array, since JAX would treat a list as a pytree."""
         if isinstance(self.means, (list, tuple)) and ranges.is_real(self.means):
             object.__setattr__(self, "means", np.asarray(self.means))
 
     @classmethod
     def from_means(cls, means: Any, n_players: int, **fields: Any) -> "SharedArms":
-        """Make an environment with given probabilities `[K]`.
+        """Return an environment with given probabilities `[K]`.
 
         Raises:
           InputError: for numbers outside [0, 1], or for more players than arms.
