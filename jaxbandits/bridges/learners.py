@@ -162,7 +162,7 @@ class BayesianBanditsLearner:
         return self._agent.pull(*self._context(obs))[0]
 
     def update(self, t: Any, obs: Any, index: int, reward: float) -> None:
-        """Pass the reward to the agent, with the index of its arm; with a delay, another arm may be the last one played."""
+        """Pass the reward and its arm to the agent; with a delay, this may not be the arm that was pulled last."""
         self._agent.select_for_update(index).update(*self._context(obs), np.array([reward]))
 
     def _context(self, obs: Any) -> tuple[np.ndarray, ...]:

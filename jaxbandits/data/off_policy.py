@@ -244,7 +244,7 @@ def _cells(row: PolicyValue) -> list[str]:
 
 
 def describe_weights(weight: np.ndarray) -> str | None:
-    """Return a message if the mean of the importance weights differs significantly from 1, its expectation; else None."""
+    """Return a message if the mean of the importance weights differs significantly from 1, else None."""
     n, mean = len(weight), weight.mean()
     error = weight.std() / np.sqrt(n)
     if abs(mean - 1.0) <= max(5.0 * error, 0.05):

@@ -4,8 +4,8 @@
     means     f ~ N(0, s^2 k(x_i, x_j)), drawn for every trial
     reward_t  f_i + N(0, R^2) for the arm i played,   regret_t = max_k f_k - f_i
 
-For d = 1 the arms are K equidistant points, both ends included; for d > 1 they are uniform on the cube, drawn for every
-trial.
+For d = 1 the arms are K equidistant points, including 0 and 1; for d > 1 they are drawn for every trial, uniformly from
+the cube.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -31,7 +31,7 @@ class GaussianProcessArmsState(NamedTuple):
 
 @pytree
 class GaussianProcessArms:
-    """Fixed arms with means that are smooth in their features.
+    """K fixed arms whose means are a smooth random function of their features.
 
     Deviations:
       * [reconstructed] The defaults K = 1000, l = 0.2 and R^2 = 0.025 are the paper's synthetic setting.
@@ -46,7 +46,7 @@ class GaussianProcessArms:
     n_arms: int = static(1000, "[2, inf)", "K, number of arms")
     dim: int = static(1, "[1, inf)", "d, dimension of the arms")
     kernel: Any = param(factory=SquaredExponential, doc="k, a kernel with variance 1 (jaxbandits.contextual.models)")
-    scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of a mean")
+    scale: ArrayLike = param(1.0, "(0, inf)", "s, standard deviation of the mean of an arm")
     noise_scale: ArrayLike = param(0.025**0.5, "[0, inf)", "R, standard deviation of the noise")
 
     @classmethod
@@ -54,7 +54,7 @@ class GaussianProcessArms:
         return cls(n_arms=8)
 
     def check(self) -> None:
-        """Raise InputError for a value that is not a kernel."""
+        """Raise InputError if `kernel` is not a kernel."""
         check_kernel("GaussianProcessArms.kernel", self.kernel)
 
     def init(self, key: jax.Array) -> GaussianProcessArmsState:
