@@ -346,7 +346,7 @@ def _warn_unless_uniform(log: Log) -> None:
 
 
 def _dependence(context: np.ndarray, action: np.ndarray, n_arms: int) -> tuple[float, int]:
-    """Return score statistic and degrees of freedom for a multinomial logistic model of the arm given contexts `[n, p]`.
+    """Return score statistic and degrees of freedom for a logistic model of the arm given contexts `[n, p]`.
 
     If arms are drawn uniformly, the sums over events of (1{a = k} - 1/K) x for the arms k and l have the covariance
     (1{k = l}/K - 1/K^2) sum x x'.

@@ -152,7 +152,7 @@ def adult_like(scale: float = 1.0, seed: int = 0) -> Groups:
 
 
 def _table(measurements: np.ndarray, levels: np.ndarray, labels: np.ndarray, source: str) -> Groups:
-    """Return the groups for measurements `[n, 6]`, which are standardised, and levels `[n, 8]`, which become one-hot."""
+    """Return the groups for measurements `[n, 6]`, which are standardised, and one-hot encoded levels `[n, 8]`."""
     spread = measurements.std(axis=0)
     columns = [(measurements - measurements.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)]
     for place, (_, known) in enumerate(CATEGORIES.values()):

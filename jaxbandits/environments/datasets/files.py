@@ -118,7 +118,7 @@ class TextFile:
         return self.names[int(column)]
 
     def read(self, schema: Mapping[str, str]) -> "pl.DataFrame":
-        """Return a data frame with the columns of a schema, and the column `line`, the position of each row in the file.
+        """Return a data frame with the columns of a schema, and the column `line`, the position of a row in the file.
 
         Args:
           schema: dict from column names to types: "number" (float64), "integer" (int64) or "text"; other columns are
@@ -188,7 +188,7 @@ class TextFile:
         return lines[1:] if self._header else lines
 
     def _scan(self, types: Sequence[Any] | None = None, **reading: Any) -> "pl.DataFrame":
-        """Read the file with polars; columns are read as text if `types` is None or if a cell does not have its type."""
+        """Read the file with polars; columns are text if `types` is None or if a cell does not have its type."""
         pl = polars()
         try:
             return pl.read_csv(
