@@ -152,7 +152,7 @@ def kmeans(points: np.ndarray, k: int, rng: np.random.Generator, iterations: int
 
 
 def _nearest(points: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index `[N]` of the centre nearest to each point, and the squared distance up to a constant per point."""
+    """Return the index `[N]` of the nearest centre of each point, and the squared distance up to a point's constant."""
     score = np.sum(centers**2, axis=1) - 2.0 * points @ centers.T
     nearest = np.argmin(score, axis=1)
     return nearest, score[np.arange(len(points)), nearest]

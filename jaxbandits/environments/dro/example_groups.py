@@ -38,7 +38,7 @@ class ExampleGroups:
     units: ClassVar = draws.units()
     n_groups: int = static(len(MEANS), "[1, inf)", doc="m, number of groups")
     means: ArrayLike = param(MEANS, "[0, 1]", "[m] mu_i, means of the groups")
-    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
+    top_k: int = static(1, "[1, inf)", doc="k, number of largest risks that are averaged")
 
     dim: ClassVar = 1
 

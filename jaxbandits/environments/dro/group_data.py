@@ -76,7 +76,7 @@ class GroupData:
     loss: Any = param(factory=group_losses.Logistic, doc="loss of a row: Logistic, Squared, Hinge or Custom")
     order: str = static("iid", doc='"iid" (with replacement) or "once" (in a random order)')
     held_out: int = static(0, "[0, inf)", doc="number of rows per group that are held out for the risks; 0: all rows")
-    top_k: int = static(1, "[1, inf)", doc="k of the mean of the k largest risks")
+    top_k: int = static(1, "[1, inf)", doc="k, number of largest risks that are averaged")
     weights: ArrayLike | None = param(None, "(0, inf)", "[m] b, factors of the risks; None: 1")
     loss_scale: ArrayLike = param(1.0, "(0, inf)", "factor of losses, gradients and risks")
 
@@ -228,7 +228,7 @@ class GroupData:
         return jnp.maximum(counts - left.astype(counts.dtype), 0.0)
 
     def _mean_loss(self, w: Point, first: int, size: int) -> jax.Array:
-        """Return the mean loss over consecutive rows, block by block, so that a trial needs memory for one block only."""
+        """Return the mean loss over consecutive rows, block by block, so that memory for one block suffices."""
         block = min(size, _BLOCK)
         features, labels = jnp.asarray(self.rows.features), jnp.asarray(self.rows.labels)
 

@@ -97,7 +97,7 @@ def optimum(
     weights = q
     for _ in range(_STARTS):
         q = np.clip(q, 0.0, 1.0 / k)
-        q = q / q.sum()  # without this, rounding errors in the sum of q would invalidate the lower bound
+        q = q / q.sum()  # rounding errors in the sum would invalidate the lower bound
         value = -descent(q)[0]
         if value > lower:
             lower, weights = value, q
