@@ -59,7 +59,7 @@ def dynamic_slice(x: jax.Array, starts: list[jax.Array], sizes: tuple[int, ...])
 
 
 def dynamic_update_slice(x: jax.Array, update: jax.Array, starts: list[jax.Array]) -> jax.Array | None:
-    """Compute `lax.dynamic_update_slice` of `x[..., W]` if the update has one or all entries of each axis; else None."""
+    """Apply `lax.dynamic_update_slice` to `x[..., W]` if the update has one or all entries of each axis; else None."""
     is_updated: Any = True
     for axis, start in enumerate(starts):
         n, size = x.shape[axis], update.shape[axis]

@@ -294,7 +294,7 @@ def _random_split(size: int, eqn: JaxprEqn, args: list[Operand], batched: list[b
 
 
 def _threefry_blocks(keys: jax.Array, shape: tuple[int, ...]) -> tuple[jax.Array, jax.Array] | None:
-    """Return two arrays `[..., *shape, W]` of words, one block per entry, for keys `[..., W]`; None if not applicable."""
+    """Return two arrays `[..., *shape, W]` of words, a block per entry, for keys `[..., W]`; None if not applicable."""
     if str(jax.random.key_impl(keys)) != "threefry2x32" or not jax.config.jax_threefry_partitionable:
         return None
     ndim = keys.ndim - 1

@@ -82,7 +82,7 @@ def _carry_flags(
 
 
 def _while(run: Run, size: int | None, eqn: JaxprEqn, args: list[Operand], batched: list[bool]) -> list[FlaggedOperand]:
-    """Run a while loop until the condition is false for every trial; a trial whose condition is false does not change."""
+    """Run a while loop until the condition is false in every trial; a trial whose condition is false is kept as is."""
     params = eqn.params
     condition, body = params["cond_jaxpr"], params["body_jaxpr"]
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]

@@ -116,7 +116,7 @@ def is_entry(eqn: JaxprEqn, axis: int) -> bool:
 def _first_reduction(
     name: int, axes: list[int], readers: dict[int, list[Step]], returned: set[int], elementwise: frozenset[str]
 ) -> tuple[int | None, int | None]:
-    """Return an axis of a product that its first reduction keeps, and an axis that it sums; None: there is no such axis.
+    """Return an axis of a product that its first reduction keeps, and an axis that it sums; None where there is none.
 
     The product is followed through elementwise steps and transposes, as long as each value has one reader.
 

@@ -52,8 +52,8 @@ class TableBandit:
     The features of arm k are the context `[p]` in block k of a vector `[K p]`, so that a linear learner has one weight
     vector per arm (dim = K p). With `as_context` the observation is the context itself (`ContextObs`), for learners
     with one model per arm (`jaxbandits.contextual`). With the order "iid", rows are drawn with replacement. With
-    "shuffled", every pass of every trial is a new permutation of the rows, which takes n integers per trial in the state. With
-    "given", all trials repeat the rows of the table cyclically.
+    "shuffled", every pass of every trial is a new permutation of the rows, which takes n integers per trial in the
+    state. With "given", all trials repeat the rows of the table cyclically.
     """
 
     source: ClassVar[str] = "your own labelled rows (CSV, npz, LIBSVM, ARFF) or table of all rewards as a bandit"

@@ -31,7 +31,7 @@ def load_labelled(
     standardise: bool = False,
     intercept: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read features and labels from a file with the extension `.csv`, `.npz`, `.libsvm`, `.svm`, `.svmlight` or `.arff`.
+    """Read features and labels from a file that ends in `.csv`, `.npz`, `.libsvm`, `.svm`, `.svmlight` or `.arff`.
 
     For a data frame, use `TableBandit.from_frame`.
 

@@ -141,7 +141,7 @@ class SyntheticGroups:
         return draws.measures(risks, self.top_k, self.weights) | {"duality_gap": gap} | instance
 
     def rebuild_instance(self, recorded: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        """Return `attractions` [m, d], the vectors a_i = (pi_i - 1/2) w*_i, by drawing the instance again from its key."""
+        """Return `attractions` [m, d], the vectors a_i = (pi_i - 1/2) w*_i; the instance is drawn again from a key."""
         state = self.init(_key_of(recorded["instance"][0]))
         return {"attractions": group_losses.scaled_rows(state.optima, state.correct - 0.5)}
 
@@ -219,7 +219,7 @@ class SyntheticGroups:
 
 
 def _labels(x: jax.Array, optima: jax.Array, u: jax.Array, correct: jax.Array) -> jax.Array:
-    """Return the labels `[Q]` of rows `[Q, d]`, which are the sign of x'w*_i, with the opposite sign unless u < correct."""
+    """Return the labels `[Q]` of rows `[Q, d]`: the sign of x'w*_i, with the opposite sign unless u < correct."""
     side = jnp.where(jnp.einsum("qd,qd->q", x, optima) < 0.0, -1.0, 1.0).astype(x.dtype)
     return jnp.where(u < correct, side, -side)
 

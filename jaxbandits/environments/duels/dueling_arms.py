@@ -111,7 +111,7 @@ class DuelingArms:
 
     @classmethod
     def mslr(cls) -> "DuelingArms":
-        """Return the instance with five rankers of the Microsoft Learning to Rank data, as in the code of Wu and Liu."""
+        """Return an instance with five rankers of the Microsoft Learning to Rank data, from the code of Wu and Liu."""
         above = np.zeros((5, 5))
         above[np.triu_indices(5, 1)] = np.concatenate(_MSLR)
         below = np.tril(1.0 - above.T, -1)

@@ -74,7 +74,7 @@ class GeneralizedLinear:
 
     @classmethod
     def exponential(cls, **changes: FieldValue) -> "GeneralizedLinear":
-        """Return 8 arms `(1, cos a, sin a) / sqrt 2` with exponential rewards and theta* at distance 1 from (-3, 0, 0)."""
+        """Return 8 arms `(1, cos a, sin a) / sqrt 2`, exponential rewards, and theta* at distance 1 from (-3, 0, 0)."""
         angles = 2.0 * np.pi * np.arange(8) / 8
         arms = np.stack([np.ones(8), np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(2.0)
         link = Exponential(margin=float(3.0 / np.sqrt(2.0) - 1.0))
@@ -158,7 +158,7 @@ class GeneralizedLinear:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def at_record(self, state: GeneralizedLinearState, recommendation: Recommendation) -> dict[str, jax.Array]:
-        """Return `estimation_error`, which is `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
+        """Return `estimation_error`, `||recommendation - theta*||`, for learners that recommend an estimate `[d]`."""
         if recommendation is None or jnp.shape(recommendation) != state.theta.shape:  # the recommendation may be an arm
             return {}
         return {"estimation_error": jnp.linalg.norm(recommendation - state.theta)}

@@ -42,7 +42,7 @@ class ExcessOutcome(NamedTuple):
 
 @pytree
 class LinearSystem:
-    """Linear system driven by white input and by noise that may have infinite variance; all trials have the same system.
+    """Linear system driven by white input and by noise that may have infinite variance; all trials have one system.
 
     The default is a stable system with two states and one input. The feedback is the next state and the moment scales
     (`ScaledNextState`); a learner that declares `NextState` does not receive the scales.

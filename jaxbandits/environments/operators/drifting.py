@@ -28,7 +28,7 @@ class LawOfMotion(Protocol):
     """Protocol of drifts."""
 
     def at(self, key: jax.Array, t: jax.Array, first: Vector, last: Vector) -> Vector:
-        """Return the parameter `[d]` of round t, given theta_0 and the parameter of round t - 1 (in round 0: theta_0)."""
+        """Return the parameter `[d]` of round t, from theta_0 and the parameter of round t - 1 (round 0: theta_0)."""
         ...
 
 
@@ -47,7 +47,7 @@ class PiecewiseDrift:
 
 @pytree
 class RandomWalk:
-    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, projected on the ball of radius ||theta_0||."""
+    """Random walk $theta_t = theta_{t-1}$ + length $z / sqrt(d)$, z normal, inside the ball of radius ||theta_0||."""
 
     length: ArrayLike = param(0.01, "[0, inf)", "root mean square length of a step")
 

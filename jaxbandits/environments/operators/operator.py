@@ -36,7 +36,7 @@ _OWN = 2**31 - 1  # large numbers, since environments use small ones to split ke
 
 
 class Operator:
-    """Abstract operator that delegates to `environment`; a concrete class defines `step` and overrides other methods."""
+    """Abstract operator that delegates to `environment`; a subclass defines `step` and can override other methods."""
 
     environment: Any
 
@@ -85,32 +85,32 @@ class Operator:
 
     @property
     def decision_type(self) -> type | None:
-        """`decision_type` of the environment inside."""
+        """`decision_type` of the wrapped environment."""
         return getattr(self.environment, "decision_type", None)
 
     @property
     def max_horizon(self) -> int | None:
-        """`max_horizon` of the environment inside."""
+        """`max_horizon` of the wrapped environment."""
         return self.environment.max_horizon if isinstance(self.environment, BoundsHorizon) else None
 
     @property
     def reward_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """`reward_range` of the environment inside."""
+        """`reward_range` of the wrapped environment."""
         return self.environment.reward_range if isinstance(self.environment, BoundsRewards) else None
 
     @property
     def feedback_delay(self) -> int:
-        """`feedback_delay` of the environment inside."""
+        """`feedback_delay` of the wrapped environment."""
         return self.environment.feedback_delay if isinstance(self.environment, Delays) else 0
 
     @property
     def feedback_batch(self) -> int:
-        """`feedback_batch` of the environment inside."""
+        """`feedback_batch` of the wrapped environment."""
         return self.environment.feedback_batch if isinstance(self.environment, Batches) else 1
 
     @property
     def delay_bound(self) -> int | None:
-        """`delay_bound` of the environment inside."""
+        """`delay_bound` of the wrapped environment."""
         return getattr(self.environment, "delay_bound", None)
 
     def draw_delay(self, key: jax.Array) -> jax.Array:
@@ -119,17 +119,17 @@ class Operator:
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
-        """`axes` of the environment inside."""
+        """`axes` of the wrapped environment."""
         return dict(getattr(self.environment, "axes", {}))
 
     @property
     def may_be_missing(self) -> tuple[str, ...]:
-        """`may_be_missing` of the environment inside."""
+        """`may_be_missing` of the wrapped environment."""
         return getattr(self.environment, "may_be_missing", ())
 
     @property
     def units(self) -> dict[str, str]:
-        """`units` of the environment inside."""
+        """`units` of the wrapped environment."""
         return dict(getattr(self.environment, "units", {}))
 
     def _own(self, key: jax.Array) -> jax.Array:
