@@ -580,7 +580,7 @@ class CountsRounds(Protocol):
     """
 
     def learner_time(self, t: jax.Array, state: State) -> jax.Array:
-        """Return `[]` int32, the number of rounds that have counted, which the learner receives as `t`."""
+        """Return `[]` int32, the number of counted rounds so far, which the learner receives as `t`."""
         ...
 
     def is_counted(self, t: jax.Array, state: State, obs: Obs, decision: Decision) -> jax.Array:

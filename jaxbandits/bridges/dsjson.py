@@ -143,7 +143,7 @@ def _parse(where: str, line: str) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number in JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def _parse_int(digits: str) -> int | float:

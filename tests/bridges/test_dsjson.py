@@ -83,7 +83,7 @@ def test_actions_that_are_only_named_have_no_features(tmp_path):
     ("line", "message"),
     [
         ("{", "line 2 is not JSON"),
-        (event(_label_cost=float("nan")), "line 2 is not JSON: NaN is no number"),
+        (event(_label_cost=float("nan")), "line 2 is not JSON: NaN is not a valid JSON number"),
         ("[1]", "line 2 has no features: it must be an object with an object c"),
         (json.dumps({"RewardValue": 1.0, "EventId": "a1"}), "line 2 has no features"),
         (event(c={"x": 1}), "line 2 has no actions: c must have a list _multi"),

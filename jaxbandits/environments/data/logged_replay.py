@@ -50,7 +50,7 @@ class ReplayState(NamedTuple):
     """Position of a trial in the log."""
 
     place: Place  # row of the current event, and order of the rows
-    counted: jax.Array  # [] int32, number of rounds that have counted
+    counted: jax.Array  # [] int32, number of counted rounds
     draw: jax.Array | None  # [] uniform variate; a matching event counts if it is below `keep`; None if `keep` is None
 
 
@@ -70,7 +70,7 @@ class LoggedReplay:
     """Replay of a logged bandit for any learner.
 
     Each round of the simulation is one event; rounds after the last event do not count. The learner's `t` is the number
-    of rounds that have counted. This number differs between trials, so that learners that store every round are
+    of counted rounds so far. This number differs between trials, so that learners that store every round are
     rejected. The order "given" is that of the log, the same in all trials; "shuffled" is a random order in each trial.
     With `as_context` the observation is the context itself (`ContextObs`), for learners with one model per arm.
 
@@ -284,7 +284,7 @@ class LoggedReplay:
         return rows.arms_of(self.log.seen, state.place, self.n_arms)
 
     def learner_time(self, t: jax.Array, state: ReplayState) -> jax.Array:
-        """Return the number of rounds `[]` that have counted."""
+        """Return the number `[]` of counted rounds so far."""
         del t
         return state.counted
 
@@ -314,7 +314,7 @@ class LoggedReplay:
         return (decision.index >= 0) & (decision.index < self.n_arms)
 
     def derive(self, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return `mean_reward`, the reward per counted round, which is NaN if no round has counted."""
+        """Return `mean_reward`, the reward per counted round, which is NaN if there is none."""
         return {"mean_reward": ratio(values["reward"], values["counted"])}
 
 

@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 
 def check_names(name: str, names: Any, n_arms: int) -> None:
-    """Raise `InputError` unless the names are () or a tuple of `n_arms` different texts."""
+    """Raise `InputError` unless the names are () or a tuple of `n_arms` different strings."""
     are_texts = isinstance(names, tuple) and all(isinstance(text, str) for text in names)
     if not are_texts or len(set(names)) != len(names) or (names and len(names) != n_arms):
         raise InputError(f"{name} must be a tuple of {n_arms} different names, or (), got {format_value(names)}")

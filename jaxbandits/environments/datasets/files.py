@@ -157,7 +157,7 @@ class TextFile:
         return found.alias(name)
 
     def title(self, name: str) -> str:
-        """Return the description of a column in messages, which has its number from 1 and its name."""
+        """Return the text that names a column in messages: its number (from 1) and its name."""
         return f"column {self.names.index(name) + 1}" + (f" ({name})" if not name.isdigit() else "")
 
     def require(self, frame: "pl.DataFrame", name: str, good: Any, message: Callable[[Any], object]) -> None:

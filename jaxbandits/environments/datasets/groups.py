@@ -58,9 +58,7 @@ class Groups:
             raise InputError(f"group {names[int(np.argmin(sizes))]!r} has no rows")
         warn_if_distinct("Groups", "rows", len(labels), "groups", len(names))
         if len(labels) >= MANY_ROWS and np.array_equal(np.sort(labels), labels.min() + np.arange(len(labels))):
-            what = (
-                f"Groups: the {len(labels):,} labels are consecutive whole numbers, each of them once, like row numbers"
-            )
+            what = f"Groups: the {len(labels):,} labels are consecutive whole numbers, each once, like row numbers"
             warnings.warn(what, stacklevel=4)
         for name, array in (("features", features), ("labels", labels), ("group", group.astype(np.int32))):
             array.setflags(write=False)

@@ -240,7 +240,8 @@ def _download(pooch: Any, file: RemoteFile, folder: str) -> Path:
         raise InputError(f"the file that {file.url} sent is damaged or incomplete") from None
     if found != file.sha256:
         raise InputError(
-            f"{file.url} does not give {file.name} as published (SHA-256 {found[:12]}..., not {file.sha256[:12]}...)"
+            f"the file from {file.url} is not {file.name} as published "
+            f"(SHA-256 {found[:12]}..., not {file.sha256[:12]}...)"
         )
     return path
 

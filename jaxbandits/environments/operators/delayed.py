@@ -37,5 +37,5 @@ class Delayed(LateOperator):
 
 
 def with_delay(environment: Any, rounds: int) -> Delayed:
-    """Return the environment with feedback that arrives `rounds` rounds late (`Delayed`)."""
+    """Return the environment with feedback that is delayed by `rounds` rounds (`Delayed`)."""
     return Delayed(environment=environment, rounds=rounds)

@@ -125,5 +125,5 @@ class RandomDelay(LateOperator):
 
 
 def with_random_delay(environment: Any, law: Any, bound: int) -> RandomDelay:
-    """Return the environment with feedback that is late by a random number of rounds (`RandomDelay`)."""
+    """Return the environment with feedback that is delayed by a random number of rounds (`RandomDelay`)."""
     return RandomDelay(environment=environment, law=law, bound=bound)
